@@ -15,7 +15,7 @@ import httpx2
 from assent_client import core, exchange, webhooks
 from assent_client._version import __version__
 from assent_client.core import MAX_RETRIES, ClientCore
-from assent_client.exchange import Send, Sleep, Steps
+from assent_client.exchange import Request, Sleep, Steps
 from assent_client.resource import Ask, AsyncPage, AsyncPager, Page
 from assent_client.resources import AsyncResources, Resources
 
@@ -67,11 +67,11 @@ class _Client:
         steps = exchange.exchange(self.core.plain(method, path, **more), max_retries=self.core.max_retries)
         return (yield from steps)[0]
 
-    def _sent(self, step: Send) -> Any:
+    def _sent(self, step: Request) -> Any:
         """Return the response of a request, or an awaitable of it."""
         return self._http.request(
             step.method,
-            self.core.base_url + step.path,
+            self.core.base_url + step.address,
             content=step.content,
             headers={**self.core.headers(), **step.headers},
             timeout=httpx2.USE_CLIENT_DEFAULT if step.timeout is None else step.timeout,

@@ -56,13 +56,6 @@ TOKEN = Operation("token", Token, method="GET", path="/api/v1/token/", is_about_
 
 
 @dataclass(frozen=True)
-class Served:
-    """The one person a token serves, once that was asked; shared by the copies of a client."""
-
-    known: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class ClientCore:
     """The settings of a client, and the steps of its calls."""
 
@@ -71,7 +64,8 @@ class ClientCore:
     user: str | None
     timeout: float | httpx2.Timeout | None
     max_retries: int
-    served: Served = field(default_factory=Served, repr=False)
+    #: The one person the token serves, once that was asked; shared by the copies of a client.
+    served: list[str] = field(default_factory=list, repr=False)
 
     def steps(
         self,
@@ -89,14 +83,14 @@ class ClientCore:
 
     def only_owner(self) -> Steps[str]:
         """Return the one person the token serves, asking once. Raise OwnerNotKnown for several or none."""
-        if not self.served.known:
+        if not self.served:
             request = exchange.build(TOKEN, {}, user_id=None, timeout=self.timeout)
             served = (yield from exchange.call(request, Token, max_retries=self.max_retries)).answer
             if served.all_owners or len(served.owners) != 1:
                 whom = "several owners" if served.all_owners or served.owners else "nobody"
                 raise OwnerNotKnown(f"This token serves {whom}")
-            self.served.known.append(served.owners[0])
-        return self.served.known[0]
+            self.served.append(served.owners[0])
+        return self.served[0]
 
     def address_of(self, name: str, user_id: str | None) -> Steps[str]:
         """Return the path of something of a person's."""
@@ -115,7 +109,7 @@ class ClientCore:
         """Return the same with other options; what is None stays."""
         given = {name: value for name, value in options.items() if value is not None}
         if "token" in given:
-            given["served"] = Served()
+            given["served"] = []
         return replace(self, **given)
 
 

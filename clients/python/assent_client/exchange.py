@@ -1,6 +1,6 @@
 """One call, from its arguments to its answer, without input or output.
 
-A call is a generator that yields what has to be done next, a `Send` or a `Sleep`, and gets the response of each `Send`.
+A call is a generator that yields what has to be done next, a `Request` to send or a `Sleep`, and gets each response.
 So the synchronous and the asynchronous client differ in nothing but how they send and sleep (`client`), and tests drive
 the same generators by hand. Not here: which calls there are (`_generated`, `resources`).
 """
@@ -13,7 +13,7 @@ import random
 import time
 import uuid
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -35,23 +35,12 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
 
 
 @dataclass(frozen=True)
-class Send:
-    """Send a request, and give the response back, or throw what httpx2 raised."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    content: bytes | None
-    timeout: float | httpx2.Timeout | None
-
-
-@dataclass(frozen=True)
 class Sleep:
     seconds: float
 
 
 #: The steps of a call, and what comes of it.
-Steps = Generator[Send | Sleep, "httpx2.Response | None", T]
+Steps = Generator["Request | Sleep", "httpx2.Response | None", T]
 
 
 @dataclass(frozen=True)
@@ -92,7 +81,7 @@ class Operation(Generic[A]):
 
 @dataclass(frozen=True)
 class Request:
-    """One call of an operation, the same on each attempt."""
+    """What is sent, for which a response comes back, or what httpx2 raised is thrown."""
 
     method: str
     path: str
@@ -174,8 +163,7 @@ def exchange(request: Request, *, max_retries: int) -> Steps[tuple[httpx2.Respon
     """
     attempt = 0
     while True:
-        headers = {**request.headers, "X-Retry-Count": str(attempt)}
-        send = Send(request.method, request.address, headers, request.content, request.timeout)
+        send = replace(request, headers={**request.headers, "X-Retry-Count": str(attempt)})
         failure: errors.AssentError
         cause: Exception | None = None
         try:

@@ -12,7 +12,7 @@ from conftest import Script, Slept, refusal, success
 from assent_client import Assent, AsyncAssent, DecisionPending, NotFoundError
 from assent_client.answers import RawResponse
 from assent_client.core import ClientCore
-from assent_client.exchange import Send, Sleep
+from assent_client.exchange import Request, Sleep
 from assent_client.resources import wait_for
 
 
@@ -45,8 +45,8 @@ def driven(answers: list[tuple[float, httpx2.Response]], timeout: float) -> tupl
                 slept.append(step.seconds)
                 step = steps.send(None)
             else:
-                assert isinstance(step, Send)
-                asked.append(dict(httpx2.URL("http://x" + step.path).params).get("wait", "-"))
+                assert isinstance(step, Request)
+                asked.append(dict(httpx2.URL("http://x" + step.address).params).get("wait", "-"))
                 took, response = next(coming)
                 response.request = httpx2.Request("GET", "http://x/")
                 clock += took

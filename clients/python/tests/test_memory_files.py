@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent_client.adapters import memory_files, memory_paths
-from assent_client.adapters.memory_files import CommandRefused, Provenance, Steps, refusal, with_decisions
-from assent_client.adapters.memory_paths import BadPath
+from assent_client.adapters.memory_files import Provenance, Steps, refusal, with_decisions
+from assent_client.adapters.memory_paths import CommandRefused
 from assent_client.errors import APIStatusError, ConflictError, NotFoundError, UnprocessableEntityError
 
 TOLD = "\n\nDecided since you were last told:\n- #7 was rejected: outdated"
@@ -118,7 +118,7 @@ def test_no_path_means_anything_but_a_block_a_note_or_a_folder(rest: str) -> Non
     for path in (rest, f"/memories{rest}", f"/memories/{rest}", f"/memories/blocks/{rest}"):
         try:
             found = memory_paths.parse(path)
-        except BadPath:
+        except CommandRefused:
             continue
         assert found.canonical == "/memories" or found.canonical.startswith("/memories/")
         assert ".." not in found.canonical

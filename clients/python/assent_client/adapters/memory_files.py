@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from assent_client.adapters import memory_paths
-from assent_client.adapters.memory_paths import BLOCKS, NOTES, BadPath, Entry, MemoryPath, Place
+from assent_client.adapters.memory_paths import BLOCKS, NOTES, CommandRefused, Entry, MemoryPath, Place
 from assent_client.errors import APIStatusError, NotFoundError
 
 #: Notes a listing names; an owner may have thousands.
@@ -24,10 +24,6 @@ _MOST_PROPOSALS = 200
 #: Lines a refusal names; a letter occurs in all of them.
 _MOST_LINES_NAMED = 20
 _FORCE_ADVICE = ("If it has, make the call with force=true", "force needs a reasoning")
-
-
-class CommandRefused(Exception):
-    """The command cannot be done; the text is for the model."""
 
 
 class Answered(Protocol):
@@ -151,10 +147,7 @@ def waits(proposal_id: int, *, is_new: bool = False) -> str:
 def path_of(path: object) -> MemoryPath:
     if not isinstance(path, str) or not path:
         raise CommandRefused("Missing required parameter: path")
-    try:
-        return memory_paths.parse(path)
-    except BadPath as error:
-        raise CommandRefused(str(error)) from error
+    return memory_paths.parse(path)
 
 
 def file_of(path: object, *, is_changed: bool = False) -> MemoryPath:

@@ -75,8 +75,8 @@ class MemoryPath:
                 return f"{NOTES}/{self.name}.md"
 
 
-class BadPath(ValueError):
-    """The path means nothing here; the text says what would."""
+class CommandRefused(Exception):
+    """The command cannot be done; the text is for the model, and says what would work."""
 
 
 def parse(path: str) -> MemoryPath:
@@ -85,7 +85,7 @@ def parse(path: str) -> MemoryPath:
     A file directly in /memories (`/memories/preferences.txt`) is the block of its name, as agents write it.
 
     Raises:
-        BadPath: it does not begin with /memories, leads out of it, or names no file there can be.
+        CommandRefused: it does not begin with /memories, leads out of it, or names no file there can be.
     """
     _require_inside(path)
     shown = path[:200]
@@ -101,21 +101,21 @@ def parse(path: str) -> MemoryPath:
         case ["notes", name]:
             id = _without_suffix(name)
             if not _NOTE_ID.fullmatch(id):
-                raise BadPath(f"{shown} names no note. Notes are at {NOTES}/{{id}}.md.")
+                raise CommandRefused(f"{shown} names no note. Notes are at {NOTES}/{{id}}.md.")
             return MemoryPath(path, Place.NOTE, id)
         case ["blocks", name] | [name]:
             return MemoryPath(path, Place.BLOCK, _label(name, shown))
     flat = _NO_LABEL.sub("_", "_".join(map(_without_suffix, parts[parts[0] == "blocks" :])).lower()).strip("_-")
-    raise BadPath(
+    raise CommandRefused(
         f"There are no folders below {BLOCKS} and {NOTES}, so {shown} cannot be."
         + (f" Use {BLOCKS}/{flat[:64]}.md." if _LABEL.fullmatch(flat[:64]) else "")
     )
 
 
 def _require_inside(path: str) -> None:
-    """Raise BadPath for a path that is not, or in some decoding not, below /memories."""
+    """Raise CommandRefused for a path that is not, or in some decoding not, below /memories."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
-        raise BadPath(f"Path must start with /memories, got: {path[:200]}")
+        raise CommandRefused(f"Path must start with /memories, got: {path[:200]}")
     decoded = path
     for _ in range(_DECODINGS):
         decoded = unquote(decoded)
@@ -123,15 +123,15 @@ def _require_inside(path: str) -> None:
     for form in (path, decoded):
         resolved = posixpath.normpath(form)
         if resolved != ROOT and not resolved.startswith(f"{ROOT}/"):
-            raise BadPath(f"Path {path[:200]} would escape /memories directory")
+            raise CommandRefused(f"Path {path[:200]} would escape /memories directory")
     if decoded != unicodedata.normalize("NFKC", path) or not path.isprintable():
-        raise BadPath(f"{path[:200]!a} has characters that no path here has: write it plainly.")
+        raise CommandRefused(f"{path[:200]!a} has characters that no path here has: write it plainly.")
 
 
 def _label(name: str, shown: str) -> str:
     label = _NO_LABEL.sub("_", unicodedata.normalize("NFKC", _without_suffix(name)).lower()).strip("_-")[:64]
     if not _LABEL.fullmatch(label):
-        raise BadPath(
+        raise CommandRefused(
             f"{shown} names no block: a name has letters a-z, digits, _ and -, as in {BLOCKS}/learning_goals.md."
         )
     return label
