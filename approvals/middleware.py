@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals.models import User
+from approvals.services.errors import ProposalNotFound
 from approvals.views import panels
 from memory_app.runtime import deadlines
 from memory_app.runtime.unavailable import is_away
@@ -164,7 +165,7 @@ class PageMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if isinstance(exception, Http404):
+        if isinstance(exception, Http404 | ProposalNotFound):
             return panels.not_found(request)  # in debug mode Django would show its own page
         if isinstance(exception, UnreadablePostError):
             return panels.bad_request(request)  # the client went away or stopped: not an error of ours

@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.forms import BoundField
@@ -24,8 +24,13 @@ from memory_app.text.merge import Conflict
 
 
 class ApproveForm(forms.Form):
-    """What a decision names: the revision that was shown, and the target it was shown against."""
+    """What a decision names: the revision that was shown, and the target it was shown against.
 
+    Attributes:
+        named: the fields that the service of the decision takes.
+    """
+
+    named: ClassVar[tuple[str, ...]] = ("revision", "seen_sha256", "comment", "is_with_agent")
     revision = forms.IntegerField(min_value=1, max_value=10_000, widget=forms.HiddenInput)
     # Empty when the block was missing.
     seen_sha256 = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
@@ -41,12 +46,13 @@ class ApproveForm(forms.Form):
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the service that takes this decision."""
-        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256", "comment", "is_with_agent")}
+        return {name: self.cleaned_data[name] for name in self.named}
 
 
 class ApproveSomeForm(ApproveForm):
     """Approving the ticked changes: what becomes of the others."""
 
+    named = ("revision", "seen_sha256", "comment")
     rest = forms.ChoiceField(
         choices=[(services.Rest.AGENT, ""), (services.Rest.REJECT, "")],
         error_messages={"required": _("Choose what happens to the changes you left out.")},
@@ -64,12 +70,13 @@ class ApproveSomeForm(ApproveForm):
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the service, but for what is accepted."""
         chosen = {"rest": services.Rest(self.cleaned_data["rest"]), "reason": self.cleaned_data["rest_reason"]}
-        return _without_agent(super().arguments()) | chosen
+        return super().arguments() | chosen
 
 
 class RewordForm(ApproveForm):
     """Approving a text of the reviewer's own."""
 
+    named = ("revision", "seen_sha256", "comment")
     text = forms.CharField(
         label=_("Text"),
         required=False,
@@ -93,7 +100,7 @@ class RewordForm(ApproveForm):
             line_breaks_of: the text whose kind of line breaks the typed one keeps.
         """
         text = with_line_breaks_of(line_breaks_of, self.cleaned_data["text"])
-        return _without_agent(self.arguments()) | {"text": text}
+        return self.arguments() | {"text": text}
 
 
 class RewordBlockForm(RewordForm):
@@ -111,8 +118,7 @@ class RewordBlockForm(RewordForm):
 class CloseForm(ApproveForm):
     """Closing what is already in the memory."""
 
-    def arguments(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("revision", "seen_sha256", "is_with_agent")}
+    named = ("revision", "seen_sha256", "is_with_agent")
 
 
 class UndoForm(forms.Form):
@@ -129,6 +135,7 @@ class UndoForm(forms.Form):
 
 
 class RejectForm(ApproveForm):
+    named = ("revision", "reason", "comment", "is_with_agent")
     reason = forms.ChoiceField(
         label=_("Reason for rejecting"),
         choices=RejectReason,
@@ -136,19 +143,11 @@ class RejectForm(ApproveForm):
         error_messages={"required": _("Choose a reason; the agent learns from it.")},
     )
 
-    def arguments(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("revision", "reason", "comment", "is_with_agent")}
-
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
             self.add_error("comment", _("Please say what’s wrong."))
         return cleaned
-
-
-def _without_agent(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments for what is not done while the agent is asked for changes."""
-    return {name: value for name, value in arguments.items() if name != "is_with_agent"}
 
 
 # -- Which changes of a proposal are ticked, as a page sends them: also those on other pages or views than the one
@@ -268,6 +267,7 @@ def tick_boxes(ids: Sequence[str], outdated: frozenset[str], ticks: Ticks, was: 
 class RequestChangesForm(ApproveForm):
     """What should change, in words, and why."""
 
+    named = ("revision", "comment", "reason")
     comment = forms.CharField(
         label=_("What should change?"),
         max_length=2_000,
@@ -281,15 +281,11 @@ class RequestChangesForm(ApproveForm):
         widget=forms.RadioSelect,
     )
 
-    def arguments(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("revision", "comment", "reason")}
-
 
 class BackToReviewForm(ApproveForm):
     """Taking back a request for changes."""
 
-    def arguments(self) -> dict[str, Any]:
-        return {"revision": self.cleaned_data["revision"]}
+    named = ("revision",)
 
 
 # -- The form of a conflict: for each place that both sides changed, which text is to be there.

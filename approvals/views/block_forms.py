@@ -5,7 +5,6 @@ Only owners do it here; staff use the admin, tutors and agents propose nothing b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -265,17 +264,8 @@ class BlockDelete(ServiceFormView[DeleteForm]):
         )
 
 
-@dataclass(frozen=True)
-class _OpenProposal:
-    """What an agent proposed, on the text as it was then, beside the form in which a person writes."""
-
-    proposal: Proposal
-    segments: tuple[worddiff.Segment, ...]
-    text: str
-
-
-def _open_proposal(request: HttpRequest, owner: User, label: str) -> _OpenProposal | None:
-    """Return the open proposal for this block whose text `?beside=` asks for, to write from."""
+def _open_proposal(request: HttpRequest, owner: User, label: str) -> dict[str, Any] | None:
+    """Return the open proposal for this block that `?beside=` asks for, on the text as it was then, to write from."""
     number = whole_number(request.GET.get("beside", ""))
     if number is None:
         return None
@@ -284,7 +274,8 @@ def _open_proposal(request: HttpRequest, owner: User, label: str) -> _OpenPropos
     if proposal is None:
         return None
     shown = proposal.current_revision
-    return _OpenProposal(proposal, worddiff.diff(shown.base_text, shown.result_text), shown.result_text)
+    segments = worddiff.diff(shown.base_text, shown.result_text)
+    return {"proposal": proposal, "segments": segments, "text": shown.result_text}
 
 
 def _pending(owner: User, label: str) -> list[Proposal]:

@@ -5,7 +5,7 @@ A viewer who may not read an owner's memory gets the answer of a page that is no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,9 +22,9 @@ from approvals import permissions, services
 from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.forms.memory import RestoreForm
 from approvals.models import User
-from approvals.pages.blocks import NOW, HistoryEntry, Version, field_changes, history_entries, undoable, version
+from approvals.pages.blocks import NOW, Version, field_changes, history_entries, undoable, version
 from approvals.pages.versions import ChangeBy, blamed_text, strip_of
-from approvals.review.diff_mode import Redline, laid_out
+from approvals.review.diff_mode import laid_out
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.block_views import about, readable_owner, unknown_revision
@@ -41,27 +41,11 @@ CHANGES_ON_A_PAGE = 20
 CHANGES_IN_A_TABLE = 25
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two versions of a block and what lies between them.
-
-    Args:
-        redline: what changed in the text; None where it is the same in both.
-    """
-
-    before: Version
-    after: Version
-    redline: Redline | None
-    fields: tuple[object, ...]
-
-
-def compare(before: Version, after: Version) -> Comparison:
-    """Return what changed from one version to another."""
-    changed = None
-    if before.body != after.body:
-        changed = laid_out(before.body, after.body)
+def compare(before: Version, after: Version) -> dict[str, Any]:
+    """Return two versions of a block and what lies between them; no redline where the text is the same in both."""
+    changed = laid_out(before.body, after.body) if before.body != after.body else None
     fields = field_changes(before.block, after.block) if before.block and after.block else ()
-    return Comparison(before=before, after=after, redline=changed, fields=fields)
+    return {"before": before, "after": after, "redline": changed, "fields": fields}
 
 
 @signed_in()
@@ -138,44 +122,25 @@ def _number(found: BlockBlame, commit: str) -> int:
     raise RevisionNotFound(commit)
 
 
-@dataclass(frozen=True)
-class ShownVersion:
-    """A version of a block: who made it, what it changed, and those before and after it.
-
-    Args:
-        number: counted from 1.
-        entry: the change; its `previous` is the version before.
-        newer: the commit of the version after it; empty for the last.
-        is_as_now: whether its text and its title are those of today.
-        is_undoable: whether the viewer may undo the decision it comes from.
-    """
-
-    number: int
-    versions: int
-    entry: HistoryEntry
-    comparison: Comparison
-    by: ChangeBy
-    newer: str
-    is_as_now: bool
-    is_undoable: bool
-
-
-def _shown_version(found: BlockBlame, commit: str, viewer: User) -> ShownVersion:
+def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, Any]:
+    """Return a version of a block, counted from 1: who made it, what it changed, and those before and after it."""
     owner, label = found.owner, found.label
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
     entry = replace(history_entries([found.changes[number]])[0], previous=previous)
     now, then = version(owner, label, NOW), version(owner, label, commit)
-    return ShownVersion(
-        number=number + 1,
-        versions=len(found.changes),
-        entry=entry,
-        comparison=compare(version(owner, label, previous), then),
-        by=ChangeBy.of(entry.change),
-        newer=found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
-        is_as_now=bool(then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)),
-        is_undoable=bool(undoable([entry], viewer)),
-    )
+    return {
+        "number": number + 1,
+        "versions": len(found.changes),
+        "entry": entry,
+        "comparison": compare(version(owner, label, previous), then),
+        "by": ChangeBy.of(entry.change),
+        "newer": found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
+        "is_as_now": bool(
+            then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)
+        ),
+        "is_undoable": bool(undoable([entry], viewer)),
+    }
 
 
 @signed_in()

@@ -27,7 +27,7 @@ from approvals.views.request import whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Block, Note
+from memory_app.reads import Note
 from memory_app.text.lines import first_words
 
 # -- Whose memory a person may read: the owner that an address names. The list of them is the board (`statistics`).
@@ -72,16 +72,6 @@ OPENING_LENGTH = 240
 #: A block has a list of contents from so many characters and headings on: about two screens.
 LONG_TEXT = 4_000
 FEWEST_CONTENTS = 3
-
-
-@dataclass(frozen=True)
-class BlockRow:
-    """A block in the list of an owner's memory."""
-
-    block: Block
-    opening: str
-    last: HistoryEntry | None
-    waiting: tuple[Proposal, ...]
 
 
 @dataclass(frozen=True)
@@ -153,12 +143,12 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
         {
             **about(request, person),
             "rows": [
-                BlockRow(
-                    block=block,
-                    opening=opening(block.body),
-                    last=entries[last[block.label].pk] if block.label in last else None,
-                    waiting=tuple(waiting.get(block.label, ())),
-                )
+                {
+                    "block": block,
+                    "opening": opening(block.body),
+                    "last": entries[last[block.label].pk] if block.label in last else None,
+                    "waiting": waiting.get(block.label, ()),
+                }
                 for block in shown
             ],
             "new_blocks": new_blocks,

@@ -6,8 +6,6 @@ read, for the pages that delete.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -29,15 +27,6 @@ from memory_app.models import Message
 
 CONVERSATIONS_ON_A_PAGE = 25
 MESSAGES_ON_A_PAGE = 50
-
-
-@dataclass(frozen=True)
-class MessagePage:
-    """Some of a conversation's messages."""
-
-    messages: tuple[Message, ...]
-    number: int
-    pages: int
 
 
 @signed_in()
@@ -72,7 +61,8 @@ def conversation(request: HttpRequest, owner: str, session_id: str) -> HttpRespo
     asked = _page_of(message) if message else whole_number(request.GET.get("page", "")) or 1
     number = min(max(1, asked), pages)
     said = kept.messages(owner, session_id, start=(number - 1) * MESSAGES_ON_A_PAGE, limit=MESSAGES_ON_A_PAGE)
-    context = {**_about(request, person), "session": session, "page": MessagePage(said, number, pages)}
+    page = {"messages": said, "number": number, "pages": pages}
+    context = {**_about(request, person), "session": session, "page": page}
     return render(request, "conversations/conversation.html", context)
 
 
@@ -115,9 +105,6 @@ def message_delete(request: HttpRequest, owner: str, session_id: str, number: in
     )
     messages.success(request, _("The message is deleted. Agents no longer find it."))
     return _back(owner, session_id, page)
-
-
-# -- pages ----------------------------------------------------------------------------------------
 
 
 def _about(request: HttpRequest, person: User) -> dict[str, object]:

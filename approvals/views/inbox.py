@@ -1,4 +1,4 @@
-"""The review queue: its tabs, the list, and whether something new arrived."""
+"""The review queue: its tabs, the list, whether something new arrived, and filters saved under a name."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.core.cache import cache
 from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import display_names, local_path, signed_in, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new_batch
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
@@ -50,8 +52,8 @@ from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.talk import talk_of
 from approvals.permissions import readable_people
 from approvals.risks import flags
-from approvals.views import rows as kept_choices
-from approvals.views.request import Request
+from approvals.services.saved_filters import FilterNotSaved
+from approvals.views.request import Request, chosen, keep
 from memory_app.models import TargetKind
 
 #: Owners and blocks offered as a list to choose from; with more, the reader types the name.
@@ -131,7 +133,7 @@ def inbox(request: Request) -> HttpResponse:
         "tabs": [(each.value, by_tab[each]) for each in Tab],
         "counts_here": by_tab[tab],
         "found": proposals.count() if filters.active and not shown.is_empty else None,
-        "density": kept_choices.chosen(request, "density", set(Density)) or Density.COMFORTABLE.value,
+        "density": chosen(request, "density", set(Density)) or Density.COMFORTABLE.value,
         **_filtered(fields, listing),
         "page": shown,
         "names": names,
@@ -150,27 +152,12 @@ def inbox(request: Request) -> HttpResponse:
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
 
 
-def _filtered(fields: list[Field], listing: Listing) -> dict[str, Any]:
-    """Return what the filters offer and what is chosen of them."""
-    return {
-        "filters": listing.filters,
-        "filter_fields": fields,
-        "filter_count": sum(1 for field in fields if field.value),
-        "filter_chips": _chips(fields, listing),
-    }
-
-
 def _arrived(request: Request, found: Arrivals, listing: Listing) -> HttpResponse:
     """Return the line that offers to show what came or changed; 204 when nothing did."""
     if not (found.new or found.changed):
         return HttpResponse(status=204)
-    context = {
-        "arrived": found.new + found.changed,
-        "new": found.new,
-        "changed": found.changed,
-        "list_url": listing.url,
-    }
-    return render(request, "inbox/arrived.html", context)
+    context = {"arrived": found.new + found.changed, "new": found.new, "changed": found.changed}
+    return render(request, "inbox/arrived.html", context | {"list_url": listing.url})
 
 
 def _several(request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow]) -> dict[str, Any]:
@@ -192,23 +179,20 @@ def _listing(request: Request, kept: Mapping[str, str]) -> Listing:
     return Listing.from_query(request.GET.dict())
 
 
-@dataclass(frozen=True)
-class KeptFilter:
-    """A saved filter as a link; `is_shown` where the list is narrowed by it now."""
-
-    pk: int
-    name: str
-    url: str
-    is_shown: bool
-
-
 def _saved(user: User, listing: Listing, kept: Mapping[str, str]) -> dict[str, Any]:
-    saved = [
-        KeptFilter(each.pk, each.name, Listing.parse(each.query).url, each.query == listing.query)
-        for each in user.saved_filters.order_by("name")
+    """Return the saved filters as links; one is shown where the list is narrowed by it now."""
+    found = list(user.saved_filters.order_by("name"))
+    links = [
+        {
+            "pk": each.pk,
+            "name": each.name,
+            "url": Listing.parse(each.query).url,
+            "is_shown": each.query == listing.query,
+        }
+        for each in found
     ]
-    is_saved = any(each.is_shown for each in saved)
-    return {"saved": saved, "is_saved": is_saved, "filter_name": kept.get("filter_name", "")}
+    is_saved = any(each.query == listing.query for each in found)
+    return {"saved": links, "is_saved": is_saved, "filter_name": kept.get("filter_name", "")}
 
 
 def _with_density(request: Request) -> HttpResponse:
@@ -216,7 +200,7 @@ def _with_density(request: Request) -> HttpResponse:
     (wanted,) = others.pop("density")[-1:]
     response = redirect(f"{request.path}?{others.urlencode()}" if others else request.path)
     if wanted in set(Density):
-        kept_choices.keep(response, "density", wanted)
+        keep(response, "density", wanted)
     return response
 
 
@@ -237,15 +221,6 @@ class Field:
     @property
     def shown(self) -> str:
         return dict(self.options).get(self.value, self.value)
-
-
-@dataclass(frozen=True)
-class Chip:
-    """An active filter and the way back out of it."""
-
-    label: str
-    value: str
-    without: str
 
 
 def _agents(visible: ProposalQuerySet) -> list[str]:
@@ -296,17 +271,23 @@ def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, 
     ]
 
 
-def _chips(fields: list[Field], listing: Listing) -> list[Chip]:
-    shown = [*fields, Field("q", _("Text"), listing.filters.q, ())]
-    return [
-        Chip(
-            field.label,
-            field.shown,
-            url_of({name: value for name, value in listing.parameters.items() if name != field.name}),
-        )
-        for field in shown
+def _filtered(fields: list[Field], listing: Listing) -> dict[str, Any]:
+    """Return what the filters offer, and those that are active, each with the way back out of it."""
+    chips = [
+        {
+            "label": field.label,
+            "value": field.shown,
+            "without": url_of({name: value for name, value in listing.parameters.items() if name != field.name}),
+        }
+        for field in [*fields, Field("q", _("Text"), listing.filters.q, ())]
         if field.value
     ]
+    return {
+        "filters": listing.filters,
+        "filter_fields": fields,
+        "filter_count": sum(1 for field in fields if field.value),
+        "filter_chips": chips,
+    }
 
 
 def _expire_overdue() -> None:
@@ -315,3 +296,28 @@ def _expire_overdue() -> None:
     if settings.CELERY_TASK_ALWAYS_EAGER and cache.add("approvals.expire", 1, timeout=60):
         services.expire()
         services.settle()
+
+
+@signed_in(return_to=lambda: reverse("inbox"))
+@require_POST
+def save_filter(request: Request) -> HttpResponse:
+    """Save the filters of the list the form stands on."""
+    listing = Listing.parse(request.POST.get("query", ""))
+    try:
+        saved = services.save_filter(
+            actor=viewer_of(request), name=request.POST.get("filter_name", "")[:200], query=listing.query
+        )
+    except FilterNotSaved as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("Saved the filter “%(name)s”.") % {"name": saved.name})
+    return redirect(listing.url)
+
+
+@signed_in(return_to=lambda pk: reverse("inbox"))
+@require_POST
+def delete_filter(request: Request, pk: int) -> HttpResponse:
+    name = services.delete_filter(actor=viewer_of(request), pk=min(pk, 2**31))
+    if name:
+        messages.success(request, _("Deleted the filter “%(name)s”.") % {"name": name})
+    return redirect(local_path(request, request.POST.get("next", ""), reverse("inbox")))

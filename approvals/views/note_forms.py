@@ -87,6 +87,15 @@ class NoteFormView(ServiceFormView[F]):
         self.current = now
         return self.show(self.sent_about(now.sha256), status=409, overtaken=True)
 
+    def change(self, form: F, comment: str = "comment") -> dict[str, Any]:
+        """Return what every service is told about the change of this note."""
+        return {
+            "by": ChangeContext(actor=self.owner, reasoning=form.cleaned_data[comment]),
+            "owner": self.owner.username,
+            "note_id": self.current.id,
+            "loaded_sha256": form.cleaned_data["loaded_sha256"],
+        }
+
     def get_success_url(self) -> str:
         return reverse("note", args=[self.owner.username, self.kwargs["note_id"]])
 
@@ -107,13 +116,7 @@ class NoteEdit(NoteFormView[NoteForm]):
         return NoteForm.initial_of(self.current)
 
     def call_service(self, form: NoteForm) -> None:
-        notes.update(
-            by=ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"]),
-            owner=self.owner.username,
-            note_id=self.current.id,
-            loaded_sha256=form.cleaned_data["loaded_sha256"],
-            **form.fields_of_note(self.current),
-        )
+        notes.update(**self.change(form), **form.fields_of_note(self.current))
 
 
 class NoteDelete(NoteFormView[DeleteForm]):
@@ -125,12 +128,7 @@ class NoteDelete(NoteFormView[DeleteForm]):
     success_message = gettext_lazy("The note is deleted. Its history is kept.")
 
     def call_service(self, form: DeleteForm) -> None:
-        notes.delete(
-            by=ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"]),
-            owner=self.owner.username,
-            note_id=self.current.id,
-            loaded_sha256=form.cleaned_data["loaded_sha256"],
-        )
+        notes.delete(**self.change(form))
 
     def get_success_url(self) -> str:
         return reverse("notes", args=[self.owner.username])
@@ -157,12 +155,7 @@ class NoteSupersede(NoteFormView[SupersedeNoteForm]):
     def call_service(self, form: SupersedeNoteForm) -> None:
         self.reason, self.replacement_id = form.cleaned_data["reason"].strip(), form.cleaned_data["replacement_id"]
         notes.supersede(
-            by=ChangeContext(actor=self.owner, reasoning=self.reason),
-            owner=self.owner.username,
-            note_id=self.current.id,
-            reason=self.reason or None,
-            replacement_id=self.replacement_id or None,
-            loaded_sha256=form.cleaned_data["loaded_sha256"],
+            **self.change(form, "reason"), reason=self.reason or None, replacement_id=self.replacement_id or None
         )
 
     def on_conflict(self, form: SupersedeNoteForm, error: Exception) -> HttpResponse:

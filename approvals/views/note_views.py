@@ -104,9 +104,6 @@ def automatic(request: HttpRequest, owner: str) -> HttpResponse:
     return render(request, "notes/automatic.html", context)
 
 
-# -- pages ----------------------------------------------------------------------------------------
-
-
 def about_notes(request: HttpRequest, person: User) -> dict[str, object]:
     return {**about(request, person), "tab": "notes"}
 

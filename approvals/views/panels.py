@@ -142,66 +142,67 @@ def panel_for(error: DecisionRefused | DoltError, decision: Mapping[str, Any], v
         decision: the cleaned fields of the form; the state it was made against is compared with today's.
         viewer: who decided; what they changed themselves is not reported as another's change.
     """
-    if isinstance(error, DoltError):
-        return Panel(
-            _("The memory did not answer."),
-            _("If your decision had begun, it will finish by itself once the memory is back. Look again in a minute."),
-        )
-    if isinstance(error, TargetChanged):
-        return _target_changed(error, decision.get("seen_sha256", ""), viewer)
-    if isinstance(error, AlreadyDecided) and error.proposal.decided_by_id == viewer.pk:
-        return Panel(_done_by_the_viewer(error.proposal), _("Nothing more was saved."))
-    return Panel(_title(error), _message(error))
+    match error:
+        case TargetChanged():
+            return _target_changed(error, decision.get("seen_sha256", ""), viewer)
+        case AlreadyDecided():
+            return _already_decided(error, viewer)
+        case DoltError():
+            title = _("The memory did not answer.")
+            message = _(
+                "If your decision had begun, it will finish by itself once the memory is back. Look again in a minute."
+            )
+        case BeingDecided():
+            agent = {"agent": error.proposal.agent.name}
+            is_amended = error.proposal.is_being_amended
+            title = (
+                _("%(agent)s is changing this proposal right now.")
+                if is_amended
+                else _("Somebody is deciding right now.")
+            )
+            title %= agent
+            message = _("This proposal is being processed. Look at it again in a few seconds.")
+        case WithAgent():
+            title, message = error.message, _("Your decision was not saved. Decide again if you still want to.")
+        case AlreadyApplied():
+            title, message = _("This is already in the memory."), _("There is nothing left to approve.")
+        case NotAllowed():
+            title, message = (
+                _("You can’t decide this one."),
+                _("You don’t have permission to decide about this memory."),
+            )
+        case NewRevision():
+            title, message = _("There is a newer revision."), error.message
+        case NoLongerFits():
+            title, message = _("The change no longer fits."), error.message
+        case BranchMissing():
+            title, message = _("The proposed text cannot be merged."), error.message
+        case NothingChosen() | ChangesDiffer() | NotesOutdated():
+            title, message = _("Nothing was approved."), error.message
+        case _:
+            title, message = _("Your decision was not saved."), error.message
+    return Panel(title, message)
 
 
-def _done_by_the_viewer(proposal: Proposal) -> str:
-    if proposal.status == Status.APPROVED:
-        return _("You approved this already, in another window.")
-    if proposal.status == Status.REJECTED:
-        return _("You rejected this already, in another window.")
-    return _("You decided this already, in another window.")
-
-
-def _title(error: DecisionRefused) -> str:
-    titles: dict[type[DecisionRefused], str] = {
-        AlreadyDecided: _("Already decided."),
-        BeingDecided: _("%(agent)s is changing this proposal right now.") % {"agent": error.proposal.agent.name}
-        if error.proposal.is_being_amended
-        else _("Somebody is deciding right now."),
-        NewRevision: _("There is a newer revision."),
-        NoLongerFits: _("The change no longer fits."),
-        AlreadyApplied: _("This is already in the memory."),
-        BranchMissing: _("The proposed text cannot be merged."),
-        NotAllowed: _("You can’t decide this one."),
-        WithAgent: error.message,
-        NothingChosen: _("Nothing was approved."),
-        ChangesDiffer: _("Nothing was approved."),
-        NotesOutdated: _("Nothing was approved."),
-    }
-    return titles.get(type(error), _("Your decision was not saved."))
-
-
-def _message(error: DecisionRefused) -> str:
-    """Return the message of the refusal, which agents get too; shorter where the page shows the rest."""
+def _already_decided(error: AlreadyDecided, viewer: User) -> Panel:
     decided = error.proposal
-    who = decided.decided_by.display_name if decided.decided_by else decided.agent.name
-    if isinstance(error, AlreadyDecided) and decided.status == Status.APPROVED:
-        return _("%(who)s approved this.") % {"who": who}
-    if isinstance(error, WithAgent):
-        return _("Your decision was not saved. Decide again if you still want to.")
-    if isinstance(error, AlreadyDecided) and decided.was_already_applied and not decided.decided_by:
-        return _("It was already in the memory, so it has been closed.")
-    if isinstance(error, AlreadyDecided) and decided.status == Status.REJECTED:
-        return _("%(who)s rejected this.") % {"who": who}
-    if isinstance(error, AlreadyDecided) and decided.status == Status.WITHDRAWN:
-        return _("%(who)s withdrew this.") % {"who": who}
-    if isinstance(error, BeingDecided):
-        return _("This proposal is being processed. Look at it again in a few seconds.")
-    if isinstance(error, AlreadyApplied):
-        return _("There is nothing left to approve.")
-    if isinstance(error, NotAllowed):
-        return _("You don’t have permission to decide about this memory.")
-    return error.message
+    who = {"who": decided.decided_by.display_name if decided.decided_by else decided.agent.name}
+    is_own = decided.decided_by_id == viewer.pk
+    if is_own and decided.status == Status.APPROVED:
+        return Panel(_("You approved this already, in another window."), _("Nothing more was saved."))
+    if is_own and decided.status == Status.REJECTED:
+        return Panel(_("You rejected this already, in another window."), _("Nothing more was saved."))
+    if is_own:
+        return Panel(_("You decided this already, in another window."), _("Nothing more was saved."))
+    if decided.was_already_applied and not decided.decided_by:
+        return Panel(_("Already decided."), _("It was already in the memory, so it has been closed."))
+    outcomes = {
+        Status.APPROVED: _("%(who)s approved this."),
+        Status.REJECTED: _("%(who)s rejected this."),
+        Status.WITHDRAWN: _("%(who)s withdrew this."),
+    }
+    said = outcomes.get(Status(decided.status))
+    return Panel(_("Already decided."), said % who if said else error.message)
 
 
 def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Panel:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -27,21 +30,23 @@ from approvals.forms.proposal import (
     Ticks,
     tick_boxes,
 )
+from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal, Revision, Status, User
-from approvals.pages import inbox
+from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.undoing import can_be_undone_at_once
-from approvals.permissions import ReviewAction, readable_people
+from approvals.permissions import ReviewAction, deciders_of, is_open_for_talk, may_decide, readable_people
+from approvals.review.compared import compared
 from approvals.review.diff_mode import DiffMode, change_map, change_shown
 from approvals.review.presentation import Review, review_of
 from approvals.review.turn import RevisionsCompared, answering, change_request, compare_revisions
+from approvals.risks import flags
 from approvals.services.errors import ProposalNotFound
-from approvals.views import rows
 from approvals.views.panels import Panel
-from approvals.views.request import Request, is_read, whole_number
-from approvals.views.talk import care_context, talk_context
+from approvals.views.request import Request, chosen, is_read, keep, whole_number
 from memory_app.models import TargetKind
+from memory_app.text.lines import first_words
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +73,7 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     else:
         response = proposal_page(request, found, seen_before=_seen_before(request, found))
     if request.GET.get("view") in set(DiffMode):
-        rows.keep(response, "view", request.GET["view"])
+        keep(response, "view", request.GET["view"])
     return response
 
 
@@ -123,7 +128,7 @@ def proposal_page(
         return render(request, template, context | {"is_part": True}, status=status)
     context |= {
         **_neighbours(request, review, listing),
-        **care_context(request, found),
+        **_care_context(request, found),
         **talk_context(review, said, comment_form),
         "conflicts": [each.other.pk for each in review.collisions if each.is_conflict],
         "listing": listing,
@@ -253,9 +258,7 @@ def _title(review: Review) -> str:
 def _view(request: Request) -> DiffMode:
     """Return how the change is shown: as asked for, else as it was last asked for in this browser."""
     wanted = request.GET.get("view", "")
-    return DiffMode(
-        (wanted if wanted in set(DiffMode) else rows.chosen(request, "view", set(DiffMode))) or DiffMode.INLINE
-    )
+    return DiffMode((wanted if wanted in set(DiffMode) else chosen(request, "view", set(DiffMode))) or DiffMode.INLINE)
 
 
 def _form_kept(kept: dict[str, str]) -> ApproveForm:
@@ -267,3 +270,89 @@ def _form_kept(kept: dict[str, str]) -> ApproveForm:
         return RequestChangesForm(initial=typed)
     is_rejection = "reason" in kept or not kept.get("seen_sha256")
     return RejectForm(initial=typed) if is_rejection else ApproveSomeForm(initial=typed)
+
+
+# -- The thread beside the change, and to whom the proposal may be assigned.
+
+#: Changes offered to comment on one by one; with more, a comment says which it means.
+MOST_CHANGES = 60
+#: Flags of an agent's comment that people are told: it may be written to lead them or a model astray.
+_FLAGS = ("hidden_characters", "mixed_scripts", "reads_like_instructions")
+
+
+@dataclass(frozen=True)
+class ChangeOption:
+    """A change one can comment on: its id, its number on the page, and its words."""
+
+    id: str
+    number: int
+    words: str
+
+
+def talk_context(
+    review: Review, typed: Mapping[str, str] | None = None, form: CommentForm | None = None
+) -> dict[str, Any]:
+    """Return what the thread's template needs.
+
+    Args:
+        typed: what was typed into the form before, such as while signed out.
+        form: the form as it was refused.
+    """
+    proposal = review.proposal
+    options = {each.id: each for each in _options(review)}
+    comments = [each for each in review.events if each.what == Event.What.COMMENTED and each.text]
+    names = display_names(each.actor for each in comments if each.actor_kind == Event.ActorKind.PERSON)
+    values = dict(form.data.items()) if form else dict(typed or {})
+    shown = [_shown(each, names, options) for each in comments]
+    about = Counter(each["about"].number for each in shown if each["about"])
+    return {
+        "review": review,
+        "proposal": proposal,
+        "comments": shown,
+        "comments_at": dict(about),
+        "change_ids": {each.number: each.id for each in options.values()},
+        "talk_changes": list(options.values()) if len(options) > 1 else [],
+        "talk_open": is_open_for_talk(proposal),
+        "talk_errors": form.errors.get("said", []) if form else [],
+        "talk_said": values.get("said", ""),
+        "talk_change": values.get("change", ""),
+        # A refused form goes on being the same one.
+        "talk_nonce": values.get("nonce") or uuid.uuid4().hex,
+        "is_typed_again": bool(typed),
+    }
+
+
+def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, ChangeOption]) -> dict[str, Any]:
+    """Return a comment as the page draws it: by whom, about which change if that is still there, and warnings."""
+    change = event.data.get("change", "")
+    by_agent = event.actor_kind == Event.ActorKind.AGENT
+    found = {risk.key for risk in flags.flags("", event.text)} if by_agent else set()
+    return {
+        "event": event,
+        "who": names.get(event.actor, event.actor),
+        "about": options.get(change),
+        "about_gone": bool(change) and change not in options,
+        "warnings": [risk_wording.title(key) for key in _FLAGS if key in found],
+    }
+
+
+def _options(review: Review) -> list[ChangeOption]:
+    if review.proposal.target_kind == TargetKind.BLOCK:
+        hunks = compared(review.before_text, review.after_text).hunks[:MOST_CHANGES]
+        return [ChangeOption(hunk.id, hunk.number, _beginning(hunk.after or hunk.before)) for hunk in hunks]
+    return [
+        ChangeOption(note.id, number, first_words((note.after or note.before).content, 60))  # type: ignore[union-attr]
+        for number, note in enumerate(review.notes[:MOST_CHANGES], start=review.first_note)
+    ]
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a change without the marks of Markdown, unless it consists of marks."""
+    start = text[:1_000]
+    return first_words(on_one_line(start) or start, 60)
+
+
+def _care_context(request: Request, found: Proposal) -> dict[str, Any]:
+    """Return to whom an undecided proposal may be assigned."""
+    may = not found.is_decided and may_decide(viewer_of(request), found.owner)
+    return {"may_care": may, "deciders": deciders_of(found.owner) if may else []}

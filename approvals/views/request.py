@@ -1,9 +1,18 @@
-"""Requests: what our middleware adds to them, for the type checker, and numbers read from their addresses."""
+"""Requests: what our middleware adds to them, for the type checker, numbers read from their addresses, and cookies with
+how a person wants lists and changes to look."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from collections.abc import Container
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django_htmx.middleware import HtmxDetails
+
+#: How long a choice is kept. In cookies, since a session would be a row written at each switch.
+_KEPT = timedelta(days=365)
 
 
 class Request(HttpRequest):
@@ -27,3 +36,22 @@ def is_read(request: HttpRequest) -> bool:
 def whole_number(text: str, *, digits: int = 9) -> int | None:
     """Return a number from an address; None for anything else, and for more than `digits` digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
+def chosen(request: Request, name: str, offered: Container[str]) -> str:
+    """Return which of `offered` was chosen last; empty where none was."""
+    kept: str = request.COOKIES.get(f"assent_{name}", "")
+    return kept if kept in offered else ""
+
+
+def keep(response: HttpResponse, name: str, value: str) -> None:
+    """Have the browser remember a choice for a year."""
+    response.set_cookie(
+        f"assent_{name}",
+        value,
+        max_age=_KEPT,
+        path=reverse("inbox"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
