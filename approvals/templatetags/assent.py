@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django import template
 
-from approvals.templatetags import changes, figures, people, proposals, rows, texts
+from approvals.templatetags import changes, figures, people, proposals, texts
 
 register = template.Library()
-for _subject in (texts, figures, people, changes, proposals, rows):
+for _subject in (texts, figures, people, changes, proposals):
     register.tags |= _subject.register.tags
     register.filters |= _subject.register.filters
