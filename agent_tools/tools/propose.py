@@ -8,6 +8,7 @@ Every call is checked in the order of the contract: identical strings, empty old
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import structlog
@@ -176,40 +177,42 @@ class BlockEditArguments(ProposeArguments):
     block_label: BlockLabel
 
 
+#: A tool that proposes edits of a block.
+_tool = partial(
+    tool,
+    scope=Scope.MEMORY_PROPOSE,
+    failing="Error creating edit proposal",
+    returns=fields.PROPOSED,
+    target="block_label",
+)
+
+
 # -- Replacing passages: propose_memory_edit and propose_memory_edits.
-
-OldString = Annotated[
-    str, Field(description="The exact text to find and replace. Must be unique unless replace_all=True.")
-]
-NewString = Annotated[str, Field(description="The text to replace it with. Must be different from old_string.")]
-ReplaceAll = Annotated[
-    bool,
-    Field(description="If True, replace all occurrences. If False (default), old_string must be unique."),
-]
-ExpectedReplacements = Annotated[
-    int | None,
-    Field(
-        description="How many occurrences you count on replacing; refused when there are more or fewer.",
-        ge=1,
-        le=100_000,
-    ),
-]
-
-
-class EditArguments(BlockEditArguments):
-    old_string: OldString
-    new_string: NewString
-    replace_all: ReplaceAll = False
-    expected_replacements: ExpectedReplacements = None
 
 
 class EditItem(Strict):
-    """One replacement of several."""
+    """One replacement, alone or of several."""
 
-    old_string: OldString
-    new_string: NewString
-    replace_all: ReplaceAll = False
-    expected_replacements: ExpectedReplacements = None
+    old_string: Annotated[
+        str, Field(description="The exact text to find and replace. Must be unique unless replace_all=True.")
+    ]
+    new_string: Annotated[str, Field(description="The text to replace it with. Must be different from old_string.")]
+    replace_all: Annotated[
+        bool,
+        Field(description="If True, replace all occurrences. If False (default), old_string must be unique."),
+    ] = False
+    expected_replacements: Annotated[
+        int | None,
+        Field(
+            description="How many occurrences you count on replacing; refused when there are more or fewer.",
+            ge=1,
+            le=100_000,
+        ),
+    ] = None
+
+
+class EditArguments(EditItem, BlockEditArguments):
+    pass
 
 
 EditItems = Annotated[
@@ -222,7 +225,7 @@ EditItems = Annotated[
 ]
 
 
-def _as_edit(item: EditArguments | EditItem) -> edits.Replace:
+def _as_edit(item: EditItem) -> edits.Replace:
     return edits.Replace(
         old_string=item.old_string,
         new_string=item.new_string,
@@ -231,7 +234,7 @@ def _as_edit(item: EditArguments | EditItem) -> edits.Replace:
     )
 
 
-@tool(
+@_tool(
     description=(
         "Propose an edit to a memory block using string replacement. "
         "The edit will be submitted as a proposal that requires user approval. "
@@ -239,10 +242,6 @@ def _as_edit(item: EditArguments | EditItem) -> edits.Replace:
         "replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. "
         "The edit will FAIL if old_string is not found or is not unique."
     ),
-    scope=Scope.MEMORY_PROPOSE,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
     changes = (_as_edit(arguments),)
@@ -254,17 +253,13 @@ class EditsArguments(BlockEditArguments):
     edits: EditItems
 
 
-@tool(
+@_tool(
     description=(
         "Propose several replacements in one memory block at once, as one proposal: use this instead of calling "
         "propose_memory_edit repeatedly when changes belong together. "
         "They are made in order, each on what the one before left, all of them or none. "
         "Each old_string must match exactly and be unique, as for propose_memory_edit. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
     changes = tuple(map(_as_edit, arguments.edits))
@@ -285,15 +280,11 @@ class AppendArguments(BlockEditArguments):
     ]
 
 
-@tool(
+@_tool(
     description=(
         "Add new text at the end of a memory block, such as a new entry, item or section, without reading it first. "
         "Nothing that is there is changed; the content begins on a new line. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
     return _add(call, arguments, edits.Append(arguments.content, own_line=True), "the block's last line", "content")
@@ -310,15 +301,11 @@ class PrependArguments(BlockEditArguments):
     ]
 
 
-@tool(
+@_tool(
     description=(
         "Add new text at the start of a memory block, such as the newest entry of a log, without reading it first. "
         "Nothing that is there is changed; it begins on a new line after the content. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_memory_prepend(call: Call, arguments: PrependArguments) -> Answer:
     return _add(call, arguments, edits.Prepend(arguments.content, own_line=True), "content", "the block")
@@ -355,16 +342,12 @@ class InsertArguments(BlockEditArguments):
     ]
 
 
-@tool(
+@_tool(
     description=(
         "Insert new lines into a memory block after a given line number, such as an item in the middle of a list. "
         "Nothing that is there is changed. Read the block first and give its sha256 as expected_sha256, so that the "
         "number counts lines you have seen. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     edit = edits.Insert(arguments.insert_line, arguments.content)
@@ -422,16 +405,12 @@ class SectionArguments(BlockEditArguments):
     ] = None
 
 
-@tool(
+@_tool(
     description=(
         "Replace what a Markdown section of a memory block contains, found by its header, and leave the rest alone. "
         "The section goes up to the next header of the same or a higher level, so its subsections are replaced too; "
         "the header itself stays. Headers inside code fences are not headers. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
     content = sections.without_header(arguments.new_content, arguments.section_header)
@@ -462,16 +441,12 @@ class RewriteArguments(BlockEditArguments):
     ]
 
 
-@tool(
+@_tool(
     description=(
         "Replace the whole text of a memory block, for the rare case that all of it is to be written anew. "
         "Read it with read_memory_block first: what your content leaves out is removed. For anything smaller use "
         "propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_memory_rewrite(call: Call, arguments: RewriteArguments) -> Answer:
     return _rewrite(call, arguments, arguments.content)

@@ -14,7 +14,8 @@ from approvals.services.decide.part import Rest, approve_some
 from approvals.services.decide.reword import approve_edited, resolve
 from approvals.services.decide.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
 from approvals.services.edit import create_block, delete_block, edit_block
-from approvals.services.propose import Proposed, propose
+from approvals.services.propose import propose
+from approvals.services.proposed import Proposed
 from approvals.services.recheck import recheck
 from approvals.services.saved_filters import delete_filter, save_filter
 from approvals.services.talk import assign, comment

@@ -22,7 +22,8 @@ from approvals.review.whole_blocks import DELETION, DELETION_SHA256, WHOLE_KINDS
 from approvals.services import events
 from approvals.services.caps import pending_of
 from approvals.services.errors import BlockExists, BlockWaits, FieldInvalid, LabelInvalid, OverLimit, PreconditionFailed
-from approvals.services.propose import ChangeContext, Proposed, ProposedChange, Said, ask, require_writable
+from approvals.services.propose import ask, require_writable
+from approvals.services.proposed import ChangeContext, Proposed, ProposedChange, SaidWith
 from approvals.services.turn.hand_back import hand_back
 from memory_app import reads
 from memory_app.databases.prepared import update
@@ -40,7 +41,7 @@ MOST_AT_ONCE = 100
 
 
 def propose_block(
-    *, agent: Agent, owner: str, label: str, title: str, body: str, description: str = "", **said: Unpack[Said]
+    *, agent: Agent, owner: str, label: str, title: str, body: str, description: str = "", **said: Unpack[SaidWith]
 ) -> Proposed:
     """Propose a new block.
 
@@ -49,7 +50,7 @@ def propose_block(
         title: one line of at most 200 characters; empty where the label stands for it.
         body: the text, at most `BLOCK_LIMIT` characters; may be empty.
         description: what belongs in it, at most 1,000 characters.
-        said: see `propose.ChangeContext`.
+        said: see `proposed.ChangeContext`.
 
     Raises:
         LabelInvalid, FieldInvalid, ForbiddenCharacter, OverLimit: what was given is no block.
@@ -83,13 +84,13 @@ def propose_block(
 
 
 def propose_deletion(
-    *, agent: Agent, owner: str, label: str, expected_sha256: str | None = None, **said: Unpack[Said]
+    *, agent: Agent, owner: str, label: str, expected_sha256: str | None = None, **said: Unpack[SaidWith]
 ) -> Proposed:
     """Propose to delete a block. A person always decides: no rule applies it.
 
     Args:
         expected_sha256: of the block's text as the agent read it.
-        said: see `propose.ChangeContext`.
+        said: see `proposed.ChangeContext`.
 
     Raises:
         BlockNotFound, BlockReadOnly, PreconditionFailed: as for `propose`.

@@ -7,6 +7,7 @@ those of a note go the way of its owner's policy.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -72,21 +73,20 @@ class FileChange:
 
 # -- The tools.
 
+_tool = partial(tool, scope=Scope.MEMORY_PROPOSE, returns=CHANGED, target="path")
+
 
 class EditFileArguments(FileWriteArguments):
     old_string: Annotated[str, Field(description="The exact text to find. It has to be unique in the file.")]
     new_string: Annotated[str, Field(description="The text to replace it with.")]
 
 
-@tool(
+@_tool(
     description=(
         "Replace old_string with new_string in a file of the memory. The old_string must be unique in the file. "
         "This is safer than write_file because it only changes what you specify. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error editing file",
-    returns=CHANGED,
-    target="path",
 )
 def edit_file(call: Call, arguments: EditFileArguments) -> Answer:
     asked = f"replaced {len(arguments.old_string)} chars with {len(arguments.new_string)} chars"
@@ -98,16 +98,13 @@ class AppendFileArguments(FileWriteArguments):
     content: Annotated[str, Field(description="The text to put at the end, exactly as given.", min_length=1)]
 
 
-@tool(
+@_tool(
     description=(
         "Append content to the end of a file of the memory, without reading it first. The content is added exactly: "
         "begin it with a line end for a new line. A file that is not there is proposed as a new one. "
         "Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error appending to file",
-    returns=CHANGED,
-    target="path",
 )
 def append_to_file(call: Call, arguments: AppendFileArguments) -> Answer:
     content, size = arguments.content, f"{len(arguments.content)} chars"
@@ -119,15 +116,12 @@ class PrependFileArguments(FileWriteArguments):
     content: Annotated[str, Field(description="The text to put at the beginning, exactly as given.", min_length=1)]
 
 
-@tool(
+@_tool(
     description=(
         "Prepend content to the beginning of a file of the memory, without reading it first. The content is added "
         "exactly: end it with a line end. A file that is not there is proposed as a new one. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error prepending to file",
-    returns=CHANGED,
-    target="path",
 )
 def prepend_to_file(call: Call, arguments: PrependFileArguments) -> Answer:
     content, size = arguments.content, f"{len(arguments.content)} chars"
@@ -145,15 +139,12 @@ class SectionFileArguments(FileWriteArguments):
     ] = None
 
 
-@tool(
+@_tool(
     description=(
         "Update a specific section in a Markdown file of the memory. Finds the section by header and replaces its "
         "content (everything until the next header of same or higher level). Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error updating section",
-    returns=CHANGED,
-    target="path",
 )
 def update_section(call: Call, arguments: SectionFileArguments) -> Answer:
     content = sections.without_header(arguments.new_content, arguments.section_header)
@@ -166,16 +157,13 @@ class WriteFileArguments(FileWriteArguments):
     content: Annotated[str, Field(description="The whole text. What is not in it is gone from the file.")]
 
 
-@tool(
+@_tool(
     description=(
         "Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. "
         "Read it with view_file first: what your content leaves out is removed. "
         "For anything smaller use edit_file, append_to_file or update_section. Requires user approval."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error writing file",
-    returns=CHANGED,
-    target="path",
 )
 def write_file(call: Call, arguments: WriteFileArguments) -> Answer:
     content, size = arguments.content, f"{len(arguments.content):,} chars"

@@ -9,7 +9,7 @@ from approvals.services.notes.agents import earlier_outcome
 from approvals.services.notes.bulk import BulkAction, BulkOutcome, NotABulkChange, change_many, take_back
 from approvals.services.notes.change import change_notes, delete, reinstate, save, supersede, update
 from approvals.services.notes.values import NoteChangeOutcome, require_valid, tidied
-from approvals.services.propose import ChangeContext
+from approvals.services.proposed import ChangeContext
 
 __all__ = [
     "BulkAction",

@@ -18,17 +18,8 @@ from approvals.review.note_changes import NoteChange, said_beside, sha256_of, st
 from approvals.services.decide.close import withdraw
 from approvals.services.errors import NotesChanged, NoteWaits, NoteWithdrawn, OtherTarget
 from approvals.services.notes.values import NoteChangeOutcome, meaning_sha256, require_valid
-from approvals.services.propose import (
-    ChangeContext,
-    Proposed,
-    ProposedChange,
-    amend,
-    earlier,
-    finished,
-    make,
-    own_proposal,
-    require_amendable,
-)
+from approvals.services.propose import amend, earlier, finished, make, own_proposal, require_amendable
+from approvals.services.proposed import ChangeContext, Proposed, ProposedChange
 from approvals.services.texts import require_texts
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying

@@ -18,7 +18,7 @@ from approvals.services.errors import NoChange, NotesChanged
 from approvals.services.notes import change as people
 from approvals.services.notes.change import change_notes
 from approvals.services.notes.values import NoteChangeOutcome, require_valid, tidied
-from approvals.services.propose import ChangeContext
+from approvals.services.proposed import ChangeContext
 from memory_app import reads
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Note

@@ -31,7 +31,7 @@ from approvals.services.errors import (
 )
 from approvals.services.notes import agents
 from approvals.services.notes.values import NoteChangeOutcome, meaning_sha256, require_valid, tidied
-from approvals.services.propose import ChangeContext
+from approvals.services.proposed import ChangeContext
 from approvals.services.recheck import after_change
 from assent_client.text import notes
 from memory_app import reads

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Proposal
 from approvals.review.note_changes import NoteChange
 from approvals.services.errors import NoteInvalid
-from approvals.services.propose import Proposed
+from approvals.services.proposed import Proposed
 from assent_client.text import notes
 from memory_app import reads
 from memory_app.text import edits

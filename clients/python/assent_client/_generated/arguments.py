@@ -20,7 +20,7 @@ class EvidenceParam(TypedDict, total=False):
 
 
 class EditParam(TypedDict, total=False):
-    """One replacement of several."""
+    """One replacement, alone or of several."""
     #: The exact text to find and replace. Must be unique unless replace_all=True.
     old_string: Required[str]
     #: The text to replace it with. Must be different from old_string.
