@@ -33,10 +33,10 @@ from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
+from django_htmx.middleware import HtmxDetails
 
 from approvals.forms.accounts import SignInForm, is_time_zone
 from approvals.models import User
-from approvals.views.request import Request
 from memory_app.runtime import background, rate_limit
 from memory_app.runtime.workers import NoWorker, enqueue
 
@@ -240,7 +240,7 @@ def signed_in(*, return_to: Callable[..., str] | None = None) -> Callable[[View]
 
     def decorator(view: View) -> View:
         @wraps(view)
-        def checked(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.user.is_authenticated:
                 viewer_of(request).people_of_request = {}
                 return view(request, *args, **kwargs)
@@ -271,7 +271,8 @@ def typed_before(request: HttpRequest) -> dict[str, str]:
     return fields
 
 
-def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
+def _ask_to_sign_in(request: HttpRequest, page: str) -> HttpResponse:
+    htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
     if request.method == "POST":
         fields = {name: value for name, value in request.POST.items() if name not in _NEVER_KEPT}
         # Of boxes with one name, `items` has only the last one that is ticked.
@@ -281,16 +282,16 @@ def _ask_to_sign_in(request: Request, page: str) -> HttpResponse:
             "next": page,
             "kept": signing.dumps({"page": page, "fields": fields}, salt=_KEPT_SALT, compress=True),
         }
-        if not request.htmx:
+        if not htmx:
             return render(request, "registration/sign_in.html", context, status=401)
         response = render(request, "registration/sign_in_instead.html", context, status=401)
         response["HX-Retarget"] = "#content"
         response["HX-Reswap"] = "innerHTML"
         return response
-    if request.htmx:
+    if htmx:
         # A part was asked for, not a page: say it there, and do not take the page away unasked.
         try:
-            here = request.htmx.current_url_abs_path or reverse("inbox")
+            here = htmx.current_url_abs_path or reverse("inbox")
         except ValueError:  # no address at all: `http://[`
             here = reverse("inbox")
         return render(request, "registration/signed_out_part.html", {"next": here}, status=401)
