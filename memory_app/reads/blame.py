@@ -22,8 +22,8 @@ from memory_app.text.blame import BlameState, SentenceOrigin, WordCount, Wording
 
 log = structlog.get_logger(__name__)
 
-#: Changes with the code of `text.blame`: an older state is not used.
-_FORMAT = 2
+#: Changes with the code of `text.blame` and `text.sentences`: an older state is not used.
+_FORMAT = 3
 #: Seconds that a state is cached; it is followed, never wrong, so only the room matters.
 _KEPT = 30 * 24 * 60 * 60
 

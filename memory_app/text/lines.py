@@ -86,3 +86,19 @@ def first_words(text: str, most: int) -> str:
         return flat
     blank = flat.rfind(" ", most // 2, most)
     return f"{flat[: blank if blank > 0 else most - 1]}…"
+
+
+#: Only what never ends a sentence: a cut too many does less harm than one that comes and goes with the next word.
+_ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|Fr|Hr|Nr|vs|ca|bzw|(?<![\w.])[A-Z]|e\.g|i\.e|z\. ?B|d\. ?h)\.$")
+_LONGEST_ABBREVIATION = 8
+#: These seldom stand before a capital; there a sentence ended with them.
+_EXAMPLE = re.compile(r"(?:e\.g|i\.e)\.$")
+_CAPITAL = re.compile(r"\s+[A-Z]")
+
+
+def is_abbreviated(text: str, start: int, end: int) -> bool:
+    """Whether the full stop before `end` is an abbreviation's; `start` is where its sentence begins at the earliest."""
+    earliest = max(start, end - _LONGEST_ABBREVIATION)
+    if not _ABBREVIATION.search(text, earliest, end):
+        return False
+    return not (_EXAMPLE.search(text, earliest, end) and _CAPITAL.match(text, end))

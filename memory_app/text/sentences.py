@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_app.text import lines
+
 #: What is between blank lines is cut on its own, so that an unchanged paragraph is cut once for all versions.
 _BLANK = re.compile(r"\n[^\S\n]*+\n(?:[^\S\n]*+\n)*+(?:[^\S\n]++\Z)?")
 _MARKERS = r"(?:[^\S\n]*+(?:[-*+•][^\S\n]|\d{1,9}[.)][^\S\n]|>))"
@@ -21,12 +23,6 @@ _END = re.compile(
     rf"(?<![.!?…؟।])(?P<stop>[.!?…؟।]++){_CLOSING}\s++(?=\S)"
     r"|(?<![。！？])[。！？]++[」』）”*_~]*+(?=[^\s」』）”])"
 )
-#: What ends in a full stop without ending its sentence, in the languages the memory is mostly written in.
-_ABBREVIATIONS = frozenset(
-    "e.g i.e etc cf vs approx dr mr mrs ms prof st no nr vol ed pp "
-    "ca bzw z z.b u.a d.h s vgl usw evtl ggf p.ej sr sra".split()
-)
-
 #: Words that sentences begin with and that no number of a day or of a class stands before: "got a 4. She".
 _BEGINNINGS = frozenset(
     "a an the he she it they we you i this that these those there here his her its their my your in on at to for from "
@@ -36,6 +32,8 @@ _BEGINNINGS = frozenset(
     "ella él ellos ellas el la los las un una y pero en con por para si cuando después".split()
 )
 _WORD = re.compile(r"\w++")
+_SHORT_WORD = re.compile(r"\b[^\W\d]{1,3}$")
+_SHORT_NUMBER = re.compile(r"(?<!\S)[(\[\"'“„«*_]*\d{1,2}$")
 
 _LEADING = re.compile(rf"\A(?:{_MARKERS}|[^\S\n]*+#{{1,6}}[^\S\n])*+[^\S\n]*+")
 
@@ -115,13 +113,11 @@ def _is_full_stop(unit: str, at: int, following: int) -> bool:
     """
     if unit[following].islower():
         return False
-    before = unit[max(0, at - 12) : at].split()  # longer than any abbreviation
-    word = before[-1].lstrip("([\"'“„«*_") if before else ""
-    if len(word) == 1 and word.isalpha() and word.isupper():
-        return False
-    if word.isdecimal() and len(word) <= 2:
+    if _SHORT_NUMBER.search(unit, max(0, at - 12), at):
         return _ends_with_number(unit, at, following)
-    return word.lower() not in _ABBREVIATIONS
+    if unit[following].isdigit() and _SHORT_WORD.search(unit, max(0, at - 12), at):
+        return False  # no. 5, vol. 2, S. 12
+    return not lines.is_abbreviated(unit, 0, at + 1)
 
 
 def _ends_with_number(unit: str, at: int, following: int) -> bool:

@@ -19,12 +19,6 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CELL = re.compile(r"(?:\\.|[^|\\]|\\$)+|\|", re.DOTALL)
 _CLOSERS = re.escape(lines.CLOSERS)
 _SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]++[{_CLOSERS}]*+(?=\s)|[。！？]+[{_CLOSERS}]*+")
-#: Only what never ends a sentence: a cut too many does less harm than one that comes and goes with the next word.
-_ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|Fr|Hr|Nr|vs|ca|bzw|(?<![\w.])[A-Z]|e\.g|i\.e|z\. ?B|d\. ?h)\.$")
-_LONGEST_ABBREVIATION = 8
-#: These seldom stand before a capital; there a sentence ended with them.
-_EXAMPLE = re.compile(r"(?:e\.g|i\.e)\.$")
-_CAPITAL = re.compile(r"\s+[A-Z]")
 
 
 class Units(NamedTuple):
@@ -138,19 +132,11 @@ def sentences(text: str) -> Units:
         start = marker.end()
         pieces.append(text[:start])
     for match in _SENTENCE_END.finditer(text, start):
-        if match[0] == "." and _is_abbreviated(text, start, match.end()):
+        if match[0] == "." and lines.is_abbreviated(text, start, match.end()):
             continue
         pieces.append(text[start : match.end()])
         start = match.end()
     return _stripped([*pieces, text[start:]])
-
-
-def _is_abbreviated(text: str, start: int, end: int) -> bool:
-    """Whether the stop before `end` is an abbreviation's."""
-    earliest = max(start, end - _LONGEST_ABBREVIATION)
-    if not _ABBREVIATION.search(text, earliest, end):
-        return False
-    return not (_EXAMPLE.search(text, earliest, end) and _CAPITAL.match(text, end))
 
 
 def flat(units: Units) -> Units:
