@@ -28,11 +28,16 @@ _is_stopping = False
 
 
 def _start() -> int:
-    """Have as many threads at work as there is work for, and return their number."""
+    """Have as many threads begin as there is work for, and return their number. Those at work look once more."""
     due = 0 if _is_stopping else deliveries.count_due(most=_THREADS)
-    for number in range(due):
-        background.soon(f"{THREAD} {number}", _send_what_is_due)
-    return due
+    if not due:
+        return 0
+    names = [f"{THREAD} {number}" for number in range(_THREADS)]
+    at_work = [name for name in names if background.is_at_work(name)]
+    idle = [name for name in names if name not in at_work][:due]
+    for name in at_work + idle:
+        background.soon(name, _send_what_is_due)
+    return len(idle)
 
 
 def _send_what_is_due() -> None:
@@ -44,7 +49,7 @@ def _send_what_is_due() -> None:
 
 
 def run() -> int:
-    """Make the deliveries of what was decided, and begin to send what is due. Return how many threads are at it."""
+    """Make the deliveries of what was decided, and begin to send what is due. Return how many threads were started."""
     if not WebhookEndpoint.objects.exists():
         return 0
     outbox.collect()

@@ -44,9 +44,9 @@ def is_at_work(name: str) -> bool:
 
 
 def settle(beginning: str, seconds: float) -> None:
-    """Wait until no thread whose name begins so is at work, at most so long."""
+    """Wait until every thread whose name begins so has ended, its connections closed, at most so long."""
     until = time.monotonic() + seconds
-    while threads := [thread for name, thread in list(_at_work.items()) if name.startswith(beginning)]:
+    while threads := [thread for thread in threading.enumerate() if thread.name.startswith(beginning)]:
         threads[0].join(max(0.0, until - time.monotonic()))
         if time.monotonic() >= until:
             return
