@@ -1,6 +1,6 @@
 """The fields of `data` and what they mean.
 
-The reference page is made from these tables, and a test compares them with what is really answered.
+The OpenAPI document has these tables, and a test compares them with what is really answered.
 """
 
 from __future__ import annotations

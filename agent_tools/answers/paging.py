@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
+from agent_tools.answers import cursors
 from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.parsing import invalid
@@ -41,8 +39,8 @@ def after(call: Call, arguments: PagedArguments, kind: type[T]) -> T | None:
     if arguments.cursor is None:
         return None
     try:
-        name, key = json.loads(base64.b64decode(arguments.cursor, altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError, TypeError, RecursionError):
+        name, key = cursors.unpack(arguments.cursor)
+    except ValueError:
         name, key = None, None
     if name != call.name or type(key) is not kind or (isinstance(key, int) and not 0 < key < 2**63):
         raise not_a_cursor(call)
@@ -85,5 +83,4 @@ def page(
     if len(found) <= count:
         return found, None
     items = found[:count]
-    packed = json.dumps([call.name, key(items[-1])], ensure_ascii=True, separators=(",", ":"))
-    return items, base64.urlsafe_b64encode(packed.encode()).decode()
+    return items, cursors.pack(call.name, key(items[-1]))

@@ -6,16 +6,14 @@ on from a cursor misses none and gets none twice.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import time
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Max, Q, QuerySet
 
-from agent_tools.answers import bounds
+from agent_tools.answers import bounds, cursors
+from agent_tools.answers.cursors import NoCursor
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.parsing import invalid
@@ -32,14 +30,9 @@ NOW = "now"
 _NAME = "decisions"
 
 
-class NoCursor(ValueError):
-    """The text is no cursor of decisions."""
-
-
 def after(event_id: int) -> str:
     """Return the cursor after this event."""
-    packed = json.dumps([_NAME, event_id], separators=(",", ":"))
-    return base64.urlsafe_b64encode(packed.encode()).decode()
+    return cursors.pack(_NAME, event_id)
 
 
 def event_of(cursor: str) -> int:
@@ -50,10 +43,8 @@ def event_of(cursor: str) -> int:
     """
     if not cursor:
         return 0
-    try:
-        name, event_id = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError, TypeError, RecursionError):
-        raise NoCursor from None
+    values = cursors.unpack(cursor)
+    name, event_id = values if len(values) == 2 else (None, None)
     if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
         raise NoCursor
     return event_id

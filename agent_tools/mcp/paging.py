@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from agent_tools.answers import cursors
 from agent_tools.http.json_rpc import RpcCode, RpcError
 
 #: Items of a page. A client that shows the first page alone still shows much.
@@ -30,7 +29,7 @@ def page(items: Sequence[T], params: dict[str, Any], *, key: Callable[[T], str])
             raise bad_cursor()
         rest = items[places[0] + 1 :]
     shown = rest[:SIZE]
-    return shown, packed(key(shown[-1])) if len(rest) > SIZE else None
+    return shown, cursors.pack(key(shown[-1])) if len(rest) > SIZE else None
 
 
 def cursor_of(params: dict[str, Any]) -> str | None:
@@ -41,14 +40,12 @@ def cursor_of(params: dict[str, Any]) -> str | None:
     if not isinstance(cursor, str) or len(cursor) > _LONGEST:
         raise bad_cursor()
     try:
-        return base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as error:
+        (said,) = cursors.unpack(cursor)
+    except ValueError as error:
         raise bad_cursor() from error
-
-
-def packed(text: str) -> str:
-    """Return a cursor that says `text`."""
-    return base64.urlsafe_b64encode(text.encode()).decode()
+    if not isinstance(said, str):
+        raise bad_cursor()
+    return said
 
 
 def bad_cursor() -> RpcError:
