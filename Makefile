@@ -94,10 +94,8 @@ fuzz: $(VENV)/fuzz.stamp ## call the whole agent API with generated data, for so
 client: environment ## write the part of the Python client that follows from the registry of tools
 	@ASSENT_DEBUG=1 $(PY) manage.py client_code
 
-docs: environment ## write docs/settings.md, docs/tools.md and docs/api.md from the code (the last is not committed)
+docs: environment ## write docs/settings.md from the code
 	@ASSENT_DEBUG=1 $(PY) manage.py settings_reference
-	@ASSENT_DEBUG=1 $(PY) manage.py tool_list
-	@ASSENT_DEBUG=1 $(PY) manage.py api_reference
 
 lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=--upgrade for newer versions)
 	@test -x $(VENV)/bin/uv || $(PIP) install --quiet uv==$(UV_VERSION)

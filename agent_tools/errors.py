@@ -13,7 +13,7 @@ from typing import Any
 
 
 class ErrorCode(Enum):
-    """`error.code`, its HTTP status and what it means. The reference page is made from this list."""
+    """`error.code`, its HTTP status and what it means. The OpenAPI document has this list."""
 
     NOT_AUTHENTICATED = ("not_authenticated", 401, "No `Authorization: Bearer <token>` header.")
     INVALID_TOKEN = ("invalid_token", 401, "The token is unknown, revoked, expired or its agent deactivated.")

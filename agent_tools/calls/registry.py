@@ -1,6 +1,6 @@
 """The one list of tools, and the list of what is asked for by address only.
 
-REST, the four formats of `GET /api/v1/tools/`, the OpenAPI document and the reference page are made from it. What a
+REST, the four formats of `GET /api/v1/tools/`, and the OpenAPI document are made from it. What a
 tool does is in `tools/`; running one, with everything around it, in `execution`.
 """
 

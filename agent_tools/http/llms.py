@@ -71,7 +71,7 @@ what would work: 400 and 422, change the call; 401 and 403, the token; 404, not 
 - [Schema]({schema}): the same as OpenAPI
 - [MCP]({mcp}): the Model Context Protocol by streamable HTTP, with the same token
 - [Agents]({agents}): where a person creates tokens, with snippets for each way in
-- `docs/agents/README.md` in Assent's source: a page for each framework; `docs/tools.md`: the tools with their arguments
+- `docs/agents/README.md` in Assent's source: a page for each framework; `docs/tools.md`: the tools
 """
 
 _NOTES = """

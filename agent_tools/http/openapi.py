@@ -141,7 +141,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
         "security": generic.get("security", []),
         "requestBody": {"required": bool(schema["required"]), "content": {"application/json": {"schema": schema}}},
         "responses": {
-            "200": {"description": "What the tool says.", "content": {"application/json": {"schema": _SUCCESS}}},
+            "200": {"description": _fields(tool.returns), "content": {"application/json": {"schema": _SUCCESS}}},
             **failures,
         },
     }
@@ -156,6 +156,12 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
             }
         ]
     return operation
+
+
+def _fields(returns: dict[str, str]) -> str:
+    """Return what an answer has in `data`, as a list."""
+    lines = (f"- `{name}`: {meaning}" for name, meaning in returns.items())
+    return "\n".join(["What the tool says. `data` has:", "", *lines])
 
 
 def _first_sentence(text: str) -> str:
@@ -190,7 +196,12 @@ _SHAPES = {
                 "type": "object",
                 "required": ["code", "message", "details"],
                 "properties": {
-                    "code": {"type": "string", "enum": [code.code for code in ErrorCode]},
+                    "code": {
+                        "type": "string",
+                        "enum": [code.code for code in ErrorCode],
+                        "description": "Names in `code` type are fields of `details`.\n\n"
+                        + "\n".join(f"- `{code.code}` ({code.status}): {code.meaning}" for code in ErrorCode),
+                    },
                     "message": {"type": "string"},
                     "details": {"type": "object", "additionalProperties": {}},
                 },

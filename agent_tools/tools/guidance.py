@@ -63,7 +63,7 @@ Prefer these atomic edits over full rewrites: they change only what you name, an
 empty block is filled by `propose_memory_append`. When a reviewer asks for changes, call the same tool again with that
 proposal's number as `proposal_id`."""
 
-#: Which tools to use for what: for agents, and in the reference page.
+#: Which tools to use for what: for agents.
 WHICH_TOOLS = f"""\
 ## Which Tool for What
 

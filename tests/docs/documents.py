@@ -10,9 +10,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Written by `make docs` and not committed.
-GENERATED = "docs/api.md"
-
 _FENCE = re.compile(r"^(```+)(\w*)[^\n]*\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()\s]+)\)")
@@ -64,7 +61,7 @@ def documents() -> tuple[Document, ...]:
         *ROOT.glob(".github/**/*.md"),
     ]
     names = sorted(path.relative_to(ROOT).as_posix() for path in paths)
-    return tuple(Document(name, (ROOT / name).read_text(encoding="utf-8")) for name in names if name != GENERATED)
+    return tuple(Document(name, (ROOT / name).read_text(encoding="utf-8")) for name in names)
 
 
 def document(name: str) -> Document:

@@ -11,7 +11,7 @@ from django.core.management import get_commands
 
 from memory_app.configuration import reference
 from memory_app.configuration.environment import READ_ELSEWHERE
-from tests.docs.documents import GENERATED, ROOT, document, documents, folders
+from tests.docs.documents import ROOT, document, documents, folders
 
 pytestmark = pytest.mark.pure
 
@@ -27,7 +27,7 @@ _SUFFIXES = {".py", ".md", ".toml", ".yml", ".yaml", ".txt", ".conf", ".css", ".
 _OF_EXAMPLES = {"ASSENT"}
 
 #: Named in the documents, and made by commands or by people; `__init__.py` is named as any folder's.
-NOT_COMMITTED = {GENERATED, "memories.md", "__init__.py", "AGENTS.md", "ask.py", "workspace.md"}
+NOT_COMMITTED = {"memories.md", "__init__.py", "AGENTS.md", "ask.py", "workspace.md"}
 
 
 @cache

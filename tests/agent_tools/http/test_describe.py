@@ -223,8 +223,12 @@ def test_the_openapi_document_has_every_tool_and_address(client: Any) -> None:
         "/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/",
     } <= paths
     assert "/api/v1/tools/{name}/" not in paths
-    codes = document["components"]["schemas"]["Failure"]["properties"]["error"]["properties"]["code"]["enum"]
-    assert codes == [code.code for code in ErrorCode]
+    code = document["components"]["schemas"]["Failure"]["properties"]["error"]["properties"]["code"]
+    assert code["enum"] == [code.code for code in ErrorCode]
+    assert all(f"- `{each.code}` ({each.status}): {each.meaning}" in code["description"] for each in ErrorCode)
+    for tool in registry.TOOLS.values():
+        answer = document["paths"][f"/api/v1/tools/{tool.name}/"]["post"]["responses"]["200"]["description"]
+        assert all(f"- `{name}`: {meaning}" in answer for name, meaning in tool.returns.items())
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     ids = [operation["operationId"] for operation in operations]
     assert len(ids) == len(set(ids))
