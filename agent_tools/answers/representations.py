@@ -400,6 +400,10 @@ class Subject:
         number = arguments.proposal_id
         return cls(call, proposal_id=number or 0, amends=number is not None, **more)
 
+    def show(self, which: Proposal) -> dict[str, Any]:
+        """Return a proposal as this caller may see it."""
+        return self.shown(which) if self.shown else proposal(which)
+
     @property
     def proposes(self) -> bool:
         """Whether it proposes a change of a block; the contract words refusals of reading differently."""

@@ -1,4 +1,4 @@
-"""What is wrong with an edit: the exact sentence of the contract, then help on new lines.
+"""What is wrong with an edit, or with the block it is for: the exact sentence of the contract, then help on new lines.
 
 An agent that gets the help right is done in one more call: the passage it meant, why its text differs from it, the call
 that would work, the lines of several matches, its own proposal that has the text. Matching itself stays exact, always;
@@ -13,11 +13,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from agent_tools.answers import made_before, representations
-from agent_tools.answers.refusals import table as whole_block_refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.errors import ApiError, ErrorCode
-from approvals.models import Proposal, Revision
+from approvals.models import Kind, Proposal, Revision
 from approvals.services import errors
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -104,18 +103,35 @@ def block_not_found(error: BlockNotFound, subject: Subject) -> ApiError:
     available = [block.label for block in reads.blocks(subject.call.owner)]
     near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
     details: dict[str, Any] = {"block_label": label, "available": available, "nearest": near[0] if near else None}
-    waits = whole_block_refusals.own_waiting(subject)
-    if waits:
-        details["waiting"] = representations.proposal(waits)
-    help = [whole_block_refusals.waits(waits)] if waits else []
+    waiting = own_waiting(subject)
+    if waiting:
+        details["waiting"] = representations.proposal(waiting)
+    help = [waits(waiting)] if waiting else []
     if not subject.proposes:
         return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=message, help=help, details=details)
     there = [f"There are: {', '.join(available)}." if available else "There are no memory blocks yet."]
     if near:
         there.append(f"The nearest is {near[0]}.")
-    if subject.edits and not waits:
+    if subject.edits and not waiting:
         there.append("To make a new block, use propose_memory_block.")
     return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, help=[*there, *help], details=details)
+
+
+def own_waiting(subject: Subject) -> Proposal | None:
+    """Return the caller's own undecided proposal of the block that was asked for, which is not in the memory yet."""
+    if subject.as_of is not None or not subject.call.owner:
+        return None
+    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
+    return waiting.filter(kind=Kind.CREATE_BLOCK, target=subject.label).order_by("-pk").first()
+
+
+def waits(proposal: Proposal) -> str:
+    """Return that a new block waits, and how its agent changes it until then."""
+    return (
+        f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): it cannot be read or "
+        "edited until it is approved. To change what it proposes, call propose_memory_block with "
+        f"proposal_id={proposal.pk}."
+    )
 
 
 def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> ApiError:
@@ -262,8 +278,6 @@ def _over_limit(label: str, used: int, limit: int) -> ApiError:
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
-
-# -- What is wrong with an edit that names a place: a line to insert after, or a section by its header.
 
 #: Places of one header in the text; all (up to this many times ten) in `details`.
 _SHOWN_OF_PLACES = 20

@@ -1,7 +1,7 @@
 """The error table of the memory: what each refusal of the services, of an edit or of a reader is answered with.
 
-A row is a code, which has the HTTP status, and a text; where the answer is more than that, a function in
-`edits`, `places` or `notes`.
+A row is a code, which has the HTTP status, and a text; where the answer is more than that, a function here, or in
+`edits` for what is wrong with an edit.
 """
 
 from __future__ import annotations
@@ -12,43 +12,18 @@ from contextlib import contextmanager
 
 from agent_tools.answers import representations
 from agent_tools.answers.refusals import edits as edit_refusals
-from agent_tools.answers.refusals import edits as places
 from agent_tools.answers.representations import Subject
-from agent_tools.auth import grants
 from agent_tools.calls.parsing import invalid
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
-from approvals.models import Kind, Proposal, Status
+from approvals.models import Status
 from approvals.review.turn import change_request
 from approvals.services import errors
-from approvals.services import errors as talk_refusals
-from approvals.services.errors import (
-    BlockExists,
-    BlockWaits,
-    FieldInvalid,
-    LabelInvalid,
-    NothingAmended,
-    OtherTarget,
-    RejectedBefore,
-    TooManyRevisions,
-)
 from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import LABEL, TargetKind
 from memory_app.reads import BlockNotFound, Note, NoteNotFound, RevisionNotFound
 from memory_app.text import edits
 from memory_app.text.lines import first_words
-
-# -- What is wrong with a change of notes, where the answer is more than a row of the error table (`table`).
-
-
-def note_withdrawn(error: errors.NoteWithdrawn, subject: Subject) -> ApiError:
-    number = error.proposal.pk
-    return ApiError(
-        ErrorCode.NOTE_NOT_FOUND,
-        f"Note '{error.id}' not found.",
-        help=[f"Your proposal {number}, which was to make it, is withdrawn already."],
-        details={"note_id": error.id, "proposal_id": number},
-    )
 
 
 def note_invalid(error: errors.NoteInvalid, subject: Subject) -> ApiError:
@@ -104,13 +79,10 @@ def _what_holds_instead_of(note: Note) -> str | None:
     return next((following.id for following in reads.replacements(note) if not following.is_superseded), None)
 
 
-# -- What is wrong with a new block: its label is none, is taken or waits. And the agent's own that waits for a
-# person.
-
 _RULES = "lower-case letters, digits, dash and underscore, at most 64, beginning with a letter or a digit"
 
 
-def label_invalid(error: LabelInvalid, subject: Subject) -> ApiError:
+def label_invalid(error: errors.LabelInvalid, subject: Subject) -> ApiError:
     """Return the rules of labels, with the nearest one that keeps to them."""
     nearest = _nearest_label(subject.label)
     return ApiError(
@@ -121,7 +93,7 @@ def label_invalid(error: LabelInvalid, subject: Subject) -> ApiError:
     )
 
 
-def block_exists(error: BlockExists, subject: Subject) -> ApiError:
+def block_exists(error: errors.BlockExists, subject: Subject) -> ApiError:
     """Return which block is there, and which tools change it."""
     label = subject.label
     block = error.block
@@ -136,36 +108,19 @@ def block_exists(error: BlockExists, subject: Subject) -> ApiError:
     )
 
 
-def block_waits(error: BlockWaits, subject: Subject) -> ApiError:
+def block_waits(error: errors.BlockWaits, subject: Subject) -> ApiError:
     proposal = error.proposal
     return ApiError(
         ErrorCode.BLOCK_WAITS,
         f"You have proposed block '{proposal.target}' already, with other words: proposal {proposal.pk} waits.",
-        help=[waits(proposal)],
+        help=[edit_refusals.waits(proposal)],
         details={"block_label": proposal.target, "proposal": representations.proposal(proposal)},
     )
 
 
-def field_invalid(error: FieldInvalid, subject: Subject) -> ApiError:
+def field_invalid(error: errors.FieldInvalid, subject: Subject) -> ApiError:
     message = f"Invalid arguments for {subject.call.called}: {error.field} {error.reason}."
     return ApiError(ErrorCode.INVALID_ARGUMENTS, message, details={"fields": {error.field: error.reason}})
-
-
-def own_waiting(subject: Subject) -> Proposal | None:
-    """Return the caller's own undecided proposal of the block that was asked for, which is not in the memory yet."""
-    if subject.as_of is not None or not subject.call.owner:
-        return None
-    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
-    return waiting.filter(kind=Kind.CREATE_BLOCK, target=subject.label).order_by("-pk").first()
-
-
-def waits(proposal: Proposal) -> str:
-    """Return that a new block waits, and how its agent changes it until then."""
-    return (
-        f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): it cannot be read or "
-        "edited until it is approved. To change what it proposes, call propose_memory_block with "
-        f"proposal_id={proposal.pk}."
-    )
 
 
 _NOT_IN_LABELS = re.compile(r"[^a-z0-9_-]+")
@@ -217,13 +172,12 @@ def _no_change(error: errors.NoChange, subject: Subject) -> ApiError:
 
 def _already_decided(error: errors.AlreadyDecided, subject: Subject) -> ApiError:
     """Return what became of the proposal: the call comes too late, or back after its texts were removed."""
-    shown = subject.shown or representations.proposal
     message = representations.told(error.proposal)
     help = [_ANEW] if subject.amends and not error.proposal.is_redacted else []
-    return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": shown(error.proposal)})
+    return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": subject.show(error.proposal)})
 
 
-def _rejected_before(error: RejectedBefore, subject: Subject) -> ApiError:
+def _rejected_before(error: errors.RejectedBefore, subject: Subject) -> ApiError:
     """Return why people rejected the same, and what to do where something has changed since."""
     before, repeated = error.proposal, error.repeated
     # A call that is answered under an idempotency key is kept with its answer, and these texts were removed.
@@ -251,28 +205,18 @@ def _rejected_before(error: RejectedBefore, subject: Subject) -> ApiError:
     return ApiError(ErrorCode.REJECTED_BEFORE, message, help=help, details=details)
 
 
-def _talk_closed(error: talk_refusals.TalkClosed, subject: Subject) -> ApiError:
-    shown = subject.shown or representations.proposal
-    return ApiError(
-        ErrorCode.ALREADY_DECIDED,
-        f"Proposal {error.proposal.pk} takes no more comments: it was decided long ago, or has as many as it can have.",
-        details={"proposal": shown(error.proposal)},
-    )
-
-
 def _being_decided(error: errors.BeingDecided, subject: Subject) -> ApiError:
     proposal = error.proposal
-    shown = subject.shown or representations.proposal
     done = "decided" if proposal.status == Status.MERGING else "changed by another call"
     return ApiError(
         ErrorCode.BEING_DECIDED,
         f"Proposal {proposal.pk} is being {done} this moment.",
-        details={"proposal": shown(proposal)},
+        details={"proposal": subject.show(proposal)},
         retry_after=2,
     )
 
 
-def _other_target(error: OtherTarget, subject: Subject) -> ApiError:
+def _other_target(error: errors.OtherTarget, subject: Subject) -> ApiError:
     proposal = error.proposal
     return ApiError(
         ErrorCode.OTHER_TARGET,
@@ -287,7 +231,7 @@ def _other_target(error: OtherTarget, subject: Subject) -> ApiError:
     )
 
 
-def _nothing_amended(error: NothingAmended, subject: Subject) -> ApiError:
+def _nothing_amended(error: errors.NothingAmended, subject: Subject) -> ApiError:
     proposal = error.proposal
     asked = change_request(proposal)
     return ApiError(
@@ -336,8 +280,8 @@ TABLE: ErrorTable = {
     edits.OldStringNotFound: edit_refusals.old_string_not_found,
     edits.OldStringRepeated: edit_refusals.repeated,
     edits.WrongCount: edit_refusals.wrong_count,
-    edits.LineOutOfRange: places.line_out_of_range,
-    edits.SectionRefused: places.section_refused,
+    edits.LineOutOfRange: edit_refusals.line_out_of_range,
+    edits.SectionRefused: edit_refusals.section_refused,
     edits.TextTooLong: edit_refusals.text_too_long,
     # Blocks.
     BlockNotFound: edit_refusals.block_not_found,
@@ -347,9 +291,9 @@ TABLE: ErrorTable = {
         details=lambda error, about: {"block_label": about.label},
     ),
     errors.LabelInvalid: label_invalid,
-    BlockExists: block_exists,
-    BlockWaits: block_waits,
-    FieldInvalid: field_invalid,
+    errors.BlockExists: block_exists,
+    errors.BlockWaits: block_waits,
+    errors.FieldInvalid: field_invalid,
     errors.OverLimit: edit_refusals.over_limit,
     errors.PreconditionFailed: ErrorRow(
         ErrorCode.PRECONDITION_FAILED,
@@ -363,7 +307,12 @@ TABLE: ErrorTable = {
         "Note '{error.id}' not found.",
         details=lambda error, about: {"note_id": error.id},
     ),
-    errors.NoteWithdrawn: note_withdrawn,
+    errors.NoteWithdrawn: ErrorRow(
+        ErrorCode.NOTE_NOT_FOUND,
+        "Note '{error.id}' not found.",
+        help=("Your proposal {error.proposal.pk}, which was to make it, is withdrawn already.",),
+        details=lambda error, about: {"note_id": error.id, "proposal_id": error.proposal.pk},
+    ),
     errors.ReplacementNotFound: ErrorRow(
         ErrorCode.REPLACEMENT_NOT_FOUND,
         "replacement_id: note '{error.id}' not found.",
@@ -399,21 +348,23 @@ TABLE: ErrorTable = {
         "Proposal {about.proposal_id} not found.",
         details=lambda error, about: {"proposal_id": about.proposal_id},
     ),
-    OtherTarget: _other_target,
-    NothingAmended: _nothing_amended,
-    TooManyRevisions: ErrorRow(
+    errors.OtherTarget: _other_target,
+    errors.NothingAmended: _nothing_amended,
+    errors.TooManyRevisions: ErrorRow(
         ErrorCode.TOO_MANY_REVISIONS,
         "Proposal {error.proposal.pk} has been amended too often: it has {error.most} revisions.",
         help=("Withdraw it and propose the change anew.",),
         details=lambda error, about: {"proposal_id": error.proposal.pk, "revisions": error.most},
     ),
     errors.AlreadyDecided: _already_decided,
-    RejectedBefore: _rejected_before,
+    errors.RejectedBefore: _rejected_before,
     errors.BeingDecided: _being_decided,
-    talk_refusals.CommentInvalid: ErrorRow(
-        ErrorCode.INVALID_ARGUMENTS, "Invalid arguments: comment is empty or too long."
+    errors.CommentInvalid: ErrorRow(ErrorCode.INVALID_ARGUMENTS, "Invalid arguments: comment is empty or too long."),
+    errors.TalkClosed: ErrorRow(
+        ErrorCode.ALREADY_DECIDED,
+        "Proposal {error.proposal.pk} takes no more comments: it was decided long ago, or has as many as it can have.",
+        details=lambda error, about: {"proposal": about.show(error.proposal)},
     ),
-    talk_refusals.TalkClosed: _talk_closed,
     errors.TooManyPending: _too_many_pending,
     errors.MemoryFull: ErrorRow(
         ErrorCode.MEMORY_FULL,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, representations
 from agent_tools.answers.bounds import cut
-from agent_tools.answers.refusals.table import own_waiting, waits
+from agent_tools.answers.refusals.edits import own_waiting, waits
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import registry
 from agent_tools.calls.api_operation import Answer, Call
