@@ -1,13 +1,14 @@
-"""`/settings/agents/<name>/`: one agent that serves me: tokens, calls, refusals, and what became of its proposals."""
+"""`/settings/agents/<name>/`: one agent that serves me: tokens, calls, refusals, and what became of its proposals.
+
+Calls are from the rows of the audit: names, sizes and outcomes, no texts.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
@@ -26,8 +27,6 @@ from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import Agent, Proposal, Status, TrustRule, User
 from approvals.statistics import agents, weeks
 
-# -- What an agent did with one person's memory, from the rows of the audit: names, sizes and outcomes, no texts.
-
 #: How far back the counts go.
 RECENT = timedelta(days=30)
 ON_A_PAGE = 50
@@ -36,81 +35,14 @@ REFUSED = "refused"
 #: Refusals listed with what they mean.
 _MOST_REFUSALS = 5
 
+#: What the reference says about each error code.
+_CODES = {known.code: known for known in ErrorCode}
+
 _CURSOR = re.compile(r"([0-9]{1,16})-([0-9]{1,18})")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: Where a call is refused with one of these, what it names may be anything: the agent's own text, in the end.
 _UNCHECKED_TARGET = (400, 403, 404)
-
-
-@dataclass(frozen=True)
-class LoggedCall:
-    """One call, as a row of the table."""
-
-    at: datetime
-    tool: str
-    target: str
-    outcome: str
-    status: int
-    duration_ms: float
-    request_bytes: int
-    response_bytes: int
-    prefix: str
-
-    @property
-    def is_ok(self) -> bool:
-        return self.outcome == "ok"
-
-
-@dataclass(frozen=True)
-class CallPage:
-    """Args:
-    older: the cursor of the next page; empty on the last one.
-    """
-
-    calls: tuple[LoggedCall, ...]
-    older: str = ""
-
-
-@dataclass(frozen=True)
-class ToolUse:
-    """How often a tool was called, and how often that was refused or failed."""
-
-    tool: str
-    calls: int
-    errors: int
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A code with what the reference says about it."""
-
-    code: str
-    status: int
-    meaning: str
-    number: int
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What was called since `RECENT`, most frequent first.
-
-    Args:
-        refusals: the most frequent ones.
-        outcomes: every error code that came up, for the filter.
-    """
-
-    tools: tuple[ToolUse, ...]
-    refusals: tuple[Refusal, ...]
-    outcomes: tuple[str, ...]
-
-    @property
-    def calls(self) -> int:
-        return sum(use.calls for use in self.tools)
-
-    @property
-    def errors(self) -> int:
-        return sum(use.errors for use in self.tools)
 
 
 def serves(agent: Agent, viewer: User) -> bool:
@@ -119,11 +51,11 @@ def serves(agent: Agent, viewer: User) -> bool:
     return tokens.exists() or ToolCall.objects.filter(agent=agent, owner=viewer.username).exists()
 
 
-def page_of(agent: Agent, viewer: User, *, tool: str = "", outcome: str = "", before: str = "") -> CallPage:
-    """Return a page of the calls, newest first.
+def calls_of(agent: Agent, viewer: User, *, tool: str, outcome: str, before: str) -> tuple[list[ToolCall], str]:
+    """Return a page of the calls, newest first, and the cursor of the next page; empty on the last one.
 
     Args:
-        tool, outcome: to narrow it down; unknown values match nothing.
+        tool, outcome: to narrow it down, where they are not empty; unknown values match nothing.
         before: the cursor of a page, as a page before gave it; anything else is the first page.
     """
     narrowed = Q(tool=tool) if tool else Q()
@@ -134,39 +66,36 @@ def page_of(agent: Agent, viewer: User, *, tool: str = "", outcome: str = "", be
     narrowed &= _before(before)
     found: list[ToolCall] = []
     for rows in _of(agent, viewer):
-        found += rows.filter(narrowed).select_related("token")[: ON_A_PAGE + 1]
+        found += rows.filter(narrowed)[: ON_A_PAGE + 1]
     found.sort(key=lambda call: (call.at, call.pk), reverse=True)
     shown = found[:ON_A_PAGE]
-    return CallPage(tuple(map(_logged, shown)), older=_cursor(shown[-1]) if len(found) > ON_A_PAGE else "")
+    for call in shown:
+        if call.status in _UNCHECKED_TARGET:
+            call.target = ""
+    return shown, _cursor(shown[-1]) if len(found) > ON_A_PAGE else ""
 
 
-def usage_of(agent: Agent, viewer: User) -> Usage:
-    """Return what was called in the last 30 days, and how that went."""
+def usage_of(agent: Agent, viewer: User) -> dict[str, Any]:
+    """Return what was called in the last 30 days, and how that went, most frequent first; for the template."""
     since = timezone.now() - RECENT
-    counted: Counter[tuple[str, str]] = Counter()
-    for rows in _of(agent, viewer):
-        grouped = rows.filter(at__gte=since).order_by().values_list("tool", "outcome").annotate(number=Count("pk"))
-        for tool, outcome, number in grouped:
-            counted[tool, outcome] += number
     calls: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     codes: Counter[str] = Counter()
-    for (tool, outcome), number in counted.items():
-        calls[tool] += number
-        if outcome != "ok":
-            errors[tool] += number
-            codes[outcome] += number
-    return Usage(
-        tuple(ToolUse(tool, number, errors[tool]) for tool, number in calls.most_common()),
-        tuple(_refusal(code, number) for code, number in codes.most_common(_MOST_REFUSALS)),
-        tuple(sorted(codes)),
-    )
-
-
-def meaning_of(code: str) -> str:
-    """Return what the reference says about an error code; empty for anything else."""
-    known = _codes().get(code)
-    return known.meaning if known else ""
+    for rows in _of(agent, viewer):
+        grouped = rows.filter(at__gte=since).order_by().values_list("tool", "outcome").annotate(number=Count("pk"))
+        for tool, outcome, number in grouped:
+            calls[tool] += number
+            if outcome != "ok":
+                errors[tool] += number
+                codes[outcome] += number
+    return {
+        "tools": [{"tool": tool, "calls": number, "errors": errors[tool]} for tool, number in calls.most_common()],
+        "refusals": [
+            {"code": code, "known": _CODES.get(code), "number": number}
+            for code, number in codes.most_common(_MOST_REFUSALS)
+        ],
+        "outcomes": sorted(codes),
+    }
 
 
 def _of(agent: Agent, viewer: User) -> Sequence[QuerySet[ToolCall]]:
@@ -181,30 +110,6 @@ def _of(agent: Agent, viewer: User) -> Sequence[QuerySet[ToolCall]]:
     for token in mine:
         during |= Q(token=token, at__gte=token.owners_since)
     return named, rows.filter(during, owner="")
-
-
-def _logged(call: ToolCall) -> LoggedCall:
-    return LoggedCall(
-        at=call.at,
-        tool=call.tool,
-        target="" if call.status in _UNCHECKED_TARGET else call.target,
-        outcome=call.outcome,
-        status=call.status,
-        duration_ms=call.duration_ms,
-        request_bytes=call.request_bytes,
-        response_bytes=call.response_bytes,
-        prefix=call.token.prefix if call.token else "",
-    )
-
-
-def _refusal(code: str, number: int) -> Refusal:
-    known = _codes().get(code)
-    return Refusal(code, known.status if known else 0, meaning_of(code), number)
-
-
-@cache
-def _codes() -> dict[str, ErrorCode]:
-    return {known.code: known for known in ErrorCode}
 
 
 def _cursor(call: ToolCall) -> str:
@@ -239,16 +144,18 @@ def agent_page(request: HttpRequest, agent: str) -> HttpResponse:
         raise Http404
     narrowed = {name: request.GET.get(name, "").replace("\0", "")[:64] for name in ("tool", "outcome", "before")}
     usage = usage_of(found, viewer)
+    calls, older = calls_of(found, viewer, **narrowed)
     context = {
         "section": "settings",
         "agent": found,
         "rows": rows_of(viewer, agent_id=found.pk),
-        "page": page_of(found, viewer, **narrowed),
+        "calls": calls,
+        "older": older,
         "narrowed": narrowed,
         "is_narrowed": bool(narrowed["tool"] or narrowed["outcome"]),
-        "meaning": meaning_of(narrowed["outcome"]),
+        "known": _CODES.get(narrowed["outcome"]),
         "usage": usage,
-        "tool_names": sorted({use.tool for use in usage.tools} | ({narrowed["tool"]} & TOOLS.keys())),
+        "tool_names": sorted({use["tool"] for use in usage["tools"]} | ({narrowed["tool"]} & TOOLS.keys())),
         "rules": TrustRule.objects.filter(owner=viewer.username, agent=found).count(),
         **_decided(found, viewer),
     }

@@ -77,7 +77,7 @@ def example(name: str) -> dict[str, Any]:
 
 def snippet(key: str) -> str:
     """Return what the agents page says to type, as it is shown there."""
-    for library in runpy.run_path(str(ROOT / "agent_tools" / "snippets" / "python.py"))["LIBRARIES"]:
+    for library in runpy.run_path(str(ROOT / "agent_tools" / "snippets.py"))["LIBRARIES"]:
         if library.key == key:
             code: str = library.code
             return code
