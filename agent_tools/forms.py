@@ -1,11 +1,17 @@
-"""The forms with which a person makes and rotates tokens for their own memory."""
+"""The forms with which a person makes and rotates tokens for their own memory.
+
+A form that shows a secret has a nonce and does its work once: when the page with the secret is loaded again, nothing is
+made a second time.
+"""
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -16,6 +22,25 @@ from approvals.models import Agent, User
 _OUR_OWN = frozenset(
     {"admin", "assent", "nobody", "policy", "recover", "root", "staff", "support", "system", "unknown"}
 )
+
+
+#: Where the session keeps which forms have done their work.
+_USED = "forms_used"
+
+
+def new_nonce() -> str:
+    return secrets.token_hex(8)
+
+
+def was_used(request: HttpRequest) -> bool:
+    """Whether this form has done its work."""
+    return request.POST.get("nonce", "")[:64] in request.session.get(_USED, [])
+
+
+def mark_used(request: HttpRequest) -> None:
+    """Remember that this form does its work now."""
+    if nonce := request.POST.get("nonce", "")[:64]:
+        request.session[_USED] = [*request.session.get(_USED, []), nonce][-20:]
 
 
 class TokenForm(forms.Form):

@@ -13,8 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from agent_tools.calls.api_operation import Call
-from agent_tools.calls.arguments import BoundedArguments
-from agent_tools.calls.parsing import invalid
+from agent_tools.calls.arguments import BoundedArguments, invalid
 
 
 def characters(arguments: BoundedArguments) -> int:
@@ -60,9 +59,6 @@ def rest_of(items: Sequence[Any], shown: int, what: str) -> str:
         f"({shown} of {len(items)} {what} are shown, the others were left out for their length: "
         f"max_characters={needed} brings all.)"
     )
-
-
-# -- The part of a text that an answer has: the lines asked for, and as many of them as fit.
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from agent_tools.answers import cursors
 from agent_tools.calls.api_operation import Call
-from agent_tools.calls.arguments import Arguments
-from agent_tools.calls.parsing import invalid
+from agent_tools.calls.arguments import Arguments, invalid
 from agent_tools.errors import ApiError
 
 DEFAULT = 50

@@ -25,8 +25,6 @@ from memory_app.reads import Block, Note
 from memory_app.recall_counts import Access
 from memory_app.text import edits
 
-# -- What an agent is asked for when a proposal is its turn, in words for the model.
-
 _CONFLICT = "The text has changed and your change no longer fits. Propose it again on the text as it is now."
 
 #: What is asked of agents where Assent handed a proposal back, by `ChangeRequest.automatic`.
@@ -309,9 +307,6 @@ def decision(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-# -- What an agent is told of the talk about its proposals, and why a change of its waits.
-
-
 def comments(proposal: Proposal) -> list[dict[str, Any]]:
     """Return the thread of a proposal, newest first."""
     return [comment(event) for event in reversed(talk.thread_of(proposal))]
@@ -363,12 +358,9 @@ def why_it_waits(proposal: Proposal | None) -> str:
     return f"\n{told}" if told else ""
 
 
-# -- What a call asked for, as far as the words of a refusal depend on it.
-
-
 @dataclass(frozen=True)
 class Subject:
-    """What was asked for.
+    """What a call asked for, as far as the words of a refusal depend on it.
 
     Args:
         label: of the block, where it is about one.

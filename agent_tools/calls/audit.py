@@ -24,36 +24,7 @@ from memory_app.databases.prepared import insert
 from memory_app.runtime import deadlines
 from memory_app.runtime.gatherer import Gatherer
 
-# -- Monitoring events of an installation: Django signals after an agent remembered, recalled or forgot something.
-
 log = structlog.get_logger(__name__)
-
-remembered = Signal()
-recalled = Signal()
-forgotten = Signal()
-
-_NAMES = {id(remembered): "memory_remembered", id(recalled): "memory_recalled", id(forgotten): "memory_forgotten"}
-
-
-def tell(signal: Signal, call: Call, *, began: float, session_id: str, type: str, **more: Any) -> None:
-    """Log and send what happened.
-
-    Args:
-        began: `time.perf_counter()` when the call came.
-    """
-    about = {
-        "owner": call.owner,
-        "agent": call.caller.agent.name,
-        "session_id": session_id,
-        "type": type,
-        "duration": round((time.perf_counter() - began) * 1000, 2),
-        **more,
-    }
-    log.info(_NAMES[id(signal)], **{"user_id" if name == "owner" else name: value for name, value in about.items()})
-    for receiver, outcome in signal.send_robust(sender=tell, **about):
-        if isinstance(outcome, Exception):
-            log.error("signal_receiver_failed", receiver=repr(receiver), exc_info=outcome)
-
 
 #: Seconds a row may wait for a busy database.
 _SECONDS = 20.0
@@ -132,3 +103,31 @@ def purge() -> int:
         return 0
     old = timezone.now() - timedelta(days=settings.TOOL_CALL_DAYS)
     return ToolCall.objects.filter(at__lt=old).delete()[0]
+
+
+# Monitoring events of an installation: sent after an agent remembered, recalled or forgot something.
+remembered = Signal()
+recalled = Signal()
+forgotten = Signal()
+
+_NAMES = {id(remembered): "memory_remembered", id(recalled): "memory_recalled", id(forgotten): "memory_forgotten"}
+
+
+def tell(signal: Signal, call: Call, *, began: float, session_id: str, type: str, **more: Any) -> None:
+    """Log and send what happened.
+
+    Args:
+        began: `time.perf_counter()` when the call came.
+    """
+    about = {
+        "owner": call.owner,
+        "agent": call.caller.agent.name,
+        "session_id": session_id,
+        "type": type,
+        "duration": round((time.perf_counter() - began) * 1000, 2),
+        **more,
+    }
+    log.info(_NAMES[id(signal)], **{"user_id" if name == "owner" else name: value for name, value in about.items()})
+    for receiver, outcome in signal.send_robust(sender=tell, **about):
+        if isinstance(outcome, Exception):
+            log.error("signal_receiver_failed", receiver=repr(receiver), exc_info=outcome)

@@ -15,58 +15,13 @@ from agent_tools.auth import grants
 from agent_tools.auth.authentication import Caller
 from agent_tools.calls import idempotency, registry
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
-from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.arguments import Arguments, invalid, parse
 from agent_tools.calls.audit import Audit
 from agent_tools.calls.idempotency import Finish, StoredAnswer
-from agent_tools.calls.parsing import invalid, parse
 from agent_tools.errors import ApiError, ErrorCode
 from approvals import services
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import deadlines
-
-# -- The answer to a call that took longer than its tool may: 504, and what to do now.
-
-#: Seconds after which to try again: what delayed the call seldom ends at once.
-_RETRY_AFTER = 5
-
-
-def timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
-    """Return the refusal.
-
-    Args:
-        key: the call's idempotency key, if it has one.
-    """
-    seconds = f"{tool.time_limit:g} second{'' if tool.time_limit == 1 else 's'}"
-    if tool.effect is Effect.READ_ONLY:
-        message = f"it took longer than {seconds} and was stopped. Try again, or ask for less at once."
-        help, more = [], {}
-    else:
-        message = f"it took longer than {seconds} and was stopped; it may have happened all the same."
-        if key is not None:
-            help = [
-                f"Call again with the same arguments and the same idempotency key ({key}): what was begun is "
-                "finished and answered, and nothing happens twice."
-            ]
-        elif not tool.if_timed_out:
-            help = [
-                "Look first (list_proposals; for notes also recall) and call again only if it is not there; what "
-                "was begun may still be finished within a minute. With an idempotency_key you could simply repeat "
-                "the call."
-            ]
-        else:
-            help = []
-        if tool.if_timed_out:
-            help.append(tool.if_timed_out)
-        more = {"may_have_happened": True, "idempotency_key": key}
-    return ApiError(
-        ErrorCode.TIMEOUT,
-        message[0].upper() + message[1:],
-        text=f"{tool.failing}: {message}",
-        help=help,
-        details={"timeout": tool.time_limit, "retry_after": _RETRY_AFTER} | more,
-        retry_after=_RETRY_AFTER,
-    )
-
 
 log = structlog.get_logger(__name__)
 
@@ -74,6 +29,8 @@ log = structlog.get_logger(__name__)
 #: `decisions.telling` is one; a refusal is there to repair the call, and nothing is added to it.
 additions: list[Callable[[ApiOperation[Any], Call, Answer], Finish | None]] = []
 
+#: Seconds after which to try again: what delayed the call seldom ends at once.
+_RETRY_AFTER = 5
 #: Seconds for what comes after a call: the idempotency row and the audit.
 _AFTERWARDS = 25
 
@@ -98,7 +55,7 @@ def execute(
             if not deadline.has_passed:
                 raise
             log.warning("tool_timed_out", tool=tool.name, seconds=tool.time_limit, error=type(error).__name__)
-            raise timed_out(tool, _named_key(tool, given, key)) from error
+            raise _timed_out(tool, _named_key(tool, given, key)) from error
 
 
 def _execute(
@@ -177,3 +134,41 @@ def _key(tool: ApiOperation[Any], arguments: Arguments, header: str | None) -> s
     if not 1 <= len(header) <= 200 or not header.isprintable():
         raise invalid({"Idempotency-Key": "must be 1 to 200 printable characters"}, called=tool.called)
     return header
+
+
+def _timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
+    """Return the answer to a call that took longer than its tool may: what to do now.
+
+    Args:
+        key: the call's idempotency key, if it has one.
+    """
+    seconds = f"{tool.time_limit:g} second{'' if tool.time_limit == 1 else 's'}"
+    if tool.effect is Effect.READ_ONLY:
+        message = f"it took longer than {seconds} and was stopped. Try again, or ask for less at once."
+        help, more = [], {}
+    else:
+        message = f"it took longer than {seconds} and was stopped; it may have happened all the same."
+        if key is not None:
+            help = [
+                f"Call again with the same arguments and the same idempotency key ({key}): what was begun is "
+                "finished and answered, and nothing happens twice."
+            ]
+        elif not tool.if_timed_out:
+            help = [
+                "Look first (list_proposals; for notes also recall) and call again only if it is not there; what "
+                "was begun may still be finished within a minute. With an idempotency_key you could simply repeat "
+                "the call."
+            ]
+        else:
+            help = []
+        if tool.if_timed_out:
+            help.append(tool.if_timed_out)
+        more = {"may_have_happened": True, "idempotency_key": key}
+    return ApiError(
+        ErrorCode.TIMEOUT,
+        message[0].upper() + message[1:],
+        text=f"{tool.failing}: {message}",
+        help=help,
+        details={"timeout": tool.time_limit, "retry_after": _RETRY_AFTER} | more,
+        retry_after=_RETRY_AFTER,
+    )

@@ -38,50 +38,10 @@ from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals.models import Proposal, Status
 from memory_app.runtime import background, deadlines
 
-# -- Copies of a proposal's texts that the API keeps: answers kept with idempotency keys, session ids of the audit.
-
-
-def remove(proposal: Proposal) -> None:
-    """Forget what was answered about the proposal, and the session it came from; for `approvals.services.texts`.
-
-    A call sent again under its key is answered anew: its operation is found, and says that the texts are gone. So are
-    all refused calls of the agent, which did nothing: a refused edit is answered with the call that would work, new
-    text and all.
-    """
-    of_agent = IdempotencyKey.objects.filter(token__agent=proposal.agent, status__isnull=False)
-    about = Q(pk__in=_NAMED.objects.filter(proposal=proposal).values("idempotencykey")) | Q(status__gte=400)
-    of_agent.filter(about).update(status=None, response="", lease_expires_at=timezone.now())
-    if proposal.session_id:
-        _forget_session(proposal)
-        transaction.on_commit(partial(_forget_session_of_what_came_now, proposal))
-
-
-def _forget_session_of_what_came_now(proposal: Proposal) -> None:
-    """Forget it once more: the row of a call at the same time may have waited for the transaction."""
-    audit.settle()
-    _forget_session(proposal)
-
-
-def _forget_session(proposal: Proposal) -> None:
-    calls = ToolCall.objects.filter(agent=proposal.agent, owner=proposal.owner, session_id=proposal.session_id)
-    calls.update(session_id="")
-
+log = structlog.get_logger(__name__)
 
 #: Which proposals a kept answer names.
 _NAMED = IdempotencyKey.proposals.through
-
-
-def named_proposals(payload: object) -> set[int]:
-    """Return the number of each proposal that an answer names, at any depth."""
-    if isinstance(payload, list):
-        return set().union(*map(named_proposals, payload))
-    if not isinstance(payload, dict):
-        return set()
-    own = payload.get("proposal_id")
-    return named_proposals(list(payload.values())) | ({own} if isinstance(own, int) else set())
-
-
-log = structlog.get_logger(__name__)
 
 #: Completes the payload of a success.
 Finish = Callable[[dict[str, Any]], dict[str, Any]]
@@ -252,3 +212,39 @@ def _let_go(row: IdempotencyKey) -> None:
         IdempotencyKey.objects.filter(pk=row.pk).update(lease_expires_at=timezone.now())
     except DatabaseError as error:
         log.warning("idempotency_key_not_freed", error=type(error).__name__)
+
+
+def named_proposals(payload: object) -> set[int]:
+    """Return the number of each proposal that an answer names, at any depth."""
+    if isinstance(payload, list):
+        return set().union(*map(named_proposals, payload))
+    if not isinstance(payload, dict):
+        return set()
+    own = payload.get("proposal_id")
+    return named_proposals(list(payload.values())) | ({own} if isinstance(own, int) else set())
+
+
+def remove(proposal: Proposal) -> None:
+    """Forget what was answered about the proposal, and the session it came from; for `approvals.services.texts`.
+
+    A call sent again under its key is answered anew: its operation is found, and says that the texts are gone. So are
+    all refused calls of the agent, which did nothing: a refused edit is answered with the call that would work, new
+    text and all.
+    """
+    of_agent = IdempotencyKey.objects.filter(token__agent=proposal.agent, status__isnull=False)
+    about = Q(pk__in=_NAMED.objects.filter(proposal=proposal).values("idempotencykey")) | Q(status__gte=400)
+    of_agent.filter(about).update(status=None, response="", lease_expires_at=timezone.now())
+    if proposal.session_id:
+        _forget_session(proposal)
+        transaction.on_commit(partial(_forget_session_of_what_came_now, proposal))
+
+
+def _forget_session_of_what_came_now(proposal: Proposal) -> None:
+    """Forget it once more: the row of a call at the same time may have waited for the transaction."""
+    audit.settle()
+    _forget_session(proposal)
+
+
+def _forget_session(proposal: Proposal) -> None:
+    calls = ToolCall.objects.filter(agent=proposal.agent, owner=proposal.owner, session_id=proposal.session_id)
+    calls.update(session_id="")

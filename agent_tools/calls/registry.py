@@ -164,9 +164,6 @@ def find(name: str) -> Tool[Any]:
     )
 
 
-# -- definitions for models -----------------------------------------------------------------------
-
-
 def _native(tool: Tool[Any]) -> dict[str, Any]:
     return {
         "name": tool.name,

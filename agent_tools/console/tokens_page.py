@@ -1,8 +1,7 @@
-"""`/settings/agents/`: which agents serve me, a token for my own memory, revoking one."""
+"""`/settings/agents/`: which agents serve me, a token for my own memory, rotating and revoking one."""
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,12 +18,10 @@ from django.views.decorators.http import require_http_methods
 
 from agent_tools import snippets
 from agent_tools.auth import tokens
-from agent_tools.forms import RotateForm, TokenForm
+from agent_tools.forms import RotateForm, TokenForm, mark_used, new_nonce, was_used
 from agent_tools.models import AgentToken, AgentTokenQuerySet
 from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import User
-
-# -- The tokens that serve a person, as the pages list them: each with the secrets it replaced that still work.
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,6 @@ def _row(family: list[AgentToken], viewer: User) -> TokenRow:
     )
 
 
-#: Where the session keeps which forms have made their token.
-_USED = "token_forms_used"
-
-
 @signed_in()
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -103,7 +96,7 @@ def agents(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return tokens_page(request, viewer)
     form = TokenForm(request.POST, owner=viewer)
-    if was_sent_before(request):
+    if _has_made_its_token(request):
         return redirect("agents")
     if not form.is_valid() or form.agent is None:
         return tokens_page(request, viewer, form, status=422)
@@ -113,7 +106,7 @@ def agents(request: HttpRequest) -> HttpResponse:
     except IntegrityError:  # made by another request since the form was checked
         form.add_error("name", _("An agent of this name was just created. Create the token again."))
         return tokens_page(request, viewer, form, status=422)
-    mark_as_sent(request)
+    mark_used(request)
     issued = tokens.issue(
         agent=form.agent,
         scopes=form.cleaned_data["scopes"],
@@ -157,22 +150,12 @@ def _replaced_by(token: AgentToken) -> list[int]:
     return list(family.values_list("pk", flat=True))
 
 
-def was_sent_before(request: HttpRequest) -> bool:
+def _has_made_its_token(request: HttpRequest) -> bool:
     """Whether this form has made its token: the page with the secret was loaded again. One press, one token."""
-    if request.POST.get("nonce", "")[:64] not in request.session.get(_USED, []):
+    if not was_used(request):
         return False
     messages.info(request, _("That token has already been created. Its secret was shown once and is not stored."))
     return True
-
-
-def mark_as_sent(request: HttpRequest) -> None:
-    """Remember that this form makes its token now."""
-    if nonce := request.POST.get("nonce", "")[:64]:
-        request.session[_USED] = [*request.session.get(_USED, []), nonce][-20:]
-
-
-def new_nonce() -> str:
-    return secrets.token_hex(8)
 
 
 def tokens_page(
@@ -215,9 +198,6 @@ def address_of(request: HttpRequest) -> str:
     return request.build_absolute_uri("/").rstrip("/")
 
 
-# -- `/settings/agents/<id>/rotate/`: a new secret with the same rights, while the old one goes on working for a time.
-
-
 @signed_in(return_to=lambda pk: reverse("agents"))
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -227,7 +207,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     found = usable_of(viewer).filter(pk=pk).select_related("agent", "replaced_by").prefetch_related("owners").first()
     if found is None:
         raise Http404
-    if request.method == "POST" and was_sent_before(request):
+    if request.method == "POST" and _has_made_its_token(request):
         return redirect("agents")
     if not tokens.may_rotate(found, viewer):
         messages.warning(request, _("This token can’t be rotated here. It was rotated before, or an admin created it."))
@@ -241,6 +221,6 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     except tokens.NotRotatable:  # by another request since it was looked up
         messages.warning(request, _("This token was just rotated or revoked elsewhere."))
         return redirect("agents")
-    mark_as_sent(request)
+    mark_used(request)
     found.refresh_from_db()
     return tokens_page(request, viewer, issued=issued, old=found)

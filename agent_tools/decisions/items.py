@@ -122,9 +122,6 @@ def _that_fit(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [] if fitting and bounds.size_of(fitting[0]) > MOST_CHARACTERS else fitting
 
 
-# -- the line ---------------------------------------------------------------------------------------
-
-
 def line(item: dict[str, Any]) -> str:
     """Return what happened in one line, for the model."""
     what = f"Proposal {item['proposal_id']} for {_target(item)}"
@@ -190,9 +187,6 @@ def _quoted(text: str) -> str:
 def _short(text: str, most: int) -> str:
     words = " ".join(text.split())
     return words if len(words) <= most else f"{words[:most].rstrip()}…"
-
-
-# -- reading ----------------------------------------------------------------------------------------
 
 
 def _read(call: Call, proposals: list[Proposal]) -> _Read:

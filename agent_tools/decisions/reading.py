@@ -16,13 +16,11 @@ from agent_tools.answers import bounds, cursors
 from agent_tools.answers.cursors import NoCursor
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
-from agent_tools.calls.parsing import invalid
+from agent_tools.calls.arguments import invalid
 from agent_tools.decisions import items
 from approvals.models import Event
 from approvals.services.events import told_to
 from memory_app.databases import row_order
-
-# -- The place in the order of decisions up to which a caller has read: opaque, and good for ever.
 
 #: Given in place of a cursor: from now on, where the empty text means from the start.
 NOW = "now"

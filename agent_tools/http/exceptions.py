@@ -19,8 +19,6 @@ from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_r
 from memory_app.configuration.logs import current_request_id
 from memory_app.runtime.unavailable import is_away
 
-# -- The two shapes of an answer, as JSON bytes.
-
 #: JSON loads and frames nothing, should a browser be made to show it.
 _POLICY = "default-src 'none'; frame-ancestors 'none'"
 

@@ -6,7 +6,6 @@ one endpoint that runs tools is written as one path per tool of the registry.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
@@ -135,7 +134,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     }
     operation = {
         "operationId": tool.name,
-        "summary": _first_sentence(tool.description),
+        "summary": tool.first_sentence.rstrip("."),
         "description": f"{tool.description}\n\nScope: {scopes}; {tool.effect}; timeout {tool.timeout} s.",
         "tags": ["tools"],
         "security": generic.get("security", []),
@@ -162,14 +161,6 @@ def _fields(returns: dict[str, str]) -> str:
     """Return what an answer has in `data`, as a list."""
     lines = (f"- `{name}`: {meaning}" for name, meaning in returns.items())
     return "\n".join(["What the tool says. `data` has:", "", *lines])
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a tool's description, for lists."""
-    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0].rstrip(".")
-
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 
 
 def _codes(status: int) -> str:

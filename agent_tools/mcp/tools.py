@@ -11,8 +11,8 @@ from typing import Any
 
 from agent_tools.auth import grants
 from agent_tools.calls import execution, registry
+from agent_tools.calls.arguments import invalid
 from agent_tools.calls.foreign_names import nearest
-from agent_tools.calls.parsing import invalid
 from agent_tools.calls.registry import Tool
 from agent_tools.errors import ErrorCode
 from agent_tools.http import body, exceptions

@@ -13,8 +13,7 @@ from agent_tools.answers import bounds, fields, made_before, paging, refusals, r
 from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
-from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments
-from agent_tools.calls.parsing import invalid
+from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.decisions import telling
 from agent_tools.models import Scope

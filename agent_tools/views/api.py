@@ -21,9 +21,8 @@ from agent_tools.auth.authentication import Caller
 from agent_tools.auth.throttle import TokenThrottle
 from agent_tools.calls import execution
 from agent_tools.calls.api_operation import Answer, ApiOperation
-from agent_tools.calls.arguments import Arguments
+from agent_tools.calls.arguments import Arguments, invalid
 from agent_tools.calls.audit import Audit
-from agent_tools.calls.parsing import invalid
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, exceptions
 from agent_tools.http import llms as written
@@ -162,16 +161,15 @@ def unknown_endpoint(request: HttpRequest) -> HttpResponse:
     return exceptions.failure(ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}))
 
 
-# -- `/healthz`: the process answers. `/readyz`: everything it needs does, too.
-
-
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
+    """Answer that the process is alive."""
     return exceptions.json_response(Answer("Alive.", {}).payload())
 
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
+    """Answer whether everything the process needs works."""
     parts = health.parts()
     described = {part.name: {key: value for key, value in asdict(part).items() if key != "name"} for part in parts}
     failed = [part.name for part in parts if not part.ok]
@@ -183,18 +181,13 @@ def readyz(request: HttpRequest) -> HttpResponse:
     return exceptions.json_response(Answer("Ready.", data).payload())
 
 
-# -- `/llms.txt`: open to everybody, asks no database, and says the same to all.
-
-
 @require_safe
 def llms(request: HttpRequest) -> HttpResponse:
+    """Answer what a model has to know: open to everybody, asks no database, and says the same to all."""
     # The configured address and not that of the request: a cache may keep the answer for others.
     answer = HttpResponse(written.page(settings.PUBLIC_URL), content_type="text/plain; charset=utf-8")
     answer["Cache-Control"] = "public, max-age=3600"
     return answer
-
-
-# -- `/api/schema/` and `/api/docs/`: the OpenAPI document and a page to read it.
 
 
 class Schema(SpectacularJSONAPIView):

@@ -19,6 +19,8 @@ from assent_client.text import memories_md
 
 #: By address programs read, which have room for a whole block or proposal.
 _WHOLE = {"max_characters": LONGEST_ANSWER}
+#: In the OpenAPI document, the bytes of a file.
+_FILE = {"type": "string", "format": "binary"}
 
 
 class BlockList(ApiView):
@@ -117,13 +119,6 @@ class ProposalWithdraw(ApiView):
         return self.by_body(request, proposals.withdraw_proposal, proposal_id=proposal_id)
 
 
-# -- `/api/v1/users/{user_id}/notes/…`, search, context and memories.md: the same as tools, by address.
-
-#: In the OpenAPI document, the bytes of a file.
-_FILE = {"type": "string", "format": "binary"}
-#: Seconds after which to ask for an import again that is under way.
-
-
 class NoteList(ApiView):
     @describe(
         operation_id="note_list",
@@ -206,9 +201,6 @@ class MemoriesFile(ApiView):
         self.audit.request_bytes = len(file)
         given = from_path(given, user_id=user_id) | {"file": file}
         return self.run(request, files.import_file, given)
-
-
-# -- `/api/v1/users/{user_id}/conversations/…`: conversations are listed, read, stored and deleted.
 
 
 class Sessions(ApiView):

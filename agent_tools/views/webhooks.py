@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from redis.exceptions import RedisError
 
+from agent_tools.forms import mark_used, new_nonce, was_used
 from agent_tools.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints
 from agent_tools.webhooks.forms import EndpointForm, NewEndpointForm
@@ -29,8 +29,6 @@ from memory_app.runtime import rate_limit
 
 #: Deliveries on one page of the log.
 PAGE = 25
-#: Where the session keeps which forms have shown their secret.
-_USED = "webhook_forms_used"
 #: Tests one person may send in a minute: each makes this server connect somewhere.
 _TESTS, _MINUTE = 10, timedelta(minutes=1)
 
@@ -60,7 +58,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
         initial = {name: kept[name] for name in ("url", "agent") if name in kept}
         return _list(request, viewer, NewEndpointForm(person=viewer, initial=initial or None))
     form = NewEndpointForm(request.POST, person=viewer)
-    if _was_used(request):
+    if was_used(request):
         messages.info(request, _("That webhook has already been created. Its secret was shown once."))
         return redirect("webhooks")
     if not form.is_valid():
@@ -76,7 +74,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
     except endpoints.TooManyWebhooks:
         form.add_error(None, _("You have %(most)d webhooks. Delete one first.") % {"most": endpoints.MOST})
         return _list(request, viewer, form, status=422)
-    _mark_used(request)
+    mark_used(request)
     return _list(request, viewer, NewEndpointForm(person=viewer), made=made)
 
 
@@ -104,12 +102,12 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     endpoint = _own(request, pk)
     context = {"section": "settings", "endpoint": endpoint, "hours": round(endpoints.OVERLAP.total_seconds() / 3600)}
     if request.method == "POST":
-        if _was_used(request):  # the page with the secret was loaded again: the one before must go on signing
+        if was_used(request):  # the page with the secret was loaded again: the one before must go on signing
             messages.info(request, _("The secret has already been replaced. The new one was shown once."))
             return redirect("webhook", pk)
-        _mark_used(request)
+        mark_used(request)
         return render(request, "webhooks/rotate.html", context | {"made": endpoints.rotate(endpoint)})
-    return render(request, "webhooks/rotate.html", context | {"nonce": secrets.token_hex(8)})
+    return render(request, "webhooks/rotate.html", context | {"nonce": new_nonce()})
 
 
 @signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
@@ -225,7 +223,7 @@ def _list(
         "section": "settings",
         "form": form,
         "made": made,
-        "nonce": secrets.token_hex(8),
+        "nonce": new_nonce(),
         "endpoints": endpoints.of_person(viewer),
         "others": endpoints.of_others_about(viewer),
     }
@@ -262,16 +260,6 @@ def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *
 def _shown(attempt: dict[str, Any]) -> ShownAttempt:
     error = str(deliveries.ERRORS.get(attempt["error"], attempt["error"]))
     return ShownAttempt(parse_datetime(attempt["at"]), attempt["status"], error, attempt["ms"])
-
-
-def _was_used(request: HttpRequest) -> bool:
-    nonce = request.POST.get("nonce", "")[:64]
-    return bool(nonce) and nonce in request.session.get(_USED, [])
-
-
-def _mark_used(request: HttpRequest) -> None:
-    if nonce := request.POST.get("nonce", "")[:64]:
-        request.session[_USED] = [*request.session.get(_USED, []), nonce][-20:]
 
 
 def _over_limit(person: User) -> bool:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from agent_tools.answers import representations
 from agent_tools.answers.refusals import edits as edit_refusals
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.parsing import invalid
+from agent_tools.calls.arguments import invalid
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
 from approvals.models import Status
 from approvals.review.turn import change_request
