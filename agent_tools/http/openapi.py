@@ -13,7 +13,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from agent_tools.calls import registry
-from agent_tools.calls.api_operation import Effect
+from agent_tools.calls.api_operation import ApiOperation, Effect
 from agent_tools.calls.arguments import Arguments, json_schema
 from agent_tools.errors import ErrorCode
 
@@ -95,6 +95,11 @@ def answers(description: str, *statuses: int) -> dict[int, OpenApiResponse]:
     return {200: OpenApiResponse(_SUCCESS, description), **failures}
 
 
+def answers_of(asked: ApiOperation[Any], *statuses: int) -> dict[int, OpenApiResponse]:
+    """Return a success of a tool or endpoint, with its fields, and the failures it may answer with."""
+    return answers(_fields(asked.returns), *statuses)
+
+
 def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Return the document with one path per tool and the two shapes of answers; a hook of drf-spectacular."""
     result.setdefault("components", {}).setdefault("schemas", {}).update(_SHAPES)
@@ -160,7 +165,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
 def _fields(returns: dict[str, str]) -> str:
     """Return what an answer has in `data`, as a list."""
     lines = (f"- `{name}`: {meaning}" for name, meaning in returns.items())
-    return "\n".join(["What the tool says. `data` has:", "", *lines])
+    return "\n".join(["What it says. `data` has:", "", *lines])
 
 
 def _codes(status: int) -> str:
