@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext_lazy as _
 
 from approvals import services
@@ -394,27 +395,15 @@ class Automatic:
     rule: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class AutomaticPage:
-    rows: tuple[Automatic, ...]
-    number: int
-    pages: int
-    total: int
-
-
 def automatic_changes(owner: str, viewer: User) -> tuple[Automatic, ...]:
     """The last things that were applied to an owner's memory without a person, newest first."""
     return _automatic(owner, viewer, list(_applied(owner)[:RECENT_AUTOMATIC]))
 
 
-def automatic_page(owner: str, viewer: User, number: int) -> AutomaticPage:
-    """Return one page of automatic changes, twenty-five a page."""
-    applied = _applied(owner)
-    total = applied.count()
-    pages = max(1, -(-total // AUTOMATIC_ON_A_PAGE))
-    number = min(max(1, number), pages)
-    shown = applied[(number - 1) * AUTOMATIC_ON_A_PAGE : number * AUTOMATIC_ON_A_PAGE]
-    return AutomaticPage(_automatic(owner, viewer, list(shown)), number, pages, total)
+def automatic_page(owner: str, viewer: User, number: int) -> tuple[Page[Proposal], tuple[Automatic, ...]]:
+    """Return one page of automatic changes, and what it shows of each."""
+    page = Paginator(_applied(owner), AUTOMATIC_ON_A_PAGE).get_page(number)
+    return page, _automatic(owner, viewer, list(page))
 
 
 def _applied(owner: str) -> ProposalQuerySet:

@@ -112,8 +112,11 @@ def risk_title(key: str) -> str:
 def risk_text(risk: Risk) -> dict[str, Any]:
     """Return a flag's title, its sentence and what was found."""
     return {
+        "risk": risk,
         "title": risk_wording.title(risk.key),
-        "sentence": risk_wording.sentence(risk),
+        "count": risk.params.get("count", 0),
+        "said": risk.params.get("said", 0),
+        "added": risk.params.get("count", 0) - risk.params.get("said", 0),
         "examples": risk.params.get("examples", []),
         "more": risk.params.get("count", 0) - len(risk.params.get("examples", [])),
     }

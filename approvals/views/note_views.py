@@ -99,8 +99,9 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
 def automatic(request: HttpRequest, owner: str) -> HttpResponse:
     """Show everything policy applied without asking a person, with what it changed and the button to revert it."""
     person = readable_owner(request, owner)
-    page = notes_page.automatic_page(owner, viewer_of(request), whole_number(request.GET.get("page", "")) or 1)
-    context = {**about_notes(request, person), "tab": "automatic", "page": page}
+    number = whole_number(request.GET.get("page", "")) or 1
+    page, changes = notes_page.automatic_page(owner, viewer_of(request), number)
+    context = {**about_notes(request, person), "tab": "automatic", "page": page, "changes": changes}
     return render(request, "notes/automatic.html", context)
 
 
