@@ -55,17 +55,7 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
 @admin.register(AgentToken)
 class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
     form = NewTokenForm
-    list_display = [
-        "prefix",
-        "agent",
-        "serves",
-        "scopes",
-        "created_by",
-        "replaces",
-        "created_at",
-        "last_used_at",
-        "state",
-    ]
+    list_display = "prefix agent serves scopes created_by replaces created_at last_used_at state".split()
     list_filter = ["agent", "all_owners", "revoked_at"]
     search_fields = ["prefix", "agent__name", "owners__username"]
     list_select_related = ["agent", "created_by", "replaces", "replaces__agent"]
@@ -154,61 +144,43 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
         return str(_("usable") if token.is_usable else _("expired"))
 
 
-@admin.register(ToolCall)
-class ToolCallAdmin(ReadOnlyAdmin[ToolCall]):
-    list_display = ["at", "agent", "owner", "tool", "target", "outcome", "status", "duration_ms", "request_id"]
-    list_filter = [
+admin.site.register(
+    ToolCall,
+    ReadOnlyAdmin,
+    list_display=["at", "agent", "owner", "tool", "target", "outcome", "status", "duration_ms", "request_id"],
+    list_filter=[
         values_filter("tool", _("tool"), ChainMap[str, Any](TOOLS, ENDPOINTS)),
         values_filter("outcome", _("outcome"), ["ok", *(code.code for code in ErrorCode)]),
         "agent",
         "at",
-    ]
-    search_fields = ["owner", "target", "session_id", "request_id", "agent__name"]
-    list_select_related = ["agent"]
-
-
-@admin.register(IdempotencyKey)
-class IdempotencyKeyAdmin(ReadOnlyAdmin[IdempotencyKey]):
-    list_display = ["key", "token", "status", "created_at", "lease_expires_at"]
-    list_filter = ["created_at"]
-    ordering = ["-id"]
-    search_fields = ["key", "operation", "token__prefix"]
-    list_select_related = ["token", "token__agent"]
-    # The answer kept with a key quotes the memory's text.
-    exclude = ["response"]
+    ],
+    search_fields=["owner", "target", "session_id", "request_id", "agent__name"],
+    list_select_related=["agent"],
+)
+admin.site.register(
+    IdempotencyKey,
+    ReadOnlyAdmin,
+    list_display=["key", "token", "status", "created_at", "lease_expires_at"],
+    list_filter=["created_at"],
+    ordering=["-id"],
+    search_fields=["key", "operation", "token__prefix"],
+    list_select_related=["token", "token__agent"],
+    exclude=["response"],  # it quotes the memory's text
+)
 
 
 @admin.register(WebhookEndpoint)
 class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
     """Without secrets, and of addresses the host alone: the rest may contain a secret of the receiver's."""
 
-    list_display = [
-        "agent",
-        "host",
-        "created_by",
-        "all_owners",
-        "state",
-        "disabled_why",
-        "last_success_at",
-        "failing_since",
-    ]
+    list_display = "agent host created_by all_owners state disabled_why last_success_at failing_since".split()
     list_filter = ["state", "disabled_why", "all_owners", "agent"]
     search_fields = ["url", "agent__name", "created_by__username"]
     list_select_related = ["agent", "created_by"]
-    fields = [
-        "agent",
-        "host",
-        "created_by",
-        "all_owners",
-        "events",
-        "state",
-        "disabled_why",
-        "disabled_at",
-        "created_at",
-        "last_success_at",
-        "last_failure_at",
-        "failing_since",
-    ]
+    fields = (
+        "agent host created_by all_owners events state disabled_why disabled_at "
+        "created_at last_success_at last_failure_at failing_since"
+    ).split()
     actions = ["disable"]
 
     @admin.action(description=_("Disable the selected webhooks"), permissions=["view"])
@@ -223,17 +195,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
-    list_display = [
-        "created_at",
-        "endpoint",
-        "type",
-        "proposal_id",
-        "state",
-        "last",
-        "tries",
-        "next_attempt",
-        "done_at",
-    ]
+    list_display = "created_at endpoint type proposal_id state last tries next_attempt done_at".split()
     list_filter = [
         values_filter("type", _("type"), EventType.values),
         values_filter("state", _("state"), DeliveryState.values),

@@ -91,26 +91,12 @@ class MemoryBlockAdmin(ThroughServices[MemoryBlock]):
 
     def save_model(self, request: HttpRequest, obj: MemoryBlock, form: Any, change: bool) -> None:
         data = form.cleaned_data
-        fields = BlockFields(
-            title=data["title"],
-            description=data["description"],
-            body=data["body"],
-            limit=data["limit"],
-            read_only=data["read_only"],
-            schema_ref=obj.schema_ref,
-        )
-        actor = viewer_of(request)
+        fields = BlockFields(schema_ref=obj.schema_ref, **{name: data[name] for name in self.content})
+        said = {"actor": viewer_of(request), "owner": obj.owner, "label": obj.label, "comment": data["comment"]}
         if change:
-            services.edit_block(
-                actor=actor,
-                owner=obj.owner,
-                label=obj.label,
-                fields=fields,
-                loaded_sha256=data["loaded_sha256"],
-                comment=data["comment"],
-            )
+            services.edit_block(fields=fields, loaded_sha256=data["loaded_sha256"], **said)
         else:
-            services.create_block(actor=actor, owner=obj.owner, label=obj.label, fields=fields, comment=data["comment"])
+            services.create_block(fields=fields, **said)
             obj.pk = block_id(obj.owner, obj.label)
 
     def delete_seen(self, request: HttpRequest, row: MemoryBlock, *, loaded_sha256: str, comment: str) -> None:
@@ -124,7 +110,6 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
     """The ledger: who did what to which block or note, and the commit it is in."""
 
     list_display = ["at", "owner", "target", "action", "actor", "agent", "proposal_link", "short_commit"]
-    list_display_links = ["at"]
     list_filter = ["action", "target_kind", "at"]
     search_fields = ["owner", "target", "commit", "actor", "agent", "comment"]
 
@@ -138,16 +123,6 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
             return ""
         url = reverse("admin:approvals_proposal_change", args=[change.proposal_id])
         return format_html('<a href="{}">#{}</a>', url, change.proposal_id)
-
-
-@admin.register(DirectWrite)
-class DirectWriteAdmin(ReadOnlyAdmin[DirectWrite]):
-    """What people wrote without a proposal, as it was announced before it was made."""
-
-    list_display = ["at", "owner", "action", "actor", "operation"]
-    list_display_links = ["at"]
-    list_filter = ["action"]
-    search_fields = ["owner", "operation", "actor", "comment"]
 
 
 # -- Notes. Saving or deleting one here is a commit in the admin's name (`through_services`).
@@ -197,16 +172,9 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     names = ["owner"]
     content = ["content", "type", "tags", "category", "confidence", "rationale"]
     readonly_fields = [
-        "note_id",
-        "importance",
-        "source",
-        "session_id",
-        "superseded_at",
-        "superseded_by",
-        "superseded_reason",
-        "sha256",
-        "created_at",
-        "updated_at",
+        *("note_id", "importance", "source", "session_id"),
+        *("superseded_at", "superseded_by", "superseded_reason"),
+        *("sha256", "created_at", "updated_at"),
     ]
 
     @admin.display(description=gettext_lazy("content"))
@@ -222,14 +190,8 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     def save_model(self, request: HttpRequest, obj: MemoryNote, form: Any, change: bool) -> None:
         data = form.cleaned_data
         by = ChangeContext(actor=viewer_of(request), reasoning=data["comment"])
-        typed = {
-            "content": data["content"],
-            "type": data["type"],
-            "tags": data["tags"],
-            "category": data["category"] or None,
-            "confidence": data["confidence"],
-            "rationale": data["rationale"] or None,
-        }
+        typed = {name: data[name] for name in self.content}
+        typed |= {name: data[name] or None for name in ("category", "rationale")}
         if change:
             notes.update(by=by, owner=obj.owner, note_id=obj.note_id, loaded_sha256=data["loaded_sha256"], **typed)
         else:
@@ -264,8 +226,18 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
             self.delete_model(request, message)
 
 
-@admin.register(NoteAccess)
-class NoteAccessAdmin(ReadOnlyAdmin[NoteAccess]):
-    list_display = ["owner", "note_id", "count", "last_at"]
-    list_filter = ["last_at"]
-    search_fields = ["owner", "note_id"]
+# What people wrote without a proposal, as it was announced before it was made.
+admin.site.register(
+    DirectWrite,
+    ReadOnlyAdmin,
+    list_display=["at", "owner", "action", "actor", "operation"],
+    list_filter=["action"],
+    search_fields=["owner", "operation", "actor", "comment"],
+)
+admin.site.register(
+    NoteAccess,
+    ReadOnlyAdmin,
+    list_display=["owner", "note_id", "count", "last_at"],
+    list_filter=["last_at"],
+    search_fields=["owner", "note_id"],
+)

@@ -103,13 +103,6 @@ class TutorshipAdmin(admin.ModelAdmin[Tutorship]):
     readonly_fields = ["created_at"]
 
 
-@admin.register(Policy)
-class PolicyAdmin(admin.ModelAdmin[Policy]):
-    list_display = ["owner", "notes", "updated_at"]
-    list_filter = ["notes"]
-    search_fields = ["owner"]
-
-
 @admin.register(TrustRule)
 class TrustRuleAdmin(admin.ModelAdmin[TrustRule]):
     list_display = ["owner", "agent", "block", "kind", "needs", "made_by", "updated_at"]
@@ -125,20 +118,6 @@ class TrustRuleAdmin(admin.ModelAdmin[TrustRule]):
         super().save_model(request, obj, form, change)
 
 
-@admin.register(Attention)
-class AttentionAdmin(ReadOnlyAdmin[Attention]):
-    list_display = ["proposal_id", "person", "seen_revision", "seen_at"]
-    list_select_related = ["person"]
-    search_fields = ["person__username"]
-
-
-@admin.register(SavedFilter)
-class SavedFilterAdmin(ReadOnlyAdmin[SavedFilter]):
-    list_display = ["person", "name", "query"]
-    list_select_related = ["person"]
-    search_fields = ["person__username", "name"]
-
-
 @admin.register(Agent)
 class AgentAdmin(NeverDeleted, PlainList[Agent]):
     list_display = ["name", "description", "created_by", "is_active", "created_at"]
@@ -151,3 +130,22 @@ class AgentAdmin(NeverDeleted, PlainList[Agent]):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> list[str]:
         return [*self.readonly_fields, *(["name"] if obj else [])]
+
+
+admin.site.register(
+    Policy, list_display=["owner", "notes", "updated_at"], list_filter=["notes"], search_fields=["owner"]
+)
+admin.site.register(
+    Attention,
+    ReadOnlyAdmin,
+    list_display=["proposal_id", "person", "seen_revision", "seen_at"],
+    list_select_related=["person"],
+    search_fields=["person__username"],
+)
+admin.site.register(
+    SavedFilter,
+    ReadOnlyAdmin,
+    list_display=["person", "name", "query"],
+    list_select_related=["person"],
+    search_fields=["person__username", "name"],
+)

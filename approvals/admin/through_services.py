@@ -123,18 +123,20 @@ def values_filter(field: str, title: Any, values: Iterable[str]) -> type[admin.S
 SOURCES = ("user_memory", "memory_block", "conversation")
 
 
-@admin.register(SearchIndex)
-class SearchIndexAdmin(ReadOnlyAdmin[SearchIndex]):
-    list_display = ["owner", "embedder", "change_id", "message_id", "version", "updated_at"]
-    search_fields = ["owner"]
-
-
-@admin.register(Chunk)
-class ChunkAdmin(ReadOnlyAdmin[Chunk]):
-    exclude = ["vector"]
-    list_display = ["owner", "source", "document_id", "title", "type", "at", "removed"]
-    list_filter = [values_filter("source", gettext_lazy("source"), list(SOURCES)), "removed"]
-    search_fields = ["owner", "document_id", "text"]
+admin.site.register(
+    SearchIndex,
+    ReadOnlyAdmin,
+    list_display=["owner", "embedder", "change_id", "message_id", "version", "updated_at"],
+    search_fields=["owner"],
+)
+admin.site.register(
+    Chunk,
+    ReadOnlyAdmin,
+    exclude=["vector"],
+    list_display=["owner", "source", "document_id", "title", "type", "at", "removed"],
+    list_filter=[values_filter("source", gettext_lazy("source"), SOURCES), "removed"],
+    search_fields=["owner", "document_id", "text"],
+)
 
 
 MemoryRow = TypeVar("MemoryRow", bound=MemoryBlock | MemoryNote)

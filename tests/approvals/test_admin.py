@@ -11,18 +11,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Proposal, Status, Tutorship, User
+from approvals.models import Agent, Tutorship, User
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
 from memory_app.reads import Block
 from tests.support.acts import assert_ledger
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import words
 
 BLOCKS = reverse("admin:memory_app_memoryblock_changelist")
 ADD_BLOCK = reverse("admin:memory_app_memoryblock_add")
-PROPOSALS = reverse("admin:approvals_proposal_changelist")
 
 
 @pytest.fixture
@@ -290,101 +289,12 @@ def test_blocks_are_not_deleted_in_bulk(desk: Any, goals: Block) -> None:
 # -- proposals --------------------------------------------------------------------------------------
 
 
-def choose(desk: Any, action: str, *proposals: Proposal) -> Any:
-    """Tick proposals in the list and press the action: the page that shows them."""
-    return desk.post(PROPOSALS, {"action": action, "_selected_action": [proposal.pk for proposal in proposals]})
-
-
-def decide(desk: Any, action: str, page: Any, **said: str) -> Any:
-    """Press the button of that page."""
-    fields: dict[str, Any] = {"action": action, "decide": "yes", "comment": "", **said}
-    fields["_selected_action"] = []
-    for candidate in page.context["deciding"]:
-        pk = candidate.review.proposal.pk
-        fields["_selected_action"].append(pk)
-        fields[f"revision_{pk}"] = candidate.review.revision.number
-        fields[f"seen_{pk}"] = candidate.review.seen_sha256
-    return desk.post(PROPOSALS, fields, follow=True)
-
-
 def test_a_proposal_is_read_only_and_leads_to_its_review(desk: Any, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "math", "geometry")
     url = reverse("admin:approvals_proposal_change", args=[proposal.pk])
     assert proposal.get_absolute_url() in desk.get(url).content.decode()
     assert desk.post(url, {"status": "approved"}).status_code == 403
     assert desk.post(reverse("admin:approvals_proposal_delete", args=[proposal.pk])).status_code == 403
-
-
-def test_chosen_proposals_are_shown_before_they_are_approved(
-    desk: Any, goals: Block, propose: Propose, make_block: MakeBlock, alice: User
-) -> None:
-    profile = make_block(alice, "profile", "Born in Lyon.")
-    first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
-    page = choose(desk, "approve_selected", first, second)
-    assert "<ins>" in page.content.decode()
-    assert "geometry" in page.content.decode()
-    assert Proposal.objects.open().count() == 2
-    answer = decide(desk, "approve_selected", page, comment="Seen.").content.decode()
-    assert answer.count("approved") >= 2
-    assert {proposal.status for proposal in Proposal.objects.all()} == {Status.APPROVED}
-    assert reads.block("alice", "profile").body == "Born in Paris."
-    assert Change.objects.filter(action="approved", actor="admin").count() == 2
-
-
-def test_a_proposal_whose_block_changed_is_left_out_of_approving(
-    desk: Any, goals: Block, propose: Propose, alice: User
-) -> None:
-    stale = propose(goals, "math", "geometry")
-    services.edit_block(
-        actor=alice,
-        owner="alice",
-        label="goals",
-        fields=services.BlockFields(title="", description="", body=goals.body + "More.\n", limit=1_000),
-        loaded_sha256=goals.sha256,
-    )
-    page = choose(desk, "approve_selected", stale)
-    assert page.context["deciding"] == []
-    assert "Left out." in page.content.decode()
-    # Nor by sending what the page does not offer.
-    forged = {
-        "action": "approve_selected",
-        "decide": "yes",
-        "_selected_action": stale.pk,
-        f"revision_{stale.pk}": 1,
-        f"seen_{stale.pk}": goals.sha256,
-    }
-    desk.post(PROPOSALS, forged)
-    desk.post(PROPOSALS, forged | {f"revision_{stale.pk}": "9" * 5_000})
-    stale.refresh_from_db()
-    assert stale.status == Status.OPEN
-
-
-def test_of_several_decisions_one_refusal_does_not_stop_the_others(
-    desk: Any, goals: Block, propose: Propose, make_block: MakeBlock, alice: User, tim: User
-) -> None:
-    profile = make_block(alice, "profile", "Born in Lyon.")
-    first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
-    page = choose(desk, "approve_selected", first, second)
-    services.reject(actor=tim, proposal_id=first.pk, revision=1, reason="wrong")
-    answer = decide(desk, "approve_selected", page).content.decode()
-    first.refresh_from_db()
-    second.refresh_from_db()
-    assert (first.status, second.status) == (Status.REJECTED, Status.APPROVED)
-    assert f"#{first.pk}:" in answer
-
-
-def test_chosen_proposals_are_rejected_with_a_reason(desk: Any, goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "math", "geometry")
-    page = choose(desk, "reject_selected", proposal)
-    unsaid = desk.post(
-        PROPOSALS,
-        {"action": "reject_selected", "decide": "yes", "_selected_action": proposal.pk, "reason": "because"},
-    )
-    assert unsaid.status_code == 422
-    decide(desk, "reject_selected", page, reason="too_private", comment="Not ours to keep.")
-    proposal.refresh_from_db()
-    assert (proposal.status, proposal.decision_reason) == (Status.REJECTED, "too_private")
-    assert proposal.decided_by.username == "admin"
 
 
 def test_a_proposals_evidence_and_warnings_are_read_and_not_decoded(

@@ -8,7 +8,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.urls import reverse
 
 from approvals.models import Agent, Policy, Proposal, Status, User
@@ -269,21 +268,3 @@ def test_evidence_is_said_to_be_what_the_agent_quotes(
     by = ChangeContext(actor=scribe, evidence=[{"role": "user", "content": "Yes please, sign me up!"}] * turns)
     waiting = notes.save(by=by, owner="alice", content="Alice wants weekly mails.").proposal
     assert said in words(client_of(alice).get(waiting.get_absolute_url()))
-
-
-# -- several at once, in the admin ------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_staff_approve_no_note_from_a_list_of_texts(
-    alice: User, admin: User, scribe: Agent, client_of: ClientOf
-) -> None:
-    outdated, instead = saved(alice, "Lives in Bonn."), saved(alice, "Lives in Berlin.")
-    forget = notes.supersede(
-        by=ChangeContext(actor=scribe), owner="alice", note_id=outdated, replacement_id=instead
-    ).proposal
-    changelist = reverse("admin:approvals_proposal_changelist")
-    chosen = {"action": "approve_selected", ACTION_CHECKBOX_NAME: [str(forget.pk)]}
-    page = client_of(admin).post(changelist, chosen)
-    assert "Left out. It changes more than the text shown here. Open it to decide." in words(page)
-    assert f'name="seen_{forget.pk}"' not in page.content.decode()

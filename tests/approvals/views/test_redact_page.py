@@ -185,13 +185,3 @@ def test_a_page_that_was_open_is_loaded_anew(client_of: ClientOf, tim: User, sec
         f"{secret.get_absolute_url()}?view=side", headers={"HX-Request": "true", "HX-Target": "change"}
     )
     assert (answer.status_code, answer["HX-Refresh"]) == (204, "true")
-
-
-def test_staff_are_told_before_they_reject_several(client_of: ClientOf, admin: User, secret: Proposal) -> None:
-    client = client_of(admin)
-    chosen = {"action": "reject_selected", "_selected_action": [secret.pk]}
-    page = client.post("/admin/approvals/proposal/", chosen)
-    assert "“Too private” also permanently removes what the agent wrote." in words(page)
-    fields = chosen | {"decide": "yes", "reason": "too_private", f"revision_{secret.pk}": 1, f"seen_{secret.pk}": ""}
-    client.post("/admin/approvals/proposal/", fields)
-    assert Proposal.objects.get().is_redacted
