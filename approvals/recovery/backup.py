@@ -35,11 +35,8 @@ from memory_app.databases import backups
 from memory_app.databases.backups import (
     BackupError,
     CopyFailed,
-    Damaged,
     Database,
     Manifest,
-    PairMismatch,
-    WrongPlace,
     applied_migrations,
     files_in,
     fingerprint,
@@ -63,12 +60,11 @@ def backup(folder: Path) -> Manifest:
         folder: must be missing or empty.
 
     Raises:
-        WrongPlace: the folder is not empty.
-        CopyFailed: a database could not be copied; all files are removed.
+        BackupError: the folder is not empty, or a database could not be copied; all files are removed then.
     """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise WrongPlace(f"{folder} is not empty: name a new folder, for example {folder}/{_now():%Y-%m-%dT%H%M%SZ}.")
+        raise BackupError(f"{folder} is not empty: name a new folder, for example {folder}/{_now():%Y-%m-%dT%H%M%SZ}.")
     with _atomic_folder(folder) as partial:
         began_at = _now()
         default = _describe("default", connection.vendor, _version_of_default(), backups.copy_name())
@@ -166,10 +162,8 @@ def restore(folder: Path) -> Restored:
     """Restore a backup into the databases the settings name, which must be empty, and bring it up to date.
 
     Raises:
-        NotABackup, Damaged, TooNew: see `backups.errors`.
-        WrongPlace: the databases are of another engine, or not empty.
-        PairMismatch: the two databases of the backup do not belong together.
-        CopyFailed: a database could not be written; the message says what was left.
+        BackupError: it is none, is damaged or from a newer version; its two databases do not belong together; those
+            here are of another engine or not empty, or could not be written: the message says what was left then.
     """
     folder = folder.absolute()
     manifest = _read_and_check(folder)
@@ -194,14 +188,14 @@ def verify(folder: Path) -> Restored:
     create and drop them.
 
     Raises:
-        BackupError: as for `restore`; Damaged also where the restored databases do not agree.
+        BackupError: as for `restore`, and where the restored databases do not agree.
     """
     folder = folder.absolute()
     _read_and_check(folder)
     with tempfile.TemporaryDirectory(prefix="assent-verify-") as scratch, _side_databases() as environment:
         done = _restore_in_child(folder, {"ASSENT_DATA_DIR": scratch, **environment})
     if done.problems:
-        raise Damaged(f"The backup in {folder} can be restored, but does not agree: {' '.join(done.problems[:5])}")
+        raise BackupError(f"The backup in {folder} can be restored, but does not agree: {' '.join(done.problems[:5])}")
     return done
 
 
@@ -223,7 +217,7 @@ def _read_and_check(folder: Path) -> Manifest:
         ("memory", manifest.memory.engine, dolt().engine, "MEMORY_DATABASE_URL"),
     ):
         if made_on.lower() != here.lower():
-            raise WrongPlace(
+            raise BackupError(
                 f"`{alias}` in this backup is from {made_on}, and {variable} names {here} here. A backup is restored "
                 "on the engine it was made on."
             )
@@ -240,37 +234,32 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         dolt().restore(folder / manifest.memory.copy)
         if not settings.EMBEDDED_MEMORY:
             left.append(f"the Dolt database {connections['memory'].settings_dict['NAME']}")
-        return _finish(manifest)
-    except BackupError as error:
+        return _bring_up_to_date(manifest)
+    except (BackupError, DatabaseError, DoltError) as error:
         connections.close_all()
+        if not isinstance(error, BackupError):
+            error = BackupError(f"The restored databases cannot be read: {' '.join(str(error).split())}.")
         if not left:
-            raise
+            raise error
         # On a server, undoing this would need the right to drop databases.
         advice = f"{' and '.join(left)} {'are' if left[1:] else 'is'} filled: drop and make them before you try again."
-        raise type(error)(f"{error} What is left: {advice}") from error
-
-
-def _finish(manifest: Manifest) -> Restored:
-    try:
-        return _bring_up_to_date(manifest)
-    except (DatabaseError, DoltError) as error:
-        raise Damaged(f"The restored databases cannot be read: {' '.join(str(error).split())}.") from error
+        raise BackupError(f"{error} What is left: {advice}") from error
 
 
 def _bring_up_to_date(manifest: Manifest) -> Restored:
     """Bring two restored databases up to date with each other and with this version.
 
     Raises:
-        PairMismatch: `default` knows commits that the memory does not have, or the memory is not the manifest's.
+        BackupError: `default` knows commits that the memory does not have, or the memory is not the manifest's.
     """
     connections.close_all()
     try:
         if not dolt().is_ancestor(manifest.head):
-            raise PairMismatch(f"The memory does not lead to commit {manifest.head}, as the manifest says it does.")
+            raise BackupError(f"The memory does not lead to commit {manifest.head}, as the manifest says it does.")
     except RevisionNotFound as error:
-        raise PairMismatch(f"The memory does not have commit {manifest.head}, which the manifest names.") from error
+        raise BackupError(f"The memory does not have commit {manifest.head}, which the manifest names.") from error
     if missing := missing_from_memory():
-        raise PairMismatch(f"This is no pair. {missing}")
+        raise BackupError(f"This is no pair. {missing[0]}")
     call_command("prepare", stdout=io.StringIO())
     _expire_leases()
     report = recover(trust_log=True, last_ids=manifest.last_ids)
@@ -278,7 +267,7 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
     found = tuple(str(problem) for problem in problems())
     log.info("restored", head=head_of_main(), report=str(report), problems=len(found))
     connections.close_all()
-    return Restored(_summary(report), found)
+    return Restored("" if report == RecoveryReport() else str(report), found)
 
 
 def _expire_leases() -> None:
@@ -322,10 +311,6 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in files} | given
 
 
-def _summary(report: RecoveryReport) -> str:
-    return "" if report == RecoveryReport() else str(report)
-
-
 # -- places ---------------------------------------------------------------------------------------
 
 
@@ -333,16 +318,16 @@ def _require_empty() -> None:
     contents = [what for what in (backups.contents_of_default(), dolt().contents()) if what]
     connections.close_all()
     if contents:
-        raise WrongPlace(
+        raise BackupError(
             f"There is something already: {'; '.join(contents)}. A backup is restored into an empty place: stop the "
             "site, move the files elsewhere (or make new databases), and try again."
         )
 
 
 def _require_no_files() -> None:
-    """Raise WrongPlace if a site started during the restore has created its files, which must not be overwritten."""
+    """Raise BackupError if a site started during the restore has created its files, which must not be overwritten."""
     if present := [str(file) for path in _in_files() for file in backups.files_of(str(path))]:
-        raise WrongPlace(f"Something made {', '.join(present)} while the backup was restored: is the site running?")
+        raise BackupError(f"Something made {', '.join(present)} while the backup was restored: is the site running?")
 
 
 def _in_files() -> list[Path]:

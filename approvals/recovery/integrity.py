@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import datetime
 
 from django.db import connections
 from django.db.utils import Error as DatabaseError
@@ -32,41 +31,11 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 MOST_OWNERS = 5
 
 
-@dataclass(frozen=True)
-class Missing:
-    """Changes in the ledger whose commits are not on main.
+def missing_from_memory() -> tuple[str, bool] | None:
+    """Return what the memory lacks of the ledger, in a sentence; None when it has all.
 
-    Args:
-        commits: how many commits are missing.
-        is_older: the memory ends before them; otherwise it is another memory, or lost commits in between.
-        head_at: time of main's last commit.
+    And whether the memory ends before that; otherwise it is another memory, or lost commits in between.
     """
-
-    commits: int
-    first: datetime
-    last: datetime
-    owners: tuple[str, ...]
-    is_older: bool
-    head_at: datetime
-
-    def __str__(self) -> str:
-        what = (
-            f"The memory is older than the rest: it ends at {self.head_at:{_TIME}} UTC"
-            if self.is_older
-            else "The memory is not the one that the rest belongs to"
-        )
-        named = ", ".join(self.owners[:MOST_OWNERS])
-        more = f" and {len(self.owners) - MOST_OWNERS} more" if len(self.owners) > MOST_OWNERS else ""
-        when = f"from {self.first:{_TIME}} to {self.last:{_TIME}} UTC"
-        whose = f"the memory of {named}{more}"
-        return (
-            f"{what}, and {self.commits} change(s) {when} to {whose} are not in it. Use a copy of the memory that was "
-            "made after the copy of the other database, as `manage.py backup` does."
-        )
-
-
-def missing_from_memory() -> Missing | None:
-    """Return the changes of the ledger that the memory lacks; None when it has all."""
     log = dolt().log()
     in_log = {commit.hash for commit in log}
     ledger = Change.objects.order_by("at", "id").values_list("commit", "owner", "at")
@@ -74,14 +43,19 @@ def missing_from_memory() -> Missing | None:
     if not rows:
         return None
     known = Change.objects.filter(commit__in=[commit.hash for commit in log[:100]]).order_by("-at", "-id").first()
-    return Missing(
-        commits=len({commit for commit, _, _ in rows}),
-        first=rows[0][2],
-        last=rows[-1][2],
-        owners=tuple(sorted({owner for _, owner, _ in rows})),
-        is_older=known is None or known.at <= rows[0][2],
-        head_at=log[0].at,
+    is_older = known is None or known.at <= rows[0][2]
+    what = (
+        f"The memory is older than the rest: it ends at {log[0].at:{_TIME}} UTC"
+        if is_older
+        else "The memory is not the one that the rest belongs to"
     )
+    owners = sorted({owner for _commit, owner, _at in rows})
+    more = f" and {len(owners) - MOST_OWNERS} more" if len(owners) > MOST_OWNERS else ""
+    return (
+        f"{what}, and {len({commit for commit, _owner, _at in rows})} change(s) from {rows[0][2]:{_TIME}} to "
+        f"{rows[-1][2]:{_TIME}} UTC to the memory of {', '.join(owners[:MOST_OWNERS])}{more} are not in it. Use a copy "
+        "of the memory that was made after the copy of the other database, as `manage.py backup` does."
+    ), is_older
 
 
 RECOVER = "Run `manage.py recover`."
@@ -135,9 +109,9 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
 
 def _older_memory() -> Iterator[Finding]:
     """Check that the memory is not older than the ledger, as after a restore in the wrong order."""
-    missing = missing_from_memory()
-    if missing and missing.is_older:
-        yield Finding("memory_older", "memory", str(missing), RESTORE)
+    missing, is_older = missing_from_memory() or ("", False)
+    if is_older:
+        yield Finding("memory_older", "memory", missing, RESTORE)
 
 
 def _files() -> Iterator[Finding]:

@@ -225,14 +225,13 @@ class RecoveryReport:
             f"{self.opened} opened, {self.approved} approved, {self.reopened} back to open",
             f"{self.ledger_rows} ledger rows added, {self.branches_dropped} branches dropped",
         ]
-        if self.known_approved:
-            parts.append(f"{self.known_approved} found approved in the memory")
-        if self.recreated_proposals:
-            parts.append(f"{self.recreated_proposals} proposals made again from the memory")
-        if self.recreated_branches:
-            parts.append(f"{self.recreated_branches} branches made again")
-        if self.reverted:
-            parts.append(f"{self.reverted} reverts finished")
+        rare = (
+            (self.known_approved, "found approved in the memory"),
+            (self.recreated_proposals, "proposals made again from the memory"),
+            (self.recreated_branches, "branches made again"),
+            (self.reverted, "reverts finished"),
+        )
+        parts += [f"{count} {what}" for count, what in rare if count]
         if self.texts_collected:
             parts.append(f"removed texts of {self.texts_collected} proposals collected as garbage")
         if self.failed:

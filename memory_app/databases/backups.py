@@ -24,35 +24,13 @@ from django.db import connection, connections, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-# -- What can go wrong with a backup, each with a sentence that says what to do.
-
 
 class BackupError(Exception):
-    """Base of everything below; the message is for the person at the command line."""
+    """What can go wrong with a backup; the message says what to do, for the person at the command line."""
 
 
 class CopyFailed(BackupError):
     """A database could not be copied, or could not be replaced by a copy."""
-
-
-class NotABackup(BackupError):
-    """The folder holds no backup, or only a part of one."""
-
-
-class Damaged(BackupError):
-    """A file of the backup is missing, or has changed since the backup was made."""
-
-
-class TooNew(BackupError):
-    """The backup was made by a newer version of Assent."""
-
-
-class WrongPlace(BackupError):
-    """The databases in the settings are of another kind than those in the backup, or are not empty."""
-
-
-class PairMismatch(BackupError):
-    """The two databases do not belong together: one knows changes that the other does not have."""
 
 
 # -- The manifest of a backup: what is in it, in which state, and a checksum of each file.
@@ -116,44 +94,45 @@ class Manifest:
         """Return the manifest of a backup.
 
         Raises:
-            NotABackup: there is none, so the backup was not finished or this is something else.
-            Damaged: it cannot be read.
-            TooNew: a newer version of Assent wrote it.
+            BackupError: there is none, so the backup was not finished or this is something else; it cannot be read; or
+                a newer version of Assent wrote it.
         """
         path = folder / NAME
         if not path.is_file():
-            raise NotABackup(f"{folder} is not a backup: it has no {NAME}. One that was interrupted has none either.")
+            raise BackupError(f"{folder} is not a backup: it has no {NAME}. One that was interrupted has none either.")
         try:
             values = json.loads(path.read_text())
             if int(values["format"]) > FORMAT:
-                raise TooNew(
+                raise BackupError(
                     f"This backup has format {values['format']}, and this version of Assent reads up to {FORMAT}: "
                     "restore it with the version that made it, or a newer one."
                 )
             default, memory = (_database(values.pop(alias)) for alias in ("default", "memory"))
             return cls(**values, default=default, memory=memory)
         except (ValueError, KeyError, TypeError, OSError) as error:
-            raise Damaged(f"{path} cannot be read ({type(error).__name__}): the backup is damaged.") from error
+            raise BackupError(f"{path} cannot be read ({type(error).__name__}): the backup is damaged.") from error
 
     def require_intact(self, folder: Path) -> None:
-        """Raise Damaged unless every file exists and is as it was when the backup was made."""
+        """Raise BackupError unless every file exists and is as it was when the backup was made."""
         present = {str(path.relative_to(folder)) for path in files_in(folder)}
         missing, unknown = sorted(self.files.keys() - present), sorted(present - self.files.keys())
         if missing or unknown:
             what = [f"{name} is missing" for name in missing] + [f"{name} does not belong to it" for name in unknown]
-            raise Damaged(f"The backup in {folder} is damaged: {', '.join(what[:5])}.")
+            raise BackupError(f"The backup in {folder} is damaged: {', '.join(what[:5])}.")
         for name, recorded in sorted(self.files.items()):
             if fingerprint(folder / name) != recorded:
-                raise Damaged(f"The backup in {folder} is damaged: {name} is not what it was when the backup was made.")
+                raise BackupError(
+                    f"The backup in {folder} is damaged: {name} is not what it was when the backup was made."
+                )
 
     def require_known_migrations(self) -> None:
-        """Raise TooNew when a migration was applied that this version of Assent does not have."""
+        """Raise BackupError when a migration was applied that this version of Assent does not have."""
         loader = MigrationLoader(None)
         known = {f"{app}.{name}" for app, name in loader.disk_migrations}
         known |= {f"{app}.{name}" for each in loader.disk_migrations.values() for app, name in each.replaces}
         newer = sorted({*self.default.migrations, *self.memory.migrations} - known)
         if newer:
-            raise TooNew(
+            raise BackupError(
                 f"This backup was made by a newer Assent: this version does not know its migration {newer[0]}"
                 f"{f' and {len(newer) - 1} more' if newer[1:] else ''}. Restore it with the version that made it."
             )
