@@ -55,7 +55,10 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
 @admin.register(AgentToken)
 class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
     form = NewTokenForm
-    list_display = "prefix agent serves scopes created_by replaces created_at last_used_at state".split()
+    list_display = (
+        *("prefix", "agent", "serves", "scopes", "created_by"),
+        *("replaces", "created_at", "last_used_at", "state"),
+    )
     list_filter = ["agent", "all_owners", "revoked_at"]
     search_fields = ["prefix", "agent__name", "owners__username"]
     list_select_related = ["agent", "created_by", "replaces", "replaces__agent"]
@@ -173,14 +176,17 @@ admin.site.register(
 class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
     """Without secrets, and of addresses the host alone: the rest may contain a secret of the receiver's."""
 
-    list_display = "agent host created_by all_owners state disabled_why last_success_at failing_since".split()
+    list_display = (
+        *("agent", "host", "created_by", "all_owners"),
+        *("state", "disabled_why", "last_success_at", "failing_since"),
+    )
     list_filter = ["state", "disabled_why", "all_owners", "agent"]
     search_fields = ["url", "agent__name", "created_by__username"]
     list_select_related = ["agent", "created_by"]
     fields = (
-        "agent host created_by all_owners events state disabled_why disabled_at "
-        "created_at last_success_at last_failure_at failing_since"
-    ).split()
+        *("agent", "host", "created_by", "all_owners", "events", "state", "disabled_why", "disabled_at"),
+        *("created_at", "last_success_at", "last_failure_at", "failing_since"),
+    )
     actions = ["disable"]
 
     @admin.action(description=_("Disable the selected webhooks"), permissions=["view"])
@@ -195,7 +201,10 @@ class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
-    list_display = "created_at endpoint type proposal_id state last tries next_attempt done_at".split()
+    list_display = (
+        *("created_at", "endpoint", "type", "proposal_id", "state"),
+        *("last", "tries", "next_attempt", "done_at"),
+    )
     list_filter = [
         values_filter("type", _("type"), EventType.values),
         values_filter("state", _("state"), DeliveryState.values),

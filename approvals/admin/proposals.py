@@ -42,10 +42,14 @@ class EventInline(ReadOnlyInline[Event, Proposal]):
 
 
 _TIMES = ["created_at", "updated_at", "expires_at"]
-_DECISION = "decided_by decided_at approval decision_reason decision_comment merge_commit redacted_at".split()
+_DECISION = (
+    *("decided_by", "decided_at", "approval", "decision_reason", "decision_comment"),
+    *("merge_commit", "redacted_at"),
+)
 _FOR_REPAIRS = (
-    "operation result_sha256 seen_sha256 merge_operation main_before lease_expires_at is_garbage_left"
-).split()
+    *("operation", "result_sha256", "seen_sha256", "merge_operation", "main_before", "lease_expires_at"),
+    "is_garbage_left",
+)
 
 
 @admin.register(Proposal)

@@ -28,8 +28,6 @@ from approvals.services.errors import (
 )
 from memory_app.text import edits
 
-# -- Assign a proposal to one of those who may decide about it.
-
 log = structlog.get_logger(__name__)
 
 
@@ -70,8 +68,6 @@ def assign(*, actor: User, proposal_id: int, to: str) -> Proposal:
     log.info("proposal_assigned", proposal=proposal.pk, user_id=proposal.owner, to=to, actor=actor.username)
     return proposal
 
-
-# -- Comments: a short thread about a proposal, or one of its changes, between owner, tutor and agent.
 
 #: Characters of one comment.
 MOST_CHARACTERS = 2_000

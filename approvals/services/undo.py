@@ -36,12 +36,7 @@ from approvals.services import events
 from approvals.services.caps import pending_of
 from approvals.services.decide.checks import raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
-from approvals.services.preparing import (
-    drop_branches,
-    lease_of,
-    name_notes,
-    write_revision_branch,
-)
+from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
 from approvals.services.recheck import after_change
 from approvals.services.turn import repeating
 from approvals.services.whole_blocks import take_back_others
@@ -54,8 +49,6 @@ from memory_app.runtime import deadlines
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors, commits, ledger, rows
 
-# -- Open a rejected or expired proposal again: its branch is made again from its texts, then its row is opened.
-
 log = structlog.get_logger(__name__)
 
 #: Seconds to wait for another call that opens the same proposal; that usually takes 50 ms.
@@ -63,7 +56,10 @@ _PATIENCE = 5.0
 
 
 def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
-    """Open the proposal again, with another term. Arguments and errors are those of `undo`."""
+    """Open a rejected or expired proposal again, with another term: first its branch, from its texts, then its row.
+
+    Arguments and errors are those of `undo`.
+    """
     _require_not_proposed_again(proposal)
     revision = proposal.current_revision
     decided, reason = proposal.status, proposal.decision_reason
@@ -168,9 +164,6 @@ def _require_not_proposed_again(proposal: Proposal) -> None:
         )
 
 
-# -- Undo a decision, whichever it was.
-
-
 def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comment: str = "") -> Proposal:
     """Undo the decision about a proposal.
 
@@ -217,12 +210,11 @@ def _raise_not_undoable(actor: User, proposal: Proposal) -> NoReturn:
     raise_not_open(proposal, proposal.current_revision_number)
 
 
-# -- Revert what an approval, or an owner's policy, brought into the memory: one new commit in the undoing person's
-# name.
-
-
 def revert(proposal: Proposal, actor: User, *, seen_sha256: str | None, comment: str) -> Proposal:
-    """Write the memory as it was before the decision. Arguments and errors are those of `undo`."""
+    """Write the memory as it was before an approval, or an automatic change: one new commit in this person's name.
+
+    Arguments and errors are those of `undo`.
+    """
     try:
         plan = plan_undo(proposal)
     except RevisionNotFound:

@@ -17,7 +17,7 @@ from approvals import services
 from approvals.models import TAKEN, Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
-from approvals.services.decide.close import close_by_itself
+from approvals.services.decide.close import close
 from approvals.services.errors import Refused
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
@@ -187,7 +187,7 @@ class _History:
         services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=self._text())
 
     def expire(self) -> None:
-        close_by_itself(self._proposal(Status.OPEN), Status.EXPIRED, Event.What.EXPIRED)
+        close(self._proposal(Status.OPEN), Status.EXPIRED, Event.What.EXPIRED, actor=None)
 
     def undo(self) -> None:
         """Also where the memory changed since, which the reviewer was shown."""

@@ -138,23 +138,22 @@ _OF_AGENT = Prepared(
 )
 
 
-def close_by_itself(
-    proposal: Proposal, status: Status, what: Event.What, *, fields: Mapping[str, object] | None = None, text: str = ""
-) -> Proposal:
-    """Close an undecided proposal without a decision by a person."""
-    return close(proposal, status, what, actor=None, text=text, fields=dict(fields or {}))
-
-
 def close(
     proposal: Proposal,
     status: Status,
     what: Event.What,
     *,
     actor: events.Actor,
-    text: str,
-    fields: dict[str, object],
+    text: str = "",
+    fields: Mapping[str, object] = {},
     removes_texts: bool = False,
 ) -> Proposal:
+    """Close an undecided proposal as it was read, and drop its branches.
+
+    Args:
+        actor: None where no person decided.
+        fields: more fields of the proposal with their values.
+    """
     now = timezone.now()
     # The batch of a decision that was undone is not this one's.
     values = {"status": status, "decided_at": now, "updated_at": now, "decision_batch": "", **fields}
@@ -191,7 +190,7 @@ def expire(*, now: datetime | None = None) -> int:
     overdue = Proposal.objects.decidable().filter(expires_at__lte=now or timezone.now()).select_related("agent")
     for proposal in overdue.iterator(chunk_size=200):
         try:
-            close_by_itself(proposal, Status.EXPIRED, Event.What.EXPIRED)
+            close(proposal, Status.EXPIRED, Event.What.EXPIRED, actor=None)
         except DecisionRefused:
             continue  # decided at the same time
         closed += 1

@@ -14,7 +14,7 @@ from approvals.permissions import ReviewAction
 from approvals.review.note_changes import NoteChange, text_of
 from approvals.review.targets import BlockState, NotesState
 from approvals.review.whole_blocks import is_of_whole_block
-from approvals.services.decide.approve import approve, claim, naming_who_was_first
+from approvals.services.decide.approve import claim, naming_who_was_first
 from approvals.services.decide.checks import (
     Seen,
     proposal_for,
@@ -83,9 +83,7 @@ def approve_some(
         if texts is not None:
             seen = _narrowed(proposal, seen, texts)
     if texts is None:
-        return approve(
-            actor=actor, proposal_id=proposal_id, revision=revision, seen_sha256=seen_sha256, comment=comment
-        )
+        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
     return claim(
         proposal,
         Approval.PART,
@@ -132,6 +130,7 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
     if len(kept) != len(chosen):
         raise _changes_differ(proposal)
     if len(kept) == len(shown.note_changes) and seen.assessment.can_be_approved:
+        require_branch(proposal, shown)
         return None
     assert isinstance(seen.target, NotesState)
     now = seen.target.notes

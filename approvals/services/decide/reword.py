@@ -13,8 +13,8 @@ from approvals.permissions import ReviewAction
 from approvals.review.note_changes import NoteChange, stamped, text_of
 from approvals.review.targets import BlockState
 from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
-from approvals.services.decide.approve import approve, claim, naming_who_was_first
-from approvals.services.decide.checks import Seen, proposal_for, require_fit, require_target_as_seen
+from approvals.services.decide.approve import claim, naming_who_was_first
+from approvals.services.decide.checks import Seen, proposal_for, require_branch, require_fit, require_target_as_seen
 from approvals.services.errors import NoLongerFits, NotEditable, NoText, OverLimit, SameAsNow
 from approvals.services.notes.values import require_valid
 from memory_app import reads
@@ -106,16 +106,16 @@ def _approve_text(
         is_as_proposed = seen.assessment.can_be_approved and is_same
         if not is_as_proposed and new is None:
             _require_text(proposal, seen, text)
-        texts = {} if is_as_proposed else _texts(proposal, seen, text, new)
-        if texts:
-            part = Revision(proposal=proposal, **texts)
-            target = seen.target.of(part)
-            seen = replace(seen, target=target, assessment=target.assess(part))
+        if is_as_proposed:
+            require_branch(proposal, proposal.current_revision)
+        else:
+            texts = _texts(proposal, seen, text, new)
+            reworded = Revision(proposal=proposal, **texts)
+            target = seen.target.of(reworded)
+            seen = replace(seen, target=target, assessment=target.assess(reworded))
             require_fit(proposal, seen.assessment)
     if is_as_proposed:
-        return approve(
-            actor=actor, proposal_id=proposal_id, revision=revision, seen_sha256=seen_sha256, comment=comment
-        )
+        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
     return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
 
 

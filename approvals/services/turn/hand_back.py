@@ -15,7 +15,7 @@ from approvals.review import turn
 from approvals.review.targets import current_state
 from approvals.services import events
 from approvals.services.decide.checks import block_of, proposal_for, raise_not_open, require_revision, visible_proposal
-from approvals.services.decide.close import close_by_itself
+from approvals.services.decide.close import close
 from approvals.services.errors import DecisionRefused
 from memory_app.databases.prepared import update
 from memory_app.dolt.errors import DoltError
@@ -150,7 +150,7 @@ def _settle(proposal: Proposal) -> bool:
         return False
     if state == Mergeability.ALREADY_APPLIED:
         fields = {"decision_reason": RejectReason.DUPLICATE, "decision_comment": ALREADY_APPLIED}
-        close_by_itself(proposal, Status.REJECTED, Event.What.REJECTED, fields=fields, text=ALREADY_APPLIED)
+        close(proposal, Status.REJECTED, Event.What.REJECTED, actor=None, fields=fields, text=ALREADY_APPLIED)
         return True
     why = turn.why_handed_back(revision, block_of(target))
     with transaction.atomic(durable=True):

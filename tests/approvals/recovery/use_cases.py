@@ -268,11 +268,6 @@ def expire() -> None:
     services.expire(now=timezone.now() + timedelta(days=10_000))
 
 
-def an_approval_in_part() -> None:
-    a_proposal_of_two_changes()
-    approve_one_and_hand_the_other_back()
-
-
 def undo() -> None:
     services.undo(actor=User.objects.get(username="tim"), proposal_id=the_proposal().pk, comment=COMMENT)
 
@@ -404,7 +399,6 @@ USE_CASES = {
     "revert a note": UseCase(an_applied_note, undo),
     "revert an import": UseCase(an_applied_import, undo),
     "undo an approval": UseCase(an_approval, undo),
-    "undo an approval in part": UseCase(an_approval_in_part, undo),
     "undo an approval after a later change": UseCase(an_approval_and_a_later_change, undo_after_a_later_change),
     "undo the approval of an import": UseCase(an_approved_import, undo),
     "undo a rejection": UseCase(a_rejection, undo),

@@ -43,7 +43,9 @@ def test_an_approval_passes_on_what_it_read(
         with statements() as made:
             answer = client.post(approve_url(proposal), form(shown, approve_url(proposal)), headers=HTMX)
         assert "Approved by" in words(answer)
-    assert len(made) <= most, "\n".join(made)
+    # PostgreSQL locks the order of rows, which SQLite has from its one writer.
+    counted = [each for each in made if "pg_advisory" not in each]
+    assert len(counted) <= most, "\n".join(counted)
 
 
 # -- what it shows --------------------------------------------------------------------------------
