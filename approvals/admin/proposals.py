@@ -1,20 +1,35 @@
-"""Proposals, their revisions and events: read-only. Staff decide on the pages, where they see all that waits."""
+"""Proposals, their revisions and events: read-only, with the decisions about several that staff may take.
+
+A decision names what was seen. The list does not show it, so both actions lead to a page that does; what is not plain
+is decided on its own page, as in the list of what waits.
+"""
 
 from __future__ import annotations
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.text import Truncator, capfirst
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from approvals import services
+from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import ReadOnlyAdmin, ReadOnlyInline
+from approvals.forms.proposal import SeveralForm, new_batch, ticked
 from approvals.models import Event, Proposal, ProposedNote, RejectedFingerprint, Revision, Status
 from approvals.pages import risk_wording
+from approvals.pages.inbox_rows import rows_of
+from approvals.permissions import ReviewAction
 from approvals.templatetags.changes import excerpt
 from approvals.templatetags.texts import marked
+
+#: Proposals on one page that are decided together; a person does not read more of them.
+MOST_AT_ONCE = 25
 
 
 class RevisionInline(ReadOnlyInline[Revision, Proposal]):
@@ -58,6 +73,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     list_filter = ["status", "mergeability", "kind", "confidence", "agent", "created_at"]
     list_select_related = ["agent", "decided_by"]
     search_fields = ["=id", "owner", "target", "target_title", "agent__name", "reasoning", "merge_commit"]
+    actions = ["approve_selected", "reject_selected"]
     inlines = [RevisionInline, EventInline]
     readonly_fields = ["change", "quoted", "warnings"]
     view_on_site = False  # the button to its review says more
@@ -92,6 +108,53 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Proposal]:
         # Until its branch is made, a proposal is nothing anybody could look at.
         return super().get_queryset(request).exclude(status=Status.PREPARING)
+
+    @admin.action(description=gettext_lazy("Approve selected proposals"), permissions=["view"])
+    def approve_selected(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> HttpResponse | None:
+        return self._decide(request, queryset, ReviewAction.APPROVE)
+
+    @admin.action(description=gettext_lazy("Reject selected proposals"), permissions=["view"])
+    def reject_selected(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> HttpResponse | None:
+        return self._decide(request, queryset, ReviewAction.REJECT)
+
+    def _decide(self, request: HttpRequest, queryset: QuerySet[Proposal], action: ReviewAction) -> HttpResponse | None:
+        """Show what was chosen with one button; when that is pressed, decide, and say what came of each."""
+        sent = request.POST.dict() | {"action": action.value}
+        form = SeveralForm(sent if "decide" in sent else None)
+        is_approval = action is ReviewAction.APPROVE
+        if form.is_valid():
+            said = {name: form.cleaned_data[name] for name in ("reason", "comment", "batch")}
+            items = ticked(sent)[:MOST_AT_ONCE]
+            outcome = services.decide_several(actor=viewer_of(request), items=items, action=action, **said)
+            for result in outcome.results:
+                done, level = (_("approved") if is_approval else _("rejected")), messages.SUCCESS
+                if not result.is_done:
+                    done, level = result.why, messages.ERROR
+                self.message_user(request, f"{result.proposal or f'#{result.proposal_id}'}: {done}", level)
+            return None
+        chosen = queryset.select_related("agent").order_by("created_at", "id")
+        rows = rows_of(chosen[:MOST_AT_ONCE], looking=True)
+        # Type and tags of a note are not on this page.
+        deciding = {
+            row.proposal.pk
+            for row in rows
+            if row.proposal.status == Status.OPEN and (not is_approval or (row.is_plain and not row.note))
+        }
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Approve proposals") if is_approval else _("Reject proposals"),
+            "opts": self.opts,
+            "form": form,
+            "batch": new_batch(),
+            "is_approval": is_approval,
+            "rows": rows,
+            "deciding": deciding,
+            "most": MOST_AT_ONCE,
+            "left_out": chosen.count() > MOST_AT_ONCE,
+            "checkbox_name": ACTION_CHECKBOX_NAME,
+        }
+        status = 422 if form.is_bound else 200
+        return TemplateResponse(request, "admin/approvals/proposal/decide.html", context, status=status)
 
 
 admin.site.register(

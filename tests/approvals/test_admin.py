@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,17 +12,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Tutorship, User
+from approvals.models import Agent, Proposal, Status, Tutorship, User
+from approvals.services import notes
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
 from memory_app.reads import Block
 from tests.support.acts import assert_ledger
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import words
 
 BLOCKS = reverse("admin:memory_app_memoryblock_changelist")
 ADD_BLOCK = reverse("admin:memory_app_memoryblock_add")
+PROPOSALS = reverse("admin:approvals_proposal_changelist")
 
 
 @pytest.fixture
@@ -289,12 +293,86 @@ def test_blocks_are_not_deleted_in_bulk(desk: Any, goals: Block) -> None:
 # -- proposals --------------------------------------------------------------------------------------
 
 
+def choose(desk: Any, action: str, *proposals: Proposal) -> Any:
+    """Tick proposals in the list and choose the action: the page that shows them."""
+    return desk.post(PROPOSALS, {"action": action, "_selected_action": [proposal.pk for proposal in proposals]})
+
+
+def decide(desk: Any, page: Any, **said: str) -> Any:
+    """Press the button of that page."""
+    hidden = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', page.content.decode())
+    fields: dict[str, Any] = dict(hidden) | said
+    fields["_selected_action"] = [value for name, value in hidden if name == "_selected_action"]
+    return desk.post(PROPOSALS, fields, follow=True)
+
+
 def test_a_proposal_is_read_only_and_leads_to_its_review(desk: Any, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "math", "geometry")
     url = reverse("admin:approvals_proposal_change", args=[proposal.pk])
     assert proposal.get_absolute_url() in desk.get(url).content.decode()
     assert desk.post(url, {"status": "approved"}).status_code == 403
     assert desk.post(reverse("admin:approvals_proposal_delete", args=[proposal.pk])).status_code == 403
+
+
+def test_chosen_proposals_are_shown_before_they_are_approved(
+    desk: Any, goals: Block, propose: Propose, make_block: MakeBlock, alice: User
+) -> None:
+    profile = make_block(alice, "profile", "Born in Lyon.")
+    first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
+    page = choose(desk, "approve_selected", first, second)
+    assert re.search(r"<ins>.*geometry.*</ins>", page.content.decode())
+    assert Proposal.objects.open().count() == 2
+    answer = words(decide(desk, page, comment="Seen."))
+    assert f"#{first.pk} alice/goals: approved" in answer
+    assert f"#{second.pk} alice/profile: approved" in answer
+    assert {proposal.status for proposal in Proposal.objects.all()} == {Status.APPROVED}
+    assert reads.block("alice", "profile").body == "Born in Paris."
+    assert Change.objects.filter(action="approved", actor="admin").count() == 2
+
+
+def test_what_is_not_plain_is_left_out_of_approving(
+    desk: Any, goals: Block, propose: Propose, alice: User, scribe: Agent
+) -> None:
+    stale = propose(goals, "math", "geometry")
+    tagged = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="Sings.", tags=["art"]).proposal
+    edited = services.BlockFields(title="", description="", body=goals.body + "More.\n", limit=1_000)
+    services.edit_block(actor=alice, owner="alice", label="goals", fields=edited, loaded_sha256=goals.sha256)
+    page = choose(desk, "approve_selected", stale, tagged)
+    assert page.context["deciding"] == set()
+    assert words(page).count("Left out. Open it to decide.") == 2
+    # Nor by sending what the page does not offer.
+    forged = {"action": "approve_selected", "decide": "yes", "_selected_action": stale.pk}
+    for seen in (f"{stale.pk}:1:{goals.sha256}", f"{stale.pk}:{'9' * 5_000}:", "x"):
+        desk.post(PROPOSALS, forged | {f"item-{stale.pk}": seen})
+    assert set(Proposal.objects.values_list("status", flat=True)) == {Status.OPEN}
+
+
+def test_of_several_decisions_one_refusal_does_not_stop_the_others(
+    desk: Any, goals: Block, propose: Propose, make_block: MakeBlock, alice: User, tim: User
+) -> None:
+    profile = make_block(alice, "profile", "Born in Lyon.")
+    first, second = propose(goals, "math", "geometry"), propose(profile, "Lyon", "Paris")
+    page = choose(desk, "approve_selected", first, second)
+    services.reject(actor=tim, proposal_id=first.pk, revision=1, reason="wrong")
+    answer = words(decide(desk, page))
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.status, second.status) == (Status.REJECTED, Status.APPROVED)
+    assert re.search(rf"#{first.pk} alice/goals: (?!approved)", answer)
+
+
+def test_chosen_proposals_are_rejected_with_a_reason(desk: Any, goals: Block, propose: Propose) -> None:
+    proposal = propose(goals, "math", "geometry")
+    page = choose(desk, "reject_selected", proposal)
+    assert "“Too private” also permanently removes what the agent wrote." in words(page)
+    for missing in ({}, {"reason": "because"}, {"reason": "other"}):
+        assert decide(desk, page, **missing).status_code == 422
+    decide(desk, page, reason="too_private", comment="Not ours to keep.")
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decision_reason) == (Status.REJECTED, "too_private")
+    assert proposal.is_redacted
+    assert proposal.decided_by.username == "admin"
+    assert choose(desk, "reject_selected", proposal).context["deciding"] == set()
 
 
 def test_a_proposals_evidence_and_warnings_are_read_and_not_decoded(
