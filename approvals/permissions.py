@@ -13,7 +13,7 @@ from enum import StrEnum
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from approvals.models import NOT_TAKEN, TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
+from approvals.models import TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
 
 
 class ReviewAction(StrEnum):
@@ -55,7 +55,7 @@ def may_delete_messages(user: User, owner: str) -> bool:
 
 
 def may_redact(user: User, owner: str) -> bool:
-    """Whether a person may remove the texts of proposals that were not accepted: everyone who may edit that memory.
+    """Whether a person may remove the texts of what was not accepted: everyone who may edit that memory.
 
     A tutor may reject a proposal as too private, which also removes its texts. Removed texts cannot be restored.
     """
@@ -98,7 +98,7 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction
     if proposal.status == Status.CHANGES_REQUESTED:
         return _WITH_AGENT
     actions = {ReviewAction.UNDO} if can_be_undone(proposal) else set()
-    if proposal.status in NOT_TAKEN and not proposal.is_redacted and may_redact(actor, proposal.owner):
+    if proposal.may_lose_texts and not proposal.is_redacted and may_redact(actor, proposal.owner):
         actions.add(ReviewAction.REDACT)
     return frozenset(actions)
 

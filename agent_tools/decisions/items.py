@@ -105,7 +105,8 @@ def _wording(event: Event, read: _Read) -> dict[str, Any]:
     told["propose_again"] = event.proposal.rest_went_back
     taken = read.taken.get(event.proposal_id)
     if taken is None:
-        return told | {"is_cut": event.proposal.target_kind == TargetKind.IMPORT}
+        is_left = event.proposal.target_kind == TargetKind.IMPORT and not event.proposal.is_redacted
+        return told | {"is_cut": is_left}
     final = taken.final_text if len(taken.final_text) <= MOST_CHARACTERS else None
     is_part = event.proposal.approval == Approval.PART
     difference = [] if is_part else made_before.difference(taken)

@@ -313,9 +313,13 @@ class Proposal(models.Model):
         return self.status == Status.CHANGES_REQUESTED
 
     @property
+    def is_approved_in_part(self) -> bool:
+        return self.status == Status.APPROVED and self.approval == Approval.PART
+
+    @property
     def rest_went_back(self) -> bool:
         """Whether its agent is asked to propose what an approval in part left out again, changed."""
-        return self.approval == Approval.PART and self.handed_back_at is not None
+        return self.approval == Approval.PART and self.handed_back_at is not None and not self.is_redacted
 
     @property
     def is_being_amended(self) -> bool:
@@ -333,7 +337,13 @@ class Proposal(models.Model):
 
     @property
     def is_redacted(self) -> bool:
+        """Whether its texts were removed; what was approved in part stays in its revision, as it does in the memory."""
         return self.redacted_at is not None
+
+    @property
+    def may_lose_texts(self) -> bool:
+        """Whether it was decided and something of it was not taken, so that its texts can be removed."""
+        return self.status in NOT_TAKEN or self.is_approved_in_part
 
     @property
     def current_revision(self) -> Revision:

@@ -220,7 +220,7 @@ def taken_of(proposal: Proposal, *, asked: Revision | None = None) -> ChangedApp
         return None
     asked, approved = asked or agents_revision(proposal), proposal.current_revision
     if not asked.edits and not asked.note_changes:
-        return None  # what was asked for was removed with the rest of it
+        return None  # its texts were removed, with what was left out
     if proposal.target_kind != TargetKind.BLOCK:
         kept = {change["id"] for change in approved.note_changes}
         left = tuple(change for change in asked.note_changes if change["id"] not in kept)

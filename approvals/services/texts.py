@@ -1,4 +1,4 @@
-"""Remove the texts of proposals that were not accepted; this cannot be undone."""
+"""Remove the texts of proposals that were not accepted, or not all of them; this cannot be undone."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import structlog
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import NOT_TAKEN, Event, Proposal, Revision, Status, User
+from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.permissions import may_read, may_redact
 from approvals.review import compared
 from approvals.services import events
@@ -26,12 +26,14 @@ log = structlog.get_logger(__name__)
 
 
 def redact(*, actor: User, proposal_id: int) -> Proposal:
-    """Remove the texts of a rejected, withdrawn or expired proposal. Idempotent.
+    """Remove the texts of a rejected, withdrawn or expired proposal, or of what was approved in part. Idempotent.
+
+    What was approved of it is in the memory, and stays in the proposal.
 
     Raises:
         ProposalNotFound: there is none, or this person may not see it.
         NotAllowed: this person may see it, but not remove its texts.
-        NotRemovable: it is undecided, or its change is in the memory.
+        NotRemovable: it is undecided, or all of its change is in the memory.
     """
     with transaction.atomic(durable=True):
         found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
@@ -40,7 +42,7 @@ def redact(*, actor: User, proposal_id: int) -> Proposal:
             raise ProposalNotFound
         if not may_redact(actor, proposal.owner):
             raise NotAllowed(proposal, _("Only the owner can have the texts of a proposal removed."))
-        if proposal.status not in NOT_TAKEN:
+        if not proposal.may_lose_texts:
             raise NotRemovable(
                 proposal,
                 _("What this proposal says is in the memory.")
@@ -65,7 +67,7 @@ THREAD = "collect removed texts"
 
 
 def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
-    """Blank every text of the proposal in `default`. Return whether there was something to blank.
+    """Blank every text of the proposal in `default` but what was approved. Return whether there was something to blank.
 
     Call it inside the transaction that decides about the proposal, and `collect_soon` after it. The reviewer's comment
     stays: it tells the agent what was wrong.
@@ -90,7 +92,8 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
         return False
     # Of a withdrawn proposal, the comment is the agent's, not a reviewer's.
     Proposal.objects.filter(pk=proposal.pk, status=Status.WITHDRAWN).update(decision_comment="")
-    proposal.revisions.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[], risk_report=None)
+    proposal.revisions.update(risk_report=None)
+    _not_taken(proposal).update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[])
     proposal.proposed_notes.all().delete()
     # Comments quote what was proposed, whoever wrote them.
     said = Q(actor_kind=Event.ActorKind.AGENT) | Q(what=Event.What.COMMENTED)
@@ -99,6 +102,12 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
     events.record(proposal, Event.What.REDACTED, actor=actor)
     proposal.__dict__.pop("_current", None)
     return True
+
+
+def _not_taken(proposal: Proposal) -> QuerySet[Revision]:
+    """Return the revisions that say more than the memory does: all but the one that was approved in part."""
+    number = proposal.current_revision_number if proposal.is_approved_in_part else 0
+    return proposal.revisions.exclude(number=number)
 
 
 def require_texts(proposal: Proposal) -> None:
@@ -147,8 +156,8 @@ def collect() -> int:
 
 
 def _is_readable(proposal: Proposal) -> bool:
-    """Whether the memory still has a commit of the proposal."""
-    heads = proposal.revisions.exclude(head_commit="").values_list("head_commit", flat=True)
+    """Whether the memory still has a commit of what was not taken."""
+    heads = _not_taken(proposal).exclude(head_commit="").values_list("head_commit", flat=True)
     return any(map(_is_there, heads))
 
 

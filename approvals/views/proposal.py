@@ -122,7 +122,9 @@ def proposal_page(
     review = _review(request, found)
     context = _context_of_change(request, review, listing, ticks or Ticks.sent(request.POST))
     if request.htmx and request.htmx.target == "change":
-        if found.is_redacted:  # since the page was loaded: there is no change to show in another view
+        if (
+            found.is_redacted and not found.is_approved_in_part
+        ):  # since the page was loaded: there is no change to show in another view
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
         template = "proposal/notes.html" if review.note_count else "proposal/change.html"
         return render(request, template, context | {"is_part": True}, status=status)

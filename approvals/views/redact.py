@@ -1,4 +1,4 @@
-"""Removing the texts of a proposal that was not taken, after saying what that means."""
+"""Removing the texts of a proposal that was not taken, or not whole, after saying what that means."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from approvals.models import (
     Agent,
-    Approval,
     Attention,
     Kind,
     Proposal,
@@ -286,5 +285,4 @@ def _counts(proposal: Proposal) -> bool:
 
 def _is_rejected(proposal: Proposal) -> bool:
     """Whether a person rejected the proposal, or a part of it."""
-    in_part = proposal.status == Status.APPROVED and proposal.approval == Approval.PART
-    return proposal.status == Status.REJECTED or (in_part and not proposal.reverted_by_commit)
+    return proposal.status == Status.REJECTED or (proposal.is_approved_in_part and not proposal.reverted_by_commit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from approvals import services
 from approvals.models import Agent, Event, Policy, Proposal, Revision, Status, User
 from approvals.recovery import recover
 from approvals.recovery.integrity import problems
+from approvals.review.targets import current_state
 from approvals.services import notes, texts
 from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
 from approvals.services.notes import ChangeContext
@@ -22,6 +24,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.reads import Block
+from memory_app.text import worddiff
 from tests import environment
 from tests.agent_tools.conftest import Machine
 from tests.conftest import eventually
@@ -101,6 +104,65 @@ def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: U
     assert tables_with(SECRET) == []
     collected()
     require_gone(secret)
+    assert list(problems()) == []
+
+
+@pytest.mark.parametrize("rest", services.Rest)
+def test_what_was_left_out_of_a_part_is_removed_and_what_was_approved_stays(
+    goals: Block, alice: User, tim: User, token: str, client_of: ClientOf, rest: services.Rest
+) -> None:
+    machine = Machine(token)
+    wanted = goals.body.replace("math", "maths").replace("one book", f"one book on the {SECRET}")
+    given = {"old_string": goals.body, "new_string": wanted, "reasoning": f"She said {SECRET}.", "session_id": SECRET}
+    evidence = [{"role": "user", "content": f"My {SECRET}."}]
+    machine.call("propose_memory_edit", block_label="goals", evidence=evidence, idempotency_key="k", **given)
+    proposal = Proposal.objects.get()
+    first = worddiff.hunks(goals.body, proposal.current_revision.result_text)[0].id
+    part: dict[str, Any] = {"accepted": [first], "rest": rest, "reason": "wrong", "comment": "Only maths."}
+    services.approve_some(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, **part)
+    other = {"old_string": "B2", "new_string": "C1", "reasoning": "Hers.", "idempotency_key": "later"}
+    assert SECRET in machine.call("propose_memory_edit", block_label="goals", **other).content.decode()
+    with pytest.raises(NotAllowed):
+        services.redact(actor=tim, proposal_id=proposal.pk)
+
+    proposal = services.redact(actor=alice, proposal_id=proposal.pk)
+
+    assert tables_with(SECRET) == []
+    assert (proposal.status, proposal.is_redacted, proposal.rest_went_back) == (Status.APPROVED, True, False)
+    assert (proposal.decided_by, proposal.decision_comment) == (tim, "Only maths.")
+    assert proposal.current_revision.result_text == reads.block("alice", "goals").body
+    collected()
+    assert files_with(SECRET, "default") == files_with(SECRET, "memory") == []
+    assert list(problems()) == []
+    answer = machine.call("get_proposal", proposal_id=proposal.pk).json()
+    assert (answer["data"]["not_accepted"], answer["data"]["propose_again"]) == ([], False)
+    items = machine.call("list_proposals", decided_since="").json()["data"]["items"]
+    assert [(item["proposal_id"], item["not_accepted"], item["is_cut"]) for item in items] == [(proposal.pk, [], False)]
+    client = client_of(tim)
+    page = client.get(proposal.get_absolute_url()).content.decode()
+    assert "The texts were removed" in page
+    assert re.search(r"<ins>.*maths.*</ins>", page)
+    for more in ("?revision=1", "?view=side", "?since=1"):
+        assert client.get(f"{proposal.get_absolute_url()}{more}").status_code == 200
+    assert services.redact(actor=alice, proposal_id=proposal.pk).redacted_at == proposal.redacted_at
+    services.undo(actor=tim, proposal_id=proposal.pk)
+    assert reads.block("alice", "goals").body == goals.body
+
+
+def test_notes_left_out_of_an_import_are_removed(alice: User, token: str) -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    texts_of = {"mem-1-aaaa": "She sails.", "mem-2-aaaa": f"Her {SECRET} sings."}
+    file = "".join(f"### {id_}\n> {text}\n\n" for id_, text in texts_of.items())
+    path, headers = "/api/v1/users/alice/memories.md", {"Idempotency-Key": "k"}
+    Machine(token).http.post(path, file, content_type="text/markdown", headers=headers)
+    proposal = Proposal.objects.get()
+    part: dict[str, Any] = {"accepted": ["mem-1-aaaa"], "rest": services.Rest.REJECT, "reason": "wrong"}
+    seen = current_state(proposal, proposal.current_revision).sha256
+    services.approve_some(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen, **part)
+    services.redact(actor=alice, proposal_id=proposal.pk)
+    collected()
+    assert tables_with(SECRET) == files_with(SECRET, "default") == files_with(SECRET, "memory") == []
+    assert [note.content for note in reads.notes("alice")] == ["She sails."]
     assert list(problems()) == []
 
 
