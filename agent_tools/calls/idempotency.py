@@ -191,9 +191,10 @@ def _keep(row: IdempotencyKey, status: int, payload: dict[str, Any], finish: Fin
         with transaction.atomic():
             payload = finish(payload) if finish else payload
             response = json.dumps(payload, ensure_ascii=False)
+            # A refusal may name a proposal that does not exist.
+            there = Proposal.objects.filter(pk__in=named_proposals(payload)).values_list("pk", flat=True)
             _NAMED.objects.bulk_create(
-                [_NAMED(idempotencykey=row, proposal_id=number) for number in sorted(named_proposals(payload))],
-                ignore_conflicts=True,
+                [_NAMED(idempotencykey=row, proposal_id=number) for number in there], ignore_conflicts=True
             )
             IdempotencyKey.objects.filter(pk=row.pk).update(status=status, response=response)
     except DatabaseError:

@@ -39,6 +39,13 @@ def test_the_answer_stays_the_first_after_the_world_moved_on(call: Call, goals: 
     assert call("propose_memory_edit", **EDIT, idempotency_key="k").content == first.content
 
 
+@pytest.mark.parametrize("number", [999_999, 2**62])
+def test_a_refusal_about_a_proposal_that_is_not_there_is_kept_too(call: Call, number: int) -> None:
+    first = call("withdraw_proposal", proposal_id=number, idempotency_key="k")
+    refused(first, 404, "proposal_not_found")
+    assert call("withdraw_proposal", proposal_id=number, idempotency_key="k").content == first.content
+
+
 def test_header_and_argument_are_the_same_key(api: Machine, goals: Block) -> None:
     path = "/api/v1/tools/propose_memory_edit/"
     first = api.post(path, EDIT, **{"Idempotency-Key": "k"})
