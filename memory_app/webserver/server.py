@@ -21,6 +21,7 @@ from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
+from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
@@ -90,12 +91,17 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
 
     parser_class = _Request
     error_task_class = _Refusal
+    #: Whether requests are taken: not when the process ends.
+    reads = True
 
     def __init__(self, server: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(server, *args, **kwargs)
         if len(server.active_channels) > _MOST_OPEN:
             idle = (channel for channel in server.active_channels.values() if not channel.requests)
             next(idle).will_close = True  # the one that is open longest: a client may send a byte now and then for ever
+
+    def readable(self) -> bool:
+        return self.reads and bool(super().readable())
 
     def writable(self) -> bool:
         if self.will_close:
@@ -134,16 +140,22 @@ def main() -> NoReturn:
         sys.exit(f"\n{error}")  # it says what to do
     listener = _listen(given.bind or chosen.bind)
     alive, held = os.pipe()  # ends in the others when this process does, however that ends
+    _keep_serving(chosen.workers)
+    os.close(held)
+    _serve(given.application, listener, chosen, alive)
+
+
+def _keep_serving(workers: int) -> None:
+    """Start so many processes and return in each of them; the one that started them stays here until it ends."""
     children: set[int] = set()
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(name, _end)
     code = 0
     with contextlib.suppress(SystemExit):
         while True:
-            while len(children) < chosen.workers:
+            while len(children) < workers:
                 if not (pid := os.fork()):
-                    os.close(held)
-                    _serve(given.application, listener, chosen, alive)
+                    return
                 children.add(pid)
             pid, status = os.wait()
             children.discard(pid)
@@ -224,13 +236,30 @@ def _serve(application: str, listener: socket.socket, chosen: options.Options, a
     server.channel_class = _Channel
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a supervisor may send it to all, and the first process again
         waits.close()  # clients that wait for a decision are answered now, and come back
         raise SystemExit
 
     signal.signal(signal.SIGTERM, end)
     threading.Thread(target=_end_with_parent, args=[alive], name="parent", daemon=True).start()
-    server.run()  # at its end it lets threads finish, for five seconds
+    with contextlib.suppress(SystemExit):
+        wasyncore.loop(timeout=1, use_poll=True, map=server._map)
+    _finish(server)
     sys.exit()
+
+
+def _finish(server: Any) -> None:
+    """Answer the requests that are here and send the answers; waitress would cut what the sockets do not take at once.
+
+    Its loop reads nothing more meanwhile.
+    """
+    server.accepting = False
+    _Channel.reads = False
+    until = time.monotonic() + _FINISH
+    while time.monotonic() < until and any(
+        channel.requests or channel.total_outbufs_len for channel in list(server.active_channels.values())
+    ):
+        wasyncore.loop(timeout=0.1, use_poll=True, map=server._map, count=1)
 
 
 def _end_with_parent(alive: int) -> None:

@@ -9,6 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -110,6 +113,66 @@ def test_it_ends_quietly_when_told_to_whatever_its_clients_do(tmp_path: Path) ->
         assert f"Assent is at {address}/" in printed
     finally:
         started.stop()
+
+
+#: An application whose calls take longest in the process that was started first.
+_SLOW = """
+import os, pathlib, time
+def application(environ, start_response):
+    path = environ["PATH_INFO"]
+    if path == "/slow":
+        parent = os.getppid()
+        others = map(int, pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split())
+        time.sleep(3 if os.getpid() == min(others) else 1)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"x" * 1_000_000] * (40 if path == "/large" else 1)
+"""
+
+
+@pytest.fixture
+def slow_application(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    (port,) = free_ports(1)
+    (tmp_path / "slow.py").write_text(_SLOW)
+    env = os.environ | {"ASSENT_WORKERS": "2", "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    command = [sys.executable, "-m", "memory_app.webserver", "slow", "--bind", f"{HOST}:{port}"]
+    started = Services(tmp_path)
+    try:
+        started.start("serve", command, ready=lambda: answers(f"http://{HOST}:{port}/"), env=env, cwd=ROOT)
+        yield f"http://{HOST}:{port}", started.processes[0]
+        assert "Traceback" not in (tmp_path / "serve.log").read_text()
+    finally:
+        started.stop()
+
+
+@pytest.mark.pure
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_whoever_is_being_answered_when_it_ends_gets_the_answer(
+    slow_application: tuple[str, subprocess.Popen[bytes]],
+) -> None:
+    address, process = slow_application
+    with ThreadPoolExecutor(12) as pool, socket.create_connection((HOST, int(address.rpartition(":")[2]))) as reader:
+        calls = [pool.submit(httpx.get, f"{address}/slow", timeout=20) for _ in range(12)]
+        reader.sendall(b"GET /large HTTP/1.0\r\n\r\n")
+        time.sleep(0.7)  # all have arrived, and none is answered
+        process.terminate()
+        time.sleep(1)
+        heard = 0
+        while data := reader.recv(1_000_000):
+            heard += len(data)
+        assert heard > 40_000_000
+        assert [call.result().status_code for call in calls] == [200] * len(calls)
+    assert process.wait(10) == 0
+
+
+@pytest.mark.pure
+def test_why_a_process_that_serves_ends_by_itself_is_said(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text("import sys; sys.exit('Nothing to serve.')")
+    env = os.environ | {"ASSENT_WORKERS": "2", "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "memory_app.webserver", "wrong", "--bind", f"{HOST}:{port}"]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "Nothing to serve." in done.stderr
 
 
 def test_a_taken_port_is_one_sentence_that_names_another() -> None:
