@@ -110,7 +110,8 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "not_accepted": "of an approval in part: each change that was not accepted, `before` and `after`, of what was to "
     "be moved `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the "
     f"first {NOTES_SHOWN}",
-    "propose_again": "true where these came back to you, to be changed and proposed again; false: they were rejected",
+    "propose_again": "true where these came back to you, to be changed and proposed again, with this proposal_id; "
+    "false: they were rejected",
 }
 
 #: Of a call that was to wait.

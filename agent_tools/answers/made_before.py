@@ -73,7 +73,8 @@ def sentence(proposal: Proposal, data: dict[str, Any]) -> str:
         return "\nThe memory has the reviewer's wording (final_text). difference says where it is not yours."
     what = f"{taken.left} of {taken.asked_for} {'notes' if taken.notes_left else 'changes'}"
     if data["propose_again"]:
-        return f"\n{what} came back to you (not_accepted): change them as the reviewer asks, and propose them again."
+        how = f"change them as the reviewer asks, and propose them again, with proposal_id={proposal.pk}"
+        return f"\n{what} came back to you (not_accepted): {how}."
     return f"\n{what} were not accepted (not_accepted). Do not propose them again as they were."
 
 

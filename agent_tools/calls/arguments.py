@@ -115,7 +115,8 @@ _AmendedId = Annotated[
     int | None,
     Field(
         description="Amend this undecided proposal of yours, about the same block or note, instead of making another: "
-        "its next revision, made on the text as it is now. So you answer a reviewer who asks for changes.",
+        "its next revision, made on the text as it is now. So you answer a reviewer who asks for changes. "
+        "Where one approved it in part and asks for the rest again (propose_again), a new proposal answers it.",
         ge=1,
         le=LARGEST_ID,
     ),

@@ -166,7 +166,9 @@ def _target(item: dict[str, Any]) -> str:
 def _changed(item: dict[str, Any]) -> str:
     """Return what of an approval is not as proposed."""
     more = " get_proposal has all of it." if item["is_cut"] else ""
-    again = " Change that as asked, and propose it again." if item["propose_again"] else ""
+    again = ""
+    if item["propose_again"]:
+        again = f" Change that as asked, and propose it again, with proposal_id={item['proposal_id']}."
     if left := item["not_accepted"]:
         quoted = _quoted(str(left[0].get("after") or left[0].get("before") or ""))
         return f" Not accepted: {quoted}{_and_more(left)}.{again}{more}"

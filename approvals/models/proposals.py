@@ -231,7 +231,7 @@ class Proposal(models.Model):
     review_reason = models.CharField(_("why a person is asked"), max_length=8, choices=ReviewReason, blank=True)
     # Of an automatic change and of an approval: the commit that took it back.
     reverted_by_commit = models.CharField(max_length=64, blank=True)
-    # The decided proposal that this one takes up again: a reworded rejection.
+    # The decided proposal that this one takes up again: a reworded rejection, or what an approval in part sent back.
     answers = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, related_name="answered_by", verbose_name=_("answers")
     )

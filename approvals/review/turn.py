@@ -19,6 +19,7 @@ from approvals.models import Approval, Event, Proposal, RejectReason, ReviewReas
 from approvals.review.compared import compared
 from approvals.review.diff_mode import Redline, laid_out, redline
 from approvals.review.note_changes import NoteChange, NoteFieldChange, field_changes_of_note
+from approvals.review.targets import agents_revision
 from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, NewBlock, is_of_whole_block, new_block_of
 from memory_app.models import MemoryBlock, TargetKind
 from memory_app.reads import Block
@@ -244,7 +245,7 @@ class Answering:
     """How a proposal is tied to others.
 
     Args:
-        answers: the rejected proposal that it takes up again.
+        answers: the proposal that it takes up again, which was rejected, or approved in part.
         redline: from what that one proposed to what this one does; None when it cannot be said.
         answered_by: the proposals that take this one up again, the newest first.
         undone: how that one was undone, where it was.
@@ -286,7 +287,7 @@ def answering(proposal: Proposal, shown: Revision) -> Answering:
     after = answered_by.order_by("-id")[:_MOST_ANSWERS]
     line = None
     if answers and not answers.is_redacted and not proposal.is_redacted:
-        line = _redline(proposal, _on_same_text(answers.current_revision, shown), shown.result_text)
+        line = _redline(proposal, _on_same_text(agents_revision(answers), shown), shown.result_text)
     return Answering(
         answers,
         line,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Unpack
 
@@ -150,7 +151,7 @@ def ask(
     *,
     require: Callable[[], None] | None = None,
 ) -> Proposed:
-    """Ask for a change of a block: as a new proposal or, where `by` names one, as its next revision.
+    """Ask for a change of a block: as a new proposal or, where `by` names an undecided one, as its next revision.
 
     Args:
         change: reads the target, and raises what stands against the change.
@@ -163,6 +164,9 @@ def ask(
         AlreadyDecided: the proposal of this operation exists, and its texts have been removed.
         BeingMade: another call is making this proposal, and did not finish within a few seconds.
     """
+    by = anew(by, owner)
+    if by.answers and (by.answers.target_kind, by.answers.target) != (TargetKind.BLOCK, label):
+        raise OtherTarget(by.answers)
     if by.proposal_id is None:
         return earlier(by, owner) or make(by, change(), require=require)
     proposal = own_proposal(by.agent, owner, by.proposal_id)
@@ -174,8 +178,17 @@ def ask(
     return amend(by, proposal, change())
 
 
+def anew(by: ChangeContext, owner: str) -> ChangeContext:
+    """Return the context of a new proposal where `by` names one approved in part whose rest went back to its agent."""
+    if by.proposal_id is None:
+        return by
+    named = own_proposal(by.agent, owner, by.proposal_id)
+    return replace(by, proposal_id=None, answers=named) if named.is_approved_in_part and named.rest_went_back else by
+
+
 def earlier(by: ChangeContext, owner: str) -> Proposed | None:
     """Return what an earlier call with this operation asked for, finished if a crash interrupted it; None for none."""
+    by = anew(by, owner)
     if by.proposal_id is not None:
         return _amended_earlier(by, own_proposal(by.agent, owner, by.proposal_id))
     proposal = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
@@ -253,12 +266,12 @@ def _prepare(
             require()
         require_new_reasoning(repeated)
         proposal.auto_applied, proposal.review_reason = verdict.applies, verdict.reason
-        proposal.answers = repeated.earlier if repeated else None
+        proposal.answers = repeated.earlier if repeated else by.answers
         insert_prepared(proposal, has_branch=not verdict.applies, **change.texts(summary))
         if is_import and not verdict.applies:
             name_notes(proposal, [each["id"] for each in change.notes])
     # After the transaction, which locks the agent: comparing long texts takes a while.
-    if found.has_rejected and not repeated:
+    if found.has_rejected and not proposal.answers_id:
         proposal.answers_id = find_answered(proposal, summary.segments, change.after)
         if proposal.answers_id:
             update(Proposal, {"answers_id": proposal.answers_id}, where={"id": proposal.pk})

@@ -46,7 +46,8 @@ class ChangeContext:
         evidence: conversation turns `{role, content, at?}`.
         operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
         proposal_id: for agents, their undecided proposal that gets this change as its next revision. What is empty
-            here stays as it is there.
+            here stays as it is there. Of one approved in part, what went back is proposed anew.
+        answers: the one approved in part that this takes up again; set by `propose.anew`.
         force: for agents, ask a person again about what was rejected; it takes another reasoning than then.
     """
 
@@ -58,6 +59,7 @@ class ChangeContext:
     evidence: Sequence[dict[str, Any]] = ()
     operation: str | None = None
     proposal_id: int | None = None
+    answers: Proposal | None = None
     force: bool = False
 
     @property

@@ -18,7 +18,7 @@ from approvals.review.note_changes import NoteChange, said_beside, sha256_of, st
 from approvals.services.decide.close import withdraw
 from approvals.services.errors import NotesChanged, NoteWaits, NoteWithdrawn, OtherTarget
 from approvals.services.notes.values import NoteChangeOutcome, meaning_sha256, require_valid
-from approvals.services.propose import amend, earlier, finished, make, own_proposal, require_amendable
+from approvals.services.propose import amend, anew, earlier, finished, make, own_proposal, require_amendable
 from approvals.services.proposed import ChangeContext, Proposed, ProposedChange
 from approvals.services.texts import require_texts
 from memory_app import reads
@@ -36,6 +36,9 @@ def change(
         RejectedBefore, NotesChanged, TooManyPending, MemoryFull, BeingMade, and, for a proposal to amend,
         ProposalNotFound, OtherTarget, NothingAmended: see `change_notes`.
     """
+    by = anew(by, owner)
+    if by.answers and by.answers.kind != kind:
+        raise OtherTarget(by.answers)
     if by.proposal_id is not None:
         return _amend(by, own_proposal(by.agent, owner, by.proposal_id), kind, changes, base_commit)
     return NoteChangeOutcome.of(make(by, _asked(owner, kind, changes, base_commit)))

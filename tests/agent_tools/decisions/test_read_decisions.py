@@ -171,7 +171,8 @@ def test_what_was_not_accepted_and_what_came_back_are_told(
     items, _ = read_on(api, cursor)
     assert whats(items) == [(proposal.pk, "reverted"), (again.pk, "approved")]
     assert (item["propose_again"], items[1]["propose_again"]) == (False, True)
-    assert items[1]["text"].endswith('"She reads two books a month.". Change that as asked, and propose it again.')
+    asked = f"Change that as asked, and propose it again, with proposal_id={items[1]['proposal_id']}."
+    assert items[1]["text"].endswith(f'"She reads two books a month.". {asked}')
 
 
 def test_a_long_wording_is_left_to_the_call_that_reads_one(

@@ -99,9 +99,15 @@ def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: Use
     data = answer["data"]
     assert (data["status"], data["propose_again"], len(data["not_accepted"])) == ("approved", True, 1)
     assert "Ask her.\n1 of 2 changes came back to you (not_accepted): change them as the reviewer" in answer["text"]
+    assert f"and propose them again, with proposal_id={two.pk}." in answer["text"]
     change = {"old_string": "one book", "new_string": "three books", "reasoning": "She said three."}
-    again = answered(call("propose_memory_edit", block_label="goals", **change))["data"]
-    assert (again["status"], again["waits_because"]) == ("open", None)
+    again = {"block_label": "goals", "proposal_id": two.pk, "idempotency_key": "again", **change}
+    made = answered(call("propose_memory_edit", **again))["data"]
+    assert made["proposal_id"] != two.pk
+    assert (made["status"], made["waits_because"]) == ("open", None)
+    assert answered(call("propose_memory_edit", **again))["data"]["proposal_id"] == made["proposal_id"]
+    assert answered(call("get_proposal", proposal_id=made["proposal_id"]))["data"]["answers"] == two.pk
+    assert Proposal.objects.count() == 2
 
 
 def test_the_reviewers_wording_comes_with_the_difference(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -32,6 +34,7 @@ from approvals.services.errors import (
     NewRevision,
     NotesOutdated,
     NothingChosen,
+    OtherTarget,
     ProposalNotFound,
     TargetChanged,
 )
@@ -42,7 +45,8 @@ from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Replace
 from tests.support.acts import approve, assert_ledger, edit
-from tests.support.fixtures import Propose
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.pages import words
 
 #: Each is a change of its own.
 EDITS = [Replace("math", "maths"), Replace("B2 exam", "C1 exam"), Replace("one book", "two books")]
@@ -111,6 +115,46 @@ def test_the_rest_goes_back_to_the_agent_with_the_reason(goals: Block, tim: User
     assert (proposed.what, approved.what, approved.text) == (Event.What.PROPOSED, Event.What.APPROVED, "Ask her again.")
     assert not RejectedFingerprint.objects.exists()
     assert list(problems()) == []
+
+
+def test_what_went_back_is_proposed_anew_as_its_answer(
+    goals: Block, alice: User, scribe: Agent, tim: User, proposal: Proposal, client_of: ClientOf, make_block: MakeBlock
+) -> None:
+    approve_some(tim, proposal, ticks(1, 2), rest=Rest.AGENT, reason="")
+    make_block(alice, "profile", "She has one book.")
+    said = {"agent": scribe, "owner": "alice", "kind": Kind.EDIT, "reasoning": "Three.", "proposal_id": proposal.pk}
+    edits = [Replace("one book", "three books")]
+    with pytest.raises(OtherTarget):
+        services.propose(label="profile", edits=edits, **said)
+    first = services.propose(label="goals", edits=edits, operation="a" * 32, **said)
+    assert (first.proposal.answers, first.proposal.status, first.amended) == (proposal, Status.OPEN, False)
+    assert services.propose(label="goals", edits=edits, operation="a" * 32, **said).proposal == first.proposal
+    assert Proposal.objects.count() == 2
+    client = client_of(tim)
+    page = client.get(first.proposal.get_absolute_url())
+    assert f"Answers proposal {proposal.pk}, Approved in part by" in words(page)
+    # Compared with what was asked for then, not with what was approved of it.
+    assert re.search(r"<del\b.*?>two.*<ins\b.*?>three", page.content.decode())
+    assert f"Taken up again in proposal {first.proposal.pk}" in words(client.get(proposal.get_absolute_url()))
+    approve(tim, first.proposal)
+    with pytest.raises(AlreadyDecided):
+        services.propose(
+            label="goals", edits=[Replace("three books", "four")], **said | {"proposal_id": first.proposal.pk}
+        )
+
+
+def test_what_was_rejected_of_a_part_is_not_amended(scribe: Agent, tim: User, proposal: Proposal) -> None:
+    approve_some(tim, proposal, ticks(1, 2))
+    with pytest.raises(AlreadyDecided):
+        services.propose(
+            agent=scribe,
+            owner="alice",
+            label="goals",
+            edits=[Replace("one book", "three books")],
+            kind=Kind.EDIT,
+            reasoning="Three.",
+            proposal_id=proposal.pk,
+        )
 
 
 def test_a_stale_proposal_is_approved_in_part_against_todays_text(
@@ -234,6 +278,17 @@ def test_two_of_three_notes_of_an_import(tim: User, import_: Proposal) -> None:
     assert len(decided.revisions.get(number=1).note_changes) == 3
     assert not ProposedNote.objects.exists()
     assert list(problems()) == []
+
+
+def test_notes_that_went_back_are_imported_anew_as_its_answer(scribe: Agent, tim: User, import_: Proposal) -> None:
+    approve_some(tim, import_, ["mem-1-aaaa", "mem-3-aaaa"], rest=Rest.AGENT, reason="")
+    data = memories_md.write([memories_md.Memory("mem-2-aaaa", "note", "She rows daily.", (), date(2025, 1, 1))])
+    by = notes.ChangeContext(actor=scribe, reasoning="Daily.", operation="b" * 32, proposal_id=import_.pk)
+    made = [imports.import_file(by=by, owner="alice", data=data.encode()).outcome for _ in range(2)]
+    assert {outcome.proposal.answers_id for outcome in made if outcome and outcome.proposal} == {import_.pk}
+    assert Proposal.objects.count() == 2
+    with pytest.raises(OtherTarget):
+        notes.save(by=replace(by, operation=None), owner="alice", content="She rows daily.")
 
 
 def test_an_import_of_which_a_note_changed_is_approved_without_it(alice: User, tim: User, import_: Proposal) -> None:

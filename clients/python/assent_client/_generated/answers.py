@@ -607,7 +607,8 @@ class Proposal(Answer):
     #: `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the
     #: first 50
     not_accepted: list[dict[str, Any]] = absent()
-    #: true where these came back to you, to be changed and proposed again; false: they were rejected
+    #: true where these came back to you, to be changed and proposed again, with this proposal_id; false: they
+    #: were rejected
     propose_again: bool = absent()
     #: what was left out of these for its length, by field
     left_out: Any = absent()

@@ -72,7 +72,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -97,7 +98,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -120,7 +122,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -146,7 +149,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -172,7 +176,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -200,7 +205,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -226,7 +232,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -249,7 +256,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -276,7 +284,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -297,7 +306,8 @@ class Blocks(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -401,7 +411,8 @@ class Notes(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -423,7 +434,8 @@ class Notes(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -443,7 +455,8 @@ class Notes(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -468,7 +481,8 @@ class Notes(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -510,7 +524,8 @@ class Notes(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -779,7 +794,8 @@ class Files(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -803,7 +819,8 @@ class Files(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -826,7 +843,8 @@ class Files(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -851,7 +869,8 @@ class Files(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -875,7 +894,8 @@ class Files(Resource):
             evidence: The conversation turns this change rests on, shown beside it.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
                 another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes.
+                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
+                answers it.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
