@@ -313,7 +313,7 @@ PENDING_CAP = env.whole("ASSENT_PENDING_CAP", default=20, least=1)
 # DoltLite rewrites all refs on each write: 8 ms at 1,000 live branches, 109 ms at 5,000.
 MAX_OPEN_PROPOSALS = env.whole("ASSENT_MAX_OPEN_PROPOSALS", default=2_000 if EMBEDDED_MEMORY else 20_000, least=1)
 LEASE = timedelta(seconds=env.whole("ASSENT_LEASE_SECONDS", default=30, least=1, most=86_400))
-REQUEST_LIMIT = env.whole("ASSENT_REQUEST_LIMIT", default=1024 * 1024, least=1024)
+REQUEST_LIMIT = options.read(env).largest_call
 # The longest a page may wait for its databases, in seconds. Files of notes may take longer.
 PAGE_TIMEOUT = env.number("ASSENT_PAGE_TIMEOUT", default=10, least=0.1, most=3_600)
 # The longest any tool may take, in seconds, whatever it declares; 0 leaves it at that.
@@ -332,8 +332,7 @@ SIGN_IN_LIMIT = env.whole("ASSENT_SIGN_IN_LIMIT", default=10, least=1)
 TRUSTED_PROXIES = env.whole("ASSENT_TRUSTED_PROXIES", default=0, most=20)
 MOST_WAITING = options.read(env).threads // 3  # clients that wait for a decision: each holds a thread of its process
 IDEMPOTENCY_HOURS = env.whole("ASSENT_IDEMPOTENCY_HOURS", default=24, least=1, most=24 * _LONGEST_DAYS)
-# A form with a whole block in it may be larger than Django's 2.5 MB default only by mistake.
-DATA_UPLOAD_MAX_MEMORY_SIZE = max(REQUEST_LIMIT, 2_621_440)
+DATA_UPLOAD_MAX_MEMORY_SIZE = options.read(env).largest_form
 
 # The agent API itself is in `agent_tools`.
 REST_FRAMEWORK = {

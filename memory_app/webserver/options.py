@@ -22,6 +22,7 @@ class Options:
     Attributes:
         bind: `host:port`, `unix:/path` or `fd://3`.
         silence: seconds without a byte after which a client is dropped.
+        largest_call: bytes of a call of the agent API, or of /mcp.
     """
 
     bind: str
@@ -29,6 +30,12 @@ class Options:
     threads: int
     silence: int
     log_level: str
+    largest_call: int
+
+    @property
+    def largest_form(self) -> int:
+        """Return the bytes of a form. One with a whole block is over Django's 2.5 MB only by mistake."""
+        return max(self.largest_call, 2_621_440)
 
 
 def read(env: Environment) -> Options:
@@ -39,6 +46,7 @@ def read(env: Environment) -> Options:
         threads=env.whole("ASSENT_THREADS", default=8, least=1, most=1_000),
         silence=env.whole("ASSENT_READ_TIMEOUT", default=20, least=1, most=3_600),
         log_level=env.choice("ASSENT_LOG_LEVEL", allowed=LOG_LEVELS, default="INFO"),
+        largest_call=env.whole("ASSENT_REQUEST_LIMIT", default=1024 * 1024, least=1024),
     )
 
 

@@ -16,7 +16,7 @@ from assent_client.text.memories_md import LARGEST_FILE
 SMALL_FORM = 16 * 1024
 #: What a form has beside the file, and room for a file somewhat too large: the form then says so and loses no input.
 _AROUND_A_FILE = 2560 * 1024
-#: The most that the web server takes in, whatever the address; `largest_body` is checked when all of it is there.
+#: The most that the web server takes in, whatever the address.
 LARGEST_BODY = LARGEST_FILE + 2 * _AROUND_A_FILE
 
 _API_FILE = re.compile(r"/api/v1/users/[^/]+/memories\.md")

@@ -19,13 +19,14 @@ import time
 from argparse import ArgumentParser
 from importlib import import_module
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
 from waitress.task import ErrorTask
+from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
 from memory_app.configuration.environment import BadSetting, Environment
 from memory_app.webserver import options, requests
@@ -39,6 +40,9 @@ _CONNECTIONS = 500
 _MOST_OPEN = 400
 #: Bytes of the address and all headers together.
 _LONGEST_HEAD = 64 * 1024
+#: Bytes of a body in chunks that are not the body: of at most 26,000 chunks, and of what is written beside their sizes.
+#: waitress reads them in the loop that serves all clients, a line without an end once more for each 8 kB.
+_MOST_AROUND_CHUNKS = 128 * 1024
 #: Bytes of an answer its thread may leave to the loop. From one megabyte on they are kept in a file, so that a thread
 #: never waits for a client that reads slowly.
 _LONGEST_ANSWER = 1024 * 1024 * 1024
@@ -57,6 +61,12 @@ _REFUSALS = {
     ),
     500: ("500 Internal Server Error", "internal_error", "Something went wrong on our side."),
 }
+#: deploy/nginx.conf has the same.
+_TOO_LONG = (
+    "<!doctype html><html lang=en><meta charset=utf-8><title>That’s too long · Assent</title><h1>That’s too long</h1>"
+    "<p>What you sent is larger than Assent accepts at once. Nothing was changed. "
+    "Go back: your text is still in the form.</p></html>"
+)
 
 
 class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
@@ -76,12 +86,32 @@ class _Request(HTTPRequestParser):  # type: ignore[misc]
 
     first_line = b""
     path = ""
+    error: Error | None = None
+    #: Arguments of `largest_body`.
+    limits: ClassVar[dict[str, int]]
+
+    def received(self, data: bytes) -> int:
+        used = int(super().received(data))
+        body = self.body_rcv
+        if body is not None and not self.error:
+            coming = body.__len__() + body.chunk_remainder if self.chunked else self.content_length
+            if coming > requests.largest_body(requests.path_of(self.request_uri), **self.limits):
+                self.error = RequestEntityTooLarge("more than the address takes")
+            elif self.chunked and self.body_bytes_received - body.__len__() > _MOST_AROUND_CHUNKS:
+                self.error = BadRequest("more around the chunks than in them")
+        if self.error:
+            self.completed = True
+            self.expect_continue = False  # or waitress would ask for the body
+        return used
 
     def parse_header(self, header_plus: bytes) -> None:
         try:
             super().parse_header(header_plus)
         except ValueError as error:  # of `http://[`, and of a length with 5,000 digits: waitress would just hang up
             raise ParsingError(str(error)) from error
+        # A proxy before us may have read the other of two framings. waitress knows chunks in HTTP/1.1 alone.
+        if (self.chunked and "CONTENT_LENGTH" in self.headers) or "TRANSFER_ENCODING" in self.headers:
+            raise ParsingError("two framings, or chunks in HTTP/1.0")
         if self.version not in ("1.0", "1.1"):
             raise ParsingError("another version of HTTP")
 
@@ -124,7 +154,9 @@ def _refusal(path: str, code: str, message: str) -> tuple[str, bytes]:
     if requests.is_mcp(path):
         refused = {"code": _RPC_REFUSED, "message": message, "data": {"code": code, "details": {}}}
         return "application/json", json.dumps({"jsonrpc": "2.0", "id": None, "error": refused}).encode()
-    page = f"<!doctype html><title>Assent</title><p>{html.escape(message)}</p>"
+    page = (
+        _TOO_LONG if code == "body_too_large" else f"<!doctype html><title>Assent</title><p>{html.escape(message)}</p>"
+    )
     return "text/html; charset=utf-8", page.encode()
 
 
@@ -234,6 +266,7 @@ def _serve(application: str, listener: socket.socket, chosen: options.Options, a
         ident=None,
     )
     server.channel_class = _Channel
+    _Request.limits = {"api": chosen.largest_call, "form": chosen.largest_form}
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a supervisor may send it to all, and the first process again

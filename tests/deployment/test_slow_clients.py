@@ -221,10 +221,17 @@ def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/password/", "/password/reset/", "/sign%2Din/"])
-def test_a_form_of_strangers_is_small(path: str, server: Server) -> None:
-    sent = f"POST {path} HTTP/1.1\r\n".encode() + HOST_LINE + b"Connection: close\r\n"
-    sent += b"Content-Length: 20000\r\n\r\n" + b"a" * 20_000
-    with clients(server, sent, 1) as (stranger,):
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 20000\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n5000\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n" + (b"1000\r\n" + b"a" * 4096 + b"\r\n") * 5,
+    ],
+    ids=["length", "chunk", "chunks"],
+)
+def test_a_form_of_strangers_is_refused_before_it_is_read(path: str, rest: bytes, server: Server) -> None:
+    with clients(server, f"POST {path} HTTP/1.1\r\n".encode() + HOST_LINE + rest, 1) as (stranger,):
         heard = said(stranger)
     assert heard.startswith(b"HTTP/1.1 413")
     assert "That’s too long".encode() in heard
@@ -260,6 +267,24 @@ def test_a_body_in_chunks_and_one_that_waits_to_be_asked_for_are_read(server: Se
         assert answer_on(caller).startswith(b"HTTP/1.1 200 OK")
 
 
+@pytest.mark.parametrize("length", [5_000_000, 50_000_000])
+def test_who_waits_to_be_asked_for_too_much_is_not_asked(length: int, server: Server) -> None:
+    with clients(server, call(server, b"Content-Length: %d" % length, b"Expect: 100-continue"), 1) as (caller,):
+        assert said(caller).startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [b"1;" + b"x" * 200_000, b"1\r\na\r\n" * 30_000, b"0\r\nA: " + b"b" * 200_000],
+    ids=["endless chunk line", "chunks of a byte", "endless trailer"],
+)
+def test_what_is_around_chunks_ends_somewhere(chunks: bytes, server: Server) -> None:
+    with clients(server, call(server, b"Transfer-Encoding: chunked"), 1) as (caller,):
+        with contextlib.suppress(ConnectionError):
+            caller.sendall(chunks)
+        assert said(caller).startswith(b"HTTP/1.1 400")
+
+
 def test_requests_sent_in_one_go_are_answered_in_turn(server: Server) -> None:
     body = b'{"user_id": "alice"}'
     one = call(server, b"Content-Length: %d" % len(body)) + body
@@ -276,12 +301,24 @@ def test_requests_sent_in_one_go_are_answered_in_turn(server: Server) -> None:
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", 431),
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 431),
         (b"GET / HTTP/1.1\nHost: 127.0.0.1\n\nGET / HTTP/1.1\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde", 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\nabcde", 400),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
     ],
-    ids=["long head", "long line", "bare LF", "two lengths", "huge length", "HTTP/2", "TLS"],
+    ids=[
+        "long head",
+        "long line",
+        "bare LF",
+        "two framings",
+        "chunks in HTTP/1.0",
+        "two lengths",
+        "huge length",
+        "HTTP/2",
+        "TLS",
+    ],
 )
 def test_what_is_no_request_is_answered_and_the_connection_closed(sent: bytes, status: int, server: Server) -> None:
     with clients(server, sent, 1) as (stranger,):
