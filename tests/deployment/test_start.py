@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from tests import environment
+from tests.conftest import eventually
 from tests.services import HOST, Services, free_ports
 
 pytestmark = pytest.mark.slow
@@ -120,6 +121,8 @@ _SLOW = """
 import os, pathlib, time
 def application(environ, start_response):
     path = environ["PATH_INFO"]
+    with (pathlib.Path(__file__).parent / "arrived").open("a") as arrived:
+        print(path, file=arrived)
     if path == "/slow":
         parent = os.getppid()
         others = map(int, pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split())
@@ -133,7 +136,7 @@ def application(environ, start_response):
 def slow_application(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     (port,) = free_ports(1)
     (tmp_path / "slow.py").write_text(_SLOW)
-    env = os.environ | {"ASSENT_WORKERS": "2", "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+    env = os.environ | {"ASSENT_WORKERS": "2", "ASSENT_THREADS": "20", "PYTHONPATH": f"{ROOT}:{tmp_path}"}
     command = [sys.executable, "-m", "memory_app.webserver", "slow", "--bind", f"{HOST}:{port}"]
     started = Services(tmp_path)
     try:
@@ -147,13 +150,14 @@ def slow_application(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[byt
 @pytest.mark.pure
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_whoever_is_being_answered_when_it_ends_gets_the_answer(
-    slow_application: tuple[str, subprocess.Popen[bytes]],
+    slow_application: tuple[str, subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     address, process = slow_application
     with ThreadPoolExecutor(12) as pool, socket.create_connection((HOST, int(address.rpartition(":")[2]))) as reader:
         calls = [pool.submit(httpx.get, f"{address}/slow", timeout=20) for _ in range(12)]
         reader.sendall(b"GET /large HTTP/1.0\r\n\r\n")
-        time.sleep(0.7)  # all have arrived, and none is answered
+        asked = ["/large", *["/slow"] * len(calls)]
+        eventually(lambda: sorted((tmp_path / "arrived").read_text().split())[-len(asked) :] == asked, seconds=20)
         process.terminate()
         time.sleep(1)
         heard = 0
