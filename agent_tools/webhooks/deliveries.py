@@ -31,7 +31,8 @@ from agent_tools.webhooks.transport import TOTAL, AttemptOutcome
 
 log = structlog.get_logger(__name__)
 
-#: How many messages go to one host at once, from all processes together; to one that only fails, one.
+#: About how many messages go to one host at once, from all processes together; to one that only fails, one. Two that
+#: are taken in the same moment on PostgreSQL do not see each other.
 MOST_AT_ONE_HOST = 4
 #: Of an attempt; longer than it can take.
 LEASE = timedelta(seconds=3 * TOTAL)
