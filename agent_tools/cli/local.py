@@ -18,7 +18,6 @@ from assent_client.cli.memories import ChangeResult, Failed, ImportResult, Memor
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
 from memory_app.configuration.environment import UMASK
-from memory_app.reads.catalogue import portable_file
 
 #: How often another id is tried when a new one is taken.
 _TRIES = 5
@@ -79,6 +78,7 @@ class LocalMemories:
 
     def export_file(self, *, portable: bool) -> bytes:
         from memory_app import reads
+        from memory_app.reads.catalogue import portable_file
 
         with _failing():
             if portable:

@@ -251,7 +251,8 @@ def answer_to(port: int, request: bytes, pieces: int) -> bytes:
         size = len(request) // pieces + 1
         for start in range(0, len(request), size):
             connection.sendall(request[start : start + size])
-        connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # the server has hung up already
+            connection.shutdown(socket.SHUT_WR)
         while data := connection.recv(65536):
             answer += data
     return answer

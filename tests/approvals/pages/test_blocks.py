@@ -427,7 +427,7 @@ def test_many_blocks_come_page_by_page(alice: User, make_block: MakeBlock, clien
     for label in labels:
         make_block(alice, label, "Read a chapter.")
     first, second = (client_of(alice).get(f"/memory/alice/?page={number}") for number in (1, 2))
-    shown = [[row.block.label for row in page.context["rows"]] for page in (first, second)]
+    shown = [[row["block"].label for row in page.context["rows"]] for page in (first, second)]
     assert [*shown[0], *shown[1]] == labels
     assert "45 blocks" in first.content.decode()
     assert "?page=2" in first.content.decode()
