@@ -272,7 +272,7 @@ def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> Revi
         later=shown.number,
         redline=_redline(proposal, before.result_text, shown.result_text),
         is_too_long=_is_too_long(before.result_text, shown.result_text),
-        fields=_fields_of_since(before, shown),
+        fields=_changed_fields(before, shown),
         reason_before=_reason_before(proposal, earlier, shown.number),
         request=request if request and earlier <= request.revision < shown.number else None,
     )
@@ -324,7 +324,7 @@ def _is_too_long(before: str, after: str) -> bool:
     return before != after and len(before) + len(after) > LONGEST
 
 
-def _fields_of_since(before: Revision, after: Revision) -> tuple[NoteFieldChange | BlockFieldChange, ...]:
+def _changed_fields(before: Revision, after: Revision) -> tuple[NoteFieldChange | BlockFieldChange, ...]:
     if new_block_of(before) or new_block_of(after):
         return tuple(_fields_of_block(new_block_of(before), new_block_of(after)))
     if before.proposal.target_kind != TargetKind.NOTE:

@@ -280,7 +280,7 @@ def _times(count: int) -> str:
 
 
 #: Places of one header in the text; all (up to this many times ten) in `details`.
-_SHOWN_OF_PLACES = 20
+_PLACES_SHOWN = 20
 #: Characters of a header or a path in the text.
 _LENGTH = 200
 
@@ -330,7 +330,7 @@ def _not_found(why: SectionNotFound, error: edits.SectionRefused, subject: Subje
         if len(why.lines) == 1 or asked_line in why.lines:
             help += corrected_call("If you meant that section", changed, error.index, subject, details)
         else:
-            shown = ", ".join(map(str, why.lines[:_SHOWN_OF_PLACES]))
+            shown = ", ".join(map(str, why.lines[:_PLACES_SHOWN]))
             help.append(f"It is there {len(why.lines)} times, on lines {shown}: set section_line to the one you mean.")
     help.append("To add a section, use propose_memory_append with a content that begins with its header.")
     return ApiError(
@@ -343,13 +343,13 @@ def _not_found(why: SectionNotFound, error: edits.SectionRefused, subject: Subje
 
 def _repeated(why: SectionRepeated, error: edits.SectionRefused, subject: Subject) -> ApiError:
     details: dict[str, Any] = details_of(error, subject)
-    details |= {"lines": list(why.lines[: 10 * _SHOWN_OF_PLACES]), "paths": list(why.paths[: 10 * _SHOWN_OF_PLACES])}
+    details |= {"lines": list(why.lines[: 10 * _PLACES_SHOWN]), "paths": list(why.paths[: 10 * _PLACES_SHOWN])}
     help = which_edit(error, subject)
     help += [
-        f"Line {line}: {_cut(path)}" for line, path in list(zip(why.lines, why.paths, strict=True))[:_SHOWN_OF_PLACES]
+        f"Line {line}: {_cut(path)}" for line, path in list(zip(why.lines, why.paths, strict=True))[:_PLACES_SHOWN]
     ]
-    if len(why.lines) > _SHOWN_OF_PLACES:
-        help.append(f"And {len(why.lines) - _SHOWN_OF_PLACES} more.")
+    if len(why.lines) > _PLACES_SHOWN:
+        help.append(f"And {len(why.lines) - _PLACES_SHOWN} more.")
     if why.asked_line is None:
         message = f"section_header '{_cut(why.header)}' appears {len(why.lines)} times in block '{subject.label}'. "
         message += "Set section_line to the line of the one you mean."

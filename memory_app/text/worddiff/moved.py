@@ -474,11 +474,13 @@ def moved_lines_of(items: Sequence[Paragraph]) -> tuple[MovedLine, ...]:
         if item.move and not item.is_blank:
             (come if item.before_line is None else gone)[item.move].append(item)
     return tuple(
-        MovedLine(move, was.before_line or 0, now.after_line or 0, diff_in_order(*map(_words_of_inside, (was, now))))
+        MovedLine(
+            move, was.before_line or 0, now.after_line or 0, diff_in_order(*map(_text_without_line_end, (was, now)))
+        )
         for move in sorted(gone)
         for was, now in zip(gone[move], come[move], strict=True)
     )
 
 
-def _words_of_inside(item: Paragraph) -> str:
+def _text_without_line_end(item: Paragraph) -> str:
     return item.text.rstrip("\r\n")
