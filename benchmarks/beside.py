@@ -62,7 +62,7 @@ def measure(agent: processes.Session, folder: Path, *, database_url: str) -> lis
     environment = {"BARE_DATA": str(folder), "BARE_DATABASE_URL": database_url}
     bodies = {block.label: block.body for block in reads.blocks(OWNER)}
     _fill_bare(environment, bodies, 0, FEW_NOTES)
-    with processes.web_server("benchmarks.bare:application", folder, environment) as port:
+    with processes.web_server("benchmarks.bare", folder, environment) as port:
         bare = processes.Session(port)
         results = _calls(agent, bare, f"{FEW_NOTES:,} notes, {FEW_EDITS} edits", search_at_most=3)
         results += [_clients(agent, "few", bare)]

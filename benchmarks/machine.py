@@ -61,7 +61,7 @@ def _commit(folder: Path) -> Result:
 
 
 def _round_trip(folder: Path) -> Result:
-    with processes.web_server("benchmarks.trivial:application", folder, {}) as port:
+    with processes.web_server("benchmarks.trivial", folder, {}) as port:
         session = processes.Session(port)
         times = timed(lambda _: session.get("/"), range(320), warm_up=20)
         session.close()
