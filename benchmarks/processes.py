@@ -23,7 +23,7 @@ START_SECONDS = 60
 
 @contextmanager
 def web_server(application: str, folder: Path, environment: Mapping[str, str]) -> Iterator[int]:
-    """Serve the WSGI `application` of a module the way `make run` does, for the length of the block; yields the port."""
+    """Serve the `application` of a module the way `make run` does, for the length of the block; yields the port."""
     port = _free_port()
     arguments = ["-m", "memory_app.webserver", "--bind", f"{HOST}:{port}", application]
     with _running(arguments, folder / "web.log", environment) as process:
