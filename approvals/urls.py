@@ -20,9 +20,7 @@ from approvals.views import (
     note_forms,
     note_views,
     proposal,
-    redact,
     several,
-    talk,
 )
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
@@ -41,15 +39,15 @@ urlpatterns = [
     path("proposals/<int:pk>/resolve/", approving.resolve, name="resolve"),
     path("proposals/<int:pk>/reject/", decide.reject, name="reject"),
     path("proposals/<int:pk>/request-changes/", decide.request_changes, name="request_changes"),
-    path("proposals/<int:pk>/remove-texts/", redact.redact, name="redact"),
+    path("proposals/<int:pk>/remove-texts/", decide.redact, name="redact"),
     path("proposals/<int:pk>/undo/", decide.undo, name="undo"),
     path("filters/", inbox.save_filter, name="filter_save"),
     path("filters/<int:pk>/delete/", inbox.delete_filter, name="filter_delete"),
     path("several/", several.several, name="several"),
     path("several/<str:batch>/undo/", several.undo_several, name="undo_several"),
     path("together/<int:pk>/", several.together, name="together"),
-    path("proposals/<int:pk>/comment/", talk.comment, name="comment"),
-    path("proposals/<int:pk>/assign/", talk.assign, name="assign"),
+    path("proposals/<int:pk>/comment/", decide.comment, name="comment"),
+    path("proposals/<int:pk>/assign/", decide.assign, name="assign"),
     path("memory/", board.memories, name="memories"),
     path("memory/<str:owner>/", block_views.memory, name="memory"),
     path("memory/<str:owner>/new/", block_forms.BlockNew.as_view(), name="block_new"),

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import display_names, typed_before, viewer_of
 from approvals.forms.proposal import ApproveForm, ApproveSomeForm, ResolveForm, RewordBlockForm, RewordForm, Ticks
 from approvals.models import Approval, Proposal, Status, User
 from approvals.pages.blocks import url_of_target
@@ -29,10 +26,10 @@ from approvals.services.errors import (
     OverLimit,
     SameAsNow,
 )
-from approvals.views.answers import REFUSED, status_of, url_of
+from approvals.views.decide import REFUSED, page_of, status_of, url_of
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
-from approvals.views.request import Request
+from approvals.views.request import Request, form_page, verb
 from memory_app.text import worddiff
 from memory_app.text.edits import ForbiddenCharacter
 
@@ -40,8 +37,7 @@ from memory_app.text.edits import ForbiddenCharacter
 _UNFIT = (OverLimit, NoText, SameAsNow, NoteInvalid, ForbiddenCharacter)
 
 
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
+@verb(page_of)
 def ticks(request: Request, pk: int) -> HttpResponse:
     """Return another page of the notes with the ticks as they were sent, and what was typed."""
     chosen = Ticks.sent(request.POST)
@@ -58,9 +54,7 @@ def ticks(request: Request, pk: int) -> HttpResponse:
     )
 
 
-@transaction.non_atomic_requests
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def edit(request: Request, pk: int) -> HttpResponse:
     """Show the agent's text to be edited, with what it changes; approve it as it was edited."""
     found = proposal_or_404(pk, viewer_of(request))
@@ -74,9 +68,7 @@ def edit(request: Request, pk: int) -> HttpResponse:
     return _page_with(request, "edit", texts, typed_before(request), text=texts.proposed)
 
 
-@transaction.non_atomic_requests
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def resolve(request: Request, pk: int) -> HttpResponse:
     """Settle a conflict: for each place that both sides changed keep now, take proposed or write one's own."""
     found = proposal_or_404(pk, viewer_of(request))

@@ -16,10 +16,9 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from approvals import permissions, services
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.forms.memory import RestoreForm
 from approvals.models import User
 from approvals.pages.blocks import NOW, Version, field_changes, history_entries, undoable, version
@@ -28,7 +27,7 @@ from approvals.review.diff_mode import laid_out
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.block_views import about, readable_owner, unknown_revision
-from approvals.views.request import whole_number
+from approvals.views.request import reading_page, whole_number
 from approvals.views.service_form import ServiceFormView
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
@@ -48,8 +47,7 @@ def compare(before: Version, after: Version) -> dict[str, Any]:
     return {"before": before, "after": after, "redline": changed, "fields": fields}
 
 
-@signed_in()
-@require_safe
+@reading_page
 def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show every change of a block, as a strip and as a list, newest first.
 
@@ -143,8 +141,7 @@ def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, An
     }
 
 
-@signed_in()
-@require_safe
+@reading_page
 def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show the text with who proposed and approved each sentence, when and why; with `?s=`, all about one of them."""
     person = readable_owner(request, owner)

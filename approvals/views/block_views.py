@@ -14,16 +14,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.views.decorators.http import require_safe
 
 from approvals import permissions, services
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.markdown import rendering
 from approvals.models import Proposal, User
 from approvals.pages.blocks import NOW, HistoryEntry, history_entries, version, waiting_and_new, waiting_by_block
 from approvals.pages.memory_search import find
 from approvals.pages.notes_page import Automatic, automatic_changes
-from approvals.views.request import whole_number
+from approvals.views.request import reading_page, whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
@@ -119,8 +118,7 @@ def recent_changes(owner: str) -> list[Change]:
     return list(changes.values())[:RECENT_CHANGES]
 
 
-@signed_in()
-@require_safe
+@reading_page
 def memory(request: HttpRequest, owner: str) -> HttpResponse:
     """Show the blocks of an owner and what changed lately."""
     person = readable_owner(request, owner)
@@ -163,8 +161,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     )
 
 
-@signed_in()
-@require_safe
+@reading_page
 def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show one block, as it is or (`?as_of=` a commit or a time) as it was."""
     person = readable_owner(request, owner)
@@ -219,8 +216,7 @@ def opening(body: str) -> str:
 LONGEST_QUERY = 500
 
 
-@signed_in()
-@require_safe
+@reading_page
 def search(request: HttpRequest, owner: str) -> HttpResponse:
     """Show what matches `?q=` in a memory: blocks, notes and open proposals."""
     person = readable_owner(request, owner)

@@ -13,14 +13,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_safe
 
 from approvals import permissions, services
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.models import User
 from approvals.pages.inbox_filters import Key
 from approvals.views.block_views import about, readable_owner
-from approvals.views.request import whole_number
+from approvals.views.request import form_page, reading_page, whole_number
 from memory_app import conversations as kept
 from memory_app.conversations import Conversation
 from memory_app.models import Message
@@ -29,8 +28,7 @@ CONVERSATIONS_ON_A_PAGE = 25
 MESSAGES_ON_A_PAGE = 50
 
 
-@signed_in()
-@require_safe
+@reading_page
 def conversations(request: HttpRequest, owner: str) -> HttpResponse:
     """Show the conversations kept about an owner, newest first; `?before=` turns the page."""
     person = readable_owner(request, owner)
@@ -46,8 +44,7 @@ def conversations(request: HttpRequest, owner: str) -> HttpResponse:
     return render(request, "conversations/conversations.html", context)
 
 
-@signed_in()
-@require_safe
+@reading_page
 def conversation(request: HttpRequest, owner: str, session_id: str) -> HttpResponse:
     """Show what was said in one conversation, from the beginning, fifty messages a page.
 
@@ -66,8 +63,7 @@ def conversation(request: HttpRequest, owner: str, session_id: str) -> HttpRespo
     return render(request, "conversations/conversation.html", context)
 
 
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def conversation_delete(request: HttpRequest, owner: str, session_id: str) -> HttpResponse:
     """Delete a conversation, after saying what that means."""
     person = _deletable_owner(request, owner)
@@ -84,8 +80,7 @@ def conversation_delete(request: HttpRequest, owner: str, session_id: str) -> Ht
     return redirect("conversations", owner=owner)
 
 
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def message_delete(request: HttpRequest, owner: str, session_id: str, number: int) -> HttpResponse:
     """Delete one message, after saying what that means."""
     person = _deletable_owner(request, owner)

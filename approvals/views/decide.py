@@ -1,165 +1,166 @@
-"""Deciding about one proposal, on its page or on its row of the list: a function for each verb.
+"""The verbs about one proposal, on its page or on its row of the list: a function for each.
 
 Each checks its form, calls one service, and says at its place what a form that was sent twice, a conflict and an outage
-are answered with.
+are answered with. What they answer is the row or the page that the form was on, as it is now; without scripts a
+redirect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import reduce
+from operator import or_
+from typing import Any
+from urllib.parse import urlencode
+
 from django.contrib import messages
-from django.db import transaction
-from django.http import HttpResponse
+from django.db.models import Q
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, kept_fields, local_path, signed_in, viewer_of
+from approvals.accounts.sign_in import display_names, kept_fields, local_path, viewer_of
 from approvals.forms.proposal import (
     ApproveForm,
     ApproveSomeForm,
+    AssignForm,
     BackToReviewForm,
     CloseForm,
+    CommentForm,
     RejectForm,
     RequestChangesForm,
     Ticks,
     UndoForm,
 )
 from approvals.models import Approval, Event, Proposal, Status, User
+from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
-from approvals.pages.inbox_filters import Listing
-from approvals.pages.inbox_rows import rows_of
+from approvals.pages.inbox_filters import Listing, Tab
+from approvals.pages.inbox_rows import InboxRow, rows_of
 from approvals.pages.undoing import undoing
-from approvals.permissions import ReviewAction, available_actions
+from approvals.permissions import ReviewAction, available_actions, may_redact
 from approvals.review.diff_mode import DiffMode
+from approvals.review.presentation import review_of
 from approvals.review.reworded import ids_of_changes, taken_of
 from approvals.review.turn import change_request
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyUndone,
+    BeingDecided,
+    BranchMissing,
     ChangedSince,
+    CommentInvalid,
     DecisionRefused,
+    NotAllowed,
+    NotRemovable,
+    TalkClosed,
     UndoConflict,
     WithAgent,
 )
-from approvals.views.answers import REFUSED, beside, carried_out, invalid, refused, row, status_of, url_of, with_list
-from approvals.views.panels import Panel
-from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
-from approvals.views.request import Request, chosen
-from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
+from approvals.views.panels import Panel, panel_for
+from approvals.views.proposal import listing_of, proposal_or_404, proposal_page, talk_context
+from approvals.views.request import Request, chosen, form_page, verb, whole_number
+from memory_app.dolt.errors import DoltError, EngineUnavailable, OutcomeUnknown
 from memory_app.models import TargetKind
+from memory_app.text.edits import ForbiddenCharacter
+
+#: What a service raises instead of deciding; `refused` answers it.
+REFUSED = (DecisionRefused, EngineUnavailable, OutcomeUnknown)
 
 
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
+def page_of(pk: int) -> str:
+    """Return the page that shows again what was sent about a proposal while signed out."""
+    return reverse("proposal", args=[pk])
+
+
+@verb(page_of)
 def approve(request: Request, pk: int) -> HttpResponse:
     """Approve what is ticked: as a rule everything, which is what a row of the list has."""
     user, ticks = viewer_of(request), Ticks.sent(request.POST)
     form = ApproveForm(request.POST) if ticks.is_everything else ApproveSomeForm(request.POST)
     if not form.is_valid():
-        return invalid(request, pk, form)
+        return _invalid(request, pk, form)
     try:
         if ticks.is_everything:
-            approved = carried_out(services.approve, user, pk, form.arguments())
+            approved = _carried_out(services.approve, user, pk, form.arguments())
         else:
             accepted = ticks.accepted(ids_of_changes(proposal_or_404(pk, user)))
-            approved = carried_out(services.approve_some, user, pk, {"accepted": accepted, **form.arguments()})
+            approved = _carried_out(services.approve_some, user, pk, {"accepted": accepted, **form.arguments()})
     except AlreadyDecided as error:
         approved = error.proposal
-        is_same = _is_all(approved) if ticks.is_everything else _is_same_part(approved, ticks)
+        if ticks.is_everything:
+            is_same = approved.approval in ("", Approval.AS_PROPOSED)
+        else:
+            is_same = _is_same_part(approved, ticks)
         if not (is_same and _was_decided_so(approved, Status.APPROVED, user, form)):
-            return refused(request, pk, form, error)
+            return _refused(request, pk, form, error)
     except REFUSED as error:
-        return refused(request, pk, form, error)
-    if request.htmx and request.POST.get("row"):
-        others, may_undo = beside(request, [approved]), ReviewAction.UNDO in available_actions(user, approved)
-        return row(request, "inbox/row_decided.html", approved, others=others, may_undo=may_undo, is_own_change=True)
-    return _page_or_list(request, approved, _("Approved: %(what)s"))
+        return _refused(request, pk, form, error)
+    return _decided(request, approved, _("Approved: %(what)s"))
 
 
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
+@verb(page_of)
 def reject(request: Request, pk: int) -> HttpResponse:
     """Reject; with `already`, close what is already in the memory, which finds no fault with it."""
     user, closes = viewer_of(request), "already" in request.POST
     form = CloseForm(request.POST) if closes else RejectForm(request.POST)
     if not form.is_valid():
-        return invalid(request, pk, form)
+        return _invalid(request, pk, form)
     try:
         service = services.close_already_applied if closes else services.reject
-        rejected = carried_out(service, user, pk, form.arguments())
+        rejected = _carried_out(service, user, pk, form.arguments())
     except AlreadyDecided as error:
         rejected = error.proposal
         is_same = closes or rejected.decision_reason == form.cleaned_data["reason"]
         if not (is_same and _was_decided_so(rejected, Status.REJECTED, user, form)):
-            return refused(request, pk, form, error)
+            return _refused(request, pk, form, error)
     except REFUSED as error:
-        return refused(request, pk, form, error)
-    if request.htmx and request.POST.get("row"):
-        may_undo = ReviewAction.UNDO in available_actions(user, rejected)
-        return row(request, "inbox/row_decided.html", rejected, may_undo=may_undo)
-    return _page_or_list(request, rejected, _("Rejected: %(what)s"))
+        return _refused(request, pk, form, error)
+    return _decided(request, rejected, _("Rejected: %(what)s"))
 
 
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda pk: reverse("proposal", args=[pk]))
-@require_POST
+@verb(page_of)
 def request_changes(request: Request, pk: int) -> HttpResponse:
     """Ask the agent for changes; with `back`, take such a request back."""
-    if "back" in request.POST:
-        return _back_to_review(request, pk)
-    user, form = viewer_of(request), RequestChangesForm(request.POST)
+    user, is_back = viewer_of(request), "back" in request.POST
+    form = BackToReviewForm(request.POST) if is_back else RequestChangesForm(request.POST)
     if not form.is_valid():
-        return invalid(request, pk, form)
+        return _invalid(request, pk, form)
     try:
-        asked = carried_out(services.request_changes, user, pk, form.arguments())
+        service = services.back_to_review if is_back else services.request_changes
+        asked = _carried_out(service, user, pk, form.arguments())
     except WithAgent as error:
         asked, earlier = error.proposal, change_request(error.proposal)
         said = form.cleaned_data["comment"].strip()
-        if earlier is None or (earlier.by, earlier.comment) != (user.username, said):
-            return refused(request, pk, form, error)
+        if is_back or earlier is None or (earlier.by, earlier.comment) != (user.username, said):
+            return _refused(request, pk, form, error)
     except REFUSED as error:
-        return refused(request, pk, form, error)
+        return _refused(request, pk, form, error)
+    if not is_back:
+        return _decided(request, asked, _("Changes requested: %(what)s"))
     if request.htmx and request.POST.get("row"):
-        return row(request, "inbox/row_decided.html", asked)
-    return _page_or_list(request, asked, _("Changes requested: %(what)s"))
-
-
-def _back_to_review(request: Request, pk: int) -> HttpResponse:
-    user, form = viewer_of(request), BackToReviewForm(request.POST)
-    if not form.is_valid():
-        return invalid(request, pk, form)
-    try:
-        back = carried_out(services.back_to_review, user, pk, form.arguments())
-    except REFUSED as error:
-        return refused(request, pk, form, error)
-    if request.htmx and request.POST.get("row"):
-        return row(request, "inbox/row_undone.html", back, row=rows_of([back], looking=True)[0])
+        return _row(request, "inbox/row_undone.html", asked, row=rows_of([asked], looking=True)[0])
     panel = Panel(_("It’s your turn again."), _("The agent is no longer asked for changes."))
-    return _page_or_list(request, back, _("Open again: %(what)s"), panel)
+    return _decided(request, asked, _("Open again: %(what)s"), panel)
 
 
-def _page_or_list(request: Request, decided: Proposal, said: str, panel: Panel | None = None) -> HttpResponse:
-    """Answer a decision with its page; without scripts, go back to the page, or say it on the list it was sent from."""
-    if request.htmx:
-        return proposal_page(request, decided, just_decided=True, panel=panel)
-    if row_url := request.POST.get("row", ""):
-        messages.success(request, said % {"what": decided.target_title})
-        return redirect(local_path(request, row_url, reverse("inbox")))
-    return redirect(url_of("proposal", request, decided))
+def _carried_out(service: Callable[..., Proposal], user: User, pk: int, arguments: dict[str, Any]) -> Proposal:
+    """Return the proposal as decided; once more after finishing what a crash left of an earlier decision."""
+    try:
+        return service(actor=user, proposal_id=pk, **arguments)
+    except BeingDecided:
+        services.find_proposal(pk, user)
+        return service(actor=user, proposal_id=pk, **arguments)
+    except OverflowError:
+        raise Http404 from None
 
 
 def _was_decided_so(proposal: Proposal, status: Status, user: User, form: ApproveForm) -> bool:
     """Whether the viewer decided it so before, as by pressing twice, and said nothing else with it now."""
     said = form.cleaned_data["comment"].strip() in ("", proposal.decision_comment)
     return said and proposal.status == status and proposal.decided_by_id == user.pk
-
-
-def _is_all(proposal: Proposal) -> bool:
-    return proposal.approval in ("", Approval.AS_PROPOSED)
 
 
 def _is_same_part(proposal: Proposal, ticks: Ticks) -> bool:
@@ -173,9 +174,115 @@ def _is_same_part(proposal: Proposal, ticks: Ticks) -> bool:
     return ticks.accepted(asked) == kept
 
 
-@signed_in()
-@transaction.non_atomic_requests
-@require_http_methods(["GET", "HEAD", "POST"])
+def _decided(request: Request, decided: Proposal, said: str, panel: Panel | None = None) -> HttpResponse:
+    """Answer a decision with its row or its page; without scripts, go back to the page, or say it on the list that the
+    form was sent from."""
+    row_url, is_approved = request.POST.get("row", ""), decided.status == Status.APPROVED
+    if request.htmx and row_url:
+        others = beside(request, [decided]) if is_approved else ()
+        may_undo = ReviewAction.UNDO in available_actions(viewer_of(request), decided)
+        context = {"others": others, "may_undo": may_undo, "is_own_change": is_approved}
+        return _row(request, "inbox/row_decided.html", decided, **context)
+    if request.htmx:
+        return proposal_page(request, decided, just_decided=True, panel=panel)
+    if row_url:
+        messages.success(request, said % {"what": decided.target_title})
+        return redirect(local_path(request, row_url, reverse("inbox")))
+    return redirect(url_of("proposal", request, decided))
+
+
+def _row(request: Request, template: str, proposal: Proposal, **context: Any) -> HttpResponse:
+    """Return a template of a row whose proposal was decided, with the new counts of the list."""
+    row_url = request.POST["row"]
+    context |= {"proposal": proposal, "row_url": row_url, "list_query": Listing.of_url(row_url).query}
+    return render(request, template, context | counted(request))
+
+
+def _refused(request: Request, pk: int, form: ApproveForm, error: DecisionRefused | DoltError) -> HttpResponse:
+    """Answer a decision that was not taken: the proposal as it is now, what changed, and what was typed."""
+    panel = panel_for(error, form.cleaned_data, viewer_of(request))
+    return _again(request, pk, form, status=status_of(error), panel=panel)
+
+
+def _invalid(request: Request, pk: int, form: ApproveForm) -> HttpResponse:
+    """Answer a form with errors, which it shows, or one that no page of ours sent."""
+    panel = None
+    if {"revision", "seen_sha256"} & set(form.errors):
+        panel = Panel(_("This form is not from this page."), _("Nothing was changed. Look at the change below."))
+    return _again(request, pk, form, status=422, panel=panel)
+
+
+def _again(request: Request, pk: int, form: ApproveForm, *, status: int, panel: Panel | None) -> HttpResponse:
+    """Return the row or the page as it is now, with what went wrong and with what was typed."""
+    found, row_url = proposal_or_404(pk, viewer_of(request)), request.POST.get("row", "")
+    if not (request.htmx and row_url):
+        return proposal_page(request, found, status=status, panel=panel, form=form)
+    context = {
+        "row": rows_of([found], looking=True)[0],
+        "row_url": row_url,
+        "list_query": Listing.of_url(row_url).query,
+        "panel": panel,
+        "reject_form": form if isinstance(form, RejectForm) else None,
+        "request_form": form if isinstance(form, RequestChangesForm) else None,
+        "typed_comment": request.POST.get("comment", "").strip(),
+        # What this row was shown against is gone for them too.
+        "others": beside(request, [found]) if status == 409 else [],
+    }
+    return render(request, "inbox/row_again.html", context, status=status)
+
+
+def status_of(error: Exception) -> int:
+    """Return the status to answer a refused decision with."""
+    match error:
+        case NotAllowed():
+            return 403
+        case BranchMissing():
+            return 410
+        case DecisionRefused():
+            return 409
+    return 503
+
+
+def counted(request: Request) -> dict[str, Any]:
+    """Return how many proposals each tab has now; the navigation says the same."""
+    counts = inbox.counts_for(viewer_of(request))
+    request.waiting = counts[Tab.YOURS]
+    return {"tabs": [(tab.value, counts[tab]) for tab in Tab]}
+
+
+def url_of(name: str, request: Request, found: Proposal) -> str:
+    """Return the address of a page of a proposal, with the list it was opened from."""
+    return _with_list(reverse(name, args=[found.pk]), listing_of(request))
+
+
+def _with_list(url: str, listing: Listing) -> str:
+    return f"{url}?{urlencode({'list': listing.query})}" if listing.query else url
+
+
+def ids_on_page(request: Request) -> set[int]:
+    """Return the proposals listed on the page that a form was sent from."""
+    named = map(whole_number, request.POST.get("beside", "").split(",", inbox.PAGE_SIZE * 4))
+    return {pk for pk in named if pk is not None}
+
+
+def beside(request: Request, decided: Iterable[Proposal], *, waiting: Iterable[Proposal] = ()) -> list[InboxRow]:
+    """Return rows of the page that a form was sent from, as they are now: those about the targets of what was decided.
+
+    Args:
+        waiting: others to return the rows of.
+    """
+    decided = list(decided)
+    ids = ids_on_page(request) - {each.pk for each in decided}
+    targets = {(each.owner, each.target_kind, each.target) for each in decided}
+    others: Iterable[Proposal] = ()
+    if ids and targets:
+        about = reduce(or_, (Q(owner=owner, target_kind=kind, target=target) for owner, kind, target in targets))
+        found = Proposal.objects.open().filter(about, pk__in=ids)
+        others = found.select_related("agent", "decided_by")
+    return rows_of({each.pk: each for each in [*waiting, *others]}.values(), looking=True)
+
+
+@form_page
 def undo(request: Request, pk: int) -> HttpResponse:
     """Undo; where the memory changed since the decision, show first what undoing would do."""
     user = viewer_of(request)
@@ -184,20 +291,23 @@ def undo(request: Request, pk: int) -> HttpResponse:
         if ReviewAction.UNDO not in available_actions(user, found):
             return redirect(url_of("proposal", request, found))
         kept = kept_fields(request)
-        return _undo_page(request, found, UndoForm(initial=kept), listing=listing_of(request, kept.get("list", "")))
+        return _undo_page(request, found, UndoForm(initial=kept), list_query=kept.get("list", ""))
     form = UndoForm(request.POST)
     if not form.is_valid():
         return _undo_page(request, found, form, status=422)
     try:
         undone = services.undo(actor=user, proposal_id=pk, **form.arguments())
     except AlreadyUndone as error:
-        if not _was_undone_by(user, error.proposal):
+        # In another window or by pressing twice.
+        what = Event.What.REOPENED if error.proposal.status == Status.OPEN else Event.What.REVERTED
+        last = error.proposal.events.filter(what=what).last()
+        if last is None or (last.actor, last.actor_kind) != (user.username, Event.ActorKind.PERSON):
             return _not_undone(request, pk, error.message)
         undone = proposal_or_404(pk, user)
     except (ChangedSince, UndoConflict) as error:
         if request.htmx:  # the page that says what undoing would do takes the place of this one
             listing = listing_of(request, Listing.of_url(request.POST.get("row", "")).query)
-            return HttpResponse(headers={"HX-Redirect": with_list(reverse("undo", args=[pk]), listing)})
+            return HttpResponse(headers={"HX-Redirect": _with_list(reverse("undo", args=[pk]), listing)})
         return _undo_page(request, error.proposal, form, status=409, panel=Panel(_("Not undone."), error.message))
     except DecisionRefused as error:
         return _not_undone(request, pk, error.message, status=status_of(error))
@@ -207,8 +317,9 @@ def undo(request: Request, pk: int) -> HttpResponse:
     is_open = not undone.is_decided
     if request.htmx and request.POST.get("row"):
         shown = rows_of([undone], looking=True)[0] if is_open else None
-        others = beside(request, [undone])
-        return row(request, "inbox/row_undone.html", undone, row=shown, others=others, is_undone=True)
+        return _row(
+            request, "inbox/row_undone.html", undone, row=shown, others=beside(request, [undone]), is_undone=True
+        )
     if request.htmx:
         panel = Panel(_("This proposal is open again."), _("It waits for a decision as before.")) if is_open else None
         return proposal_page(request, undone, just_decided=True, panel=panel)
@@ -230,9 +341,9 @@ def _undo_page(
     *,
     status: int = 200,
     panel: Panel | None = None,
-    listing: Listing | None = None,
+    list_query: str = "",
 ) -> HttpResponse:
-    listing = listing or listing_of(request)
+    listing = listing_of(request, list_query)
     context = {
         "proposal": proposal,
         "undoing": undoing(proposal, viewer_of(request)),
@@ -243,8 +354,8 @@ def _undo_page(
         "target_url": url_of_target(proposal),
         "owner_name": display_names({proposal.owner}).get(proposal.owner, proposal.owner),
         "comment": form["comment"].value() or "",
-        "proposal_url": with_list(proposal.get_absolute_url(), listing),
-        "page_url": with_list(reverse("undo", args=[proposal.pk]), listing),
+        "proposal_url": _with_list(proposal.get_absolute_url(), listing),
+        "page_url": _with_list(reverse("undo", args=[proposal.pk]), listing),
         "is_source": (request.GET.get("view") or chosen(request, "view", [*DiffMode])) == DiffMode.SOURCE,
     }
     return render(request, "proposal/undo.html", context, status=status)
@@ -256,8 +367,72 @@ def _not_undone(request: Request, pk: int, message: str, *, status: int = 409) -
     return proposal_page(request, now, status=status, panel=Panel(_("Not undone."), message))
 
 
-def _was_undone_by(user: User, proposal: Proposal) -> bool:
-    """Whether the viewer undid it, in another window or by pressing twice."""
-    what = Event.What.REOPENED if proposal.status == Status.OPEN else Event.What.REVERTED
-    last = proposal.events.filter(what=what).last()
-    return last is not None and (last.actor, last.actor_kind) == (user.username, Event.ActorKind.PERSON)
+@form_page
+def redact(request: Request, pk: int) -> HttpResponse:
+    """Remove the texts of a proposal that was not taken, or not whole, after saying what that means."""
+    user = viewer_of(request)
+    found = proposal_or_404(pk, user)
+    if not may_redact(user, found.owner):
+        raise Http404
+    if request.method == "POST":
+        try:
+            services.redact(actor=user, proposal_id=pk)
+        except NotRemovable as error:
+            messages.error(request, error.message)
+        else:
+            messages.success(request, _("The texts of the proposal are removed."))
+    elif ReviewAction.REDACT in available_actions(user, found):
+        context = {"proposal": found, "conversations_url": reverse("conversations", args=[found.owner])}
+        return render(request, "proposal/redact.html", context)
+    return redirect("proposal", pk=pk)
+
+
+@verb(page_of)
+def comment(request: Request, pk: int) -> HttpResponse:
+    """Save a comment, and answer with the thread or the page: with what was typed, where it is refused."""
+    viewer, form, status = viewer_of(request), CommentForm(request.POST), 422
+    found = proposal_or_404(pk, viewer)
+    if form.is_valid():
+        typed = form.cleaned_data
+        try:
+            services.comment(
+                actor=viewer, proposal_id=pk, text=typed["said"], change=typed["change"], operation=typed["nonce"]
+            )
+        except CommentInvalid as error:
+            form.add_error("said", error.message)
+        except ForbiddenCharacter as error:
+            form.add_error("said", _("It contains a character that cannot be stored: %(code)s.") % {"code": error.code})
+        except (TalkClosed, AlreadyDecided) as error:
+            form.add_error("said", error.message)
+            found, status = proposal_or_404(pk, viewer), 409
+    elif set(form.errors) != {"said"}:
+        form.add_error("said", _("This form is not from this page. Send it again."))
+    if request.htmx and form.errors:
+        return render(request, "talk/thread.html", talk_context(review_of(found, viewer), form=form), status=status)
+    if request.htmx:
+        return render(request, "talk/thread.html", talk_context(review_of(found, viewer)) | {"is_new_comment": True})
+    if form.errors:
+        return proposal_page(request, found, status=status, comment_form=form)
+    return redirect(f"{found.get_absolute_url()}#talk")
+
+
+@verb(page_of)
+def assign(request: Request, pk: int) -> HttpResponse:
+    """Assign a proposal, and answer with its page."""
+    form, viewer = AssignForm(request.POST), viewer_of(request)
+    page_url = url_of("proposal", request, proposal_or_404(pk, viewer))
+    if not form.is_valid() or "to" not in request.POST:
+        messages.error(request, _("Not assigned: choose a person, or nobody."))
+        return redirect(page_url)
+    try:
+        done = services.assign(actor=viewer, proposal_id=pk, to=form.cleaned_data["to"])
+    except DecisionRefused as error:
+        messages.error(request, error.message)
+        return redirect(page_url)
+    if done.assigned_to is None:
+        messages.success(request, _("Assigned to nobody."))
+    elif done.assigned_to_id == viewer.pk:
+        messages.success(request, _("Assigned to you."))
+    else:
+        messages.success(request, _("Assigned to %(who)s.") % {"who": done.assigned_to.display_name})
+    return redirect(page_url)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
 
-from approvals.accounts.sign_in import kept_fields, signed_in
+from approvals.accounts.sign_in import kept_fields
 from approvals.forms.memory import REFUSALS, CheckedImportForm, ImportForm, add_refusal, packed
 from approvals.models import Proposal, User
 from approvals.pages import note_history
@@ -20,7 +18,7 @@ from approvals.services import imports
 from approvals.services.imports import ImportCheck, ImportOutcome
 from approvals.services.notes import ChangeContext
 from approvals.views.block_views import about, own_memory, readable_owner
-from approvals.views.request import Request
+from approvals.views.request import Request, form_page, reading_page
 from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.reads.catalogue import portable_file
@@ -31,8 +29,7 @@ _IMPORT_SECONDS = 600
 _EXPORT_SECONDS = 60
 
 
-@signed_in()
-@require_safe
+@reading_page
 def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
     """Send today's notes as memories.md; `?portable=1`: in the four sections all its readers know."""
     deadlines.allow(_EXPORT_SECONDS)
@@ -42,8 +39,7 @@ def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
     return _download(memories_md.write(reads.memories(owner)), "memories.md", "text/markdown")
 
 
-@signed_in()
-@require_safe
+@reading_page
 def export_json(request: HttpRequest, owner: str) -> HttpResponse:
     """Send all blocks and notes, the superseded ones too, as JSON."""
     deadlines.allow(_EXPORT_SECONDS)
@@ -70,9 +66,7 @@ def export_json(request: HttpRequest, owner: str) -> HttpResponse:
     return _download(_line_by_line(exported), f"{owner}.json", "application/json")
 
 
-@signed_in()
-@transaction.non_atomic_requests
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def import_markdown(request: Request, owner: str) -> HttpResponse:
     """Bring in a memories.md, as one commit in the owner's name; with `check`, only say what it would do.
 

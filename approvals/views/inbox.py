@@ -17,10 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, local_path, signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new_batch
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
@@ -53,7 +52,7 @@ from approvals.pages.talk import talk_of
 from approvals.permissions import readable_people
 from approvals.risks import flags
 from approvals.services.saved_filters import FilterNotSaved
-from approvals.views.request import Request, chosen, keep
+from approvals.views.request import Request, chosen, keep, reading_page, verb
 from memory_app.models import TargetKind
 
 #: Owners and blocks offered as a list to choose from; with more, the reader types the name.
@@ -90,8 +89,7 @@ class Density(StrEnum):
     COMPACT = "compact"
 
 
-@signed_in()
-@require_safe
+@reading_page
 def inbox(request: Request) -> HttpResponse:
     """Show the page; with `since`, answer only whether more came: 204, or a line offering to show it.
 
@@ -298,8 +296,7 @@ def _expire_overdue() -> None:
         services.settle()
 
 
-@signed_in(return_to=lambda: reverse("inbox"))
-@require_POST
+@verb(lambda: reverse("inbox"))
 def save_filter(request: Request) -> HttpResponse:
     """Save the filters of the list the form stands on."""
     listing = Listing.parse(request.POST.get("query", ""))
@@ -314,8 +311,7 @@ def save_filter(request: Request) -> HttpResponse:
     return redirect(listing.url)
 
 
-@signed_in(return_to=lambda pk: reverse("inbox"))
-@require_POST
+@verb(lambda pk: reverse("inbox"))
 def delete_filter(request: Request, pk: int) -> HttpResponse:
     name = services.delete_filter(actor=viewer_of(request), pk=min(pk, 2**31))
     if name:

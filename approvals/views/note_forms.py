@@ -8,15 +8,13 @@ from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods
 
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.forms.memory import REFUSALS, BulkForm, DeleteForm, NoteForm, ReinstateNoteForm, SupersedeNoteForm
 from approvals.models import Proposal
 from approvals.pages import note_history, notes_page
@@ -27,7 +25,7 @@ from approvals.services.notes import BulkAction, BulkOutcome, ChangeContext
 from approvals.services.notes.bulk import MOST_NOTES
 from approvals.views.block_views import own_memory
 from approvals.views.note_views import about_notes
-from approvals.views.request import Request
+from approvals.views.request import Request, form_page
 from approvals.views.service_form import ServiceFormView
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
@@ -326,9 +324,7 @@ def _say(request: HttpRequest, done: BulkOutcome) -> None:
         messages.warning(request, " ".join(said))
 
 
-@transaction.non_atomic_requests
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def notes_changed(request: Request, owner: str, commit: str) -> HttpResponse:
     """Show what one commit of the owner's did to their notes; sent back, take it back."""
     person = own_memory(request, owner)

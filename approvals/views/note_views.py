@@ -9,9 +9,8 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.models import User
 from approvals.pages import note_history, notes_page
 from approvals.pages.blocks import NOW, undoable
@@ -19,14 +18,13 @@ from approvals.pages.notes_page import SORTS, SOURCE_NAMES, TYPE_NAMES, NoteFilt
 from approvals.permissions import ReviewAction, available_actions
 from approvals.services.notes.bulk import MOST_NOTES
 from approvals.views.block_views import about, readable_owner
-from approvals.views.request import whole_number
+from approvals.views.request import reading_page, whole_number
 from memory_app import reads, recall_counts
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change
 
 
-@signed_in()
-@require_safe
+@reading_page
 def notes(request: HttpRequest, owner: str) -> HttpResponse:
     """Show the notes of an owner, fifty a page, narrowed by the address."""
     person = readable_owner(request, owner)
@@ -52,8 +50,7 @@ def notes(request: HttpRequest, owner: str) -> HttpResponse:
     return render(request, "notes/notes.html", context)
 
 
-@signed_in()
-@require_safe
+@reading_page
 def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
     """Show one note, as it is or (`?as_of=`) as it was, and everything that happened to it."""
     person = readable_owner(request, owner)
@@ -94,8 +91,7 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
     return render(request, "notes/note.html", context, status=410 if shown.note is None else 200)
 
 
-@signed_in()
-@require_safe
+@reading_page
 def automatic(request: HttpRequest, owner: str) -> HttpResponse:
     """Show everything policy applied without asking a person, with what it changed and the button to revert it."""
     person = readable_owner(request, owner)

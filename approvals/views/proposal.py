@@ -16,10 +16,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, kept_fields, signed_in, viewer_of
+from approvals.accounts.sign_in import display_names, kept_fields, viewer_of
 from approvals.forms.proposal import (
     ApproveForm,
     ApproveSomeForm,
@@ -44,7 +43,7 @@ from approvals.review.turn import RevisionsCompared, answering, change_request, 
 from approvals.risks import flags
 from approvals.services.errors import ProposalNotFound
 from approvals.views.panels import Panel
-from approvals.views.request import Request, chosen, is_read, keep, whole_number
+from approvals.views.request import Request, chosen, is_read, keep, reading_page, whole_number
 from memory_app.models import TargetKind
 from memory_app.text.lines import first_words
 
@@ -54,8 +53,7 @@ log = structlog.get_logger(__name__)
 JUST_DECIDED = timedelta(hours=1)
 
 
-@signed_in()
-@require_safe
+@reading_page
 def proposal(request: Request, pk: int) -> HttpResponse:
     """Show the page; for the switch between views of the change, only the change."""
     found = proposal_or_404(pk, viewer_of(request))

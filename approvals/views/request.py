@@ -1,15 +1,19 @@
-"""Requests: what our middleware adds to them, for the type checker, numbers read from their addresses, and cookies with
-how a person wants lists and changes to look."""
+"""Requests: what our middleware adds to them, which of them a view answers, numbers read from their addresses, and
+cookies with how a person wants lists and changes to look."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.middleware import HtmxDetails
+
+from approvals.accounts.sign_in import View, signed_in
 
 #: How long a choice is kept. In cookies, since a session would be a row written at each switch.
 _KEPT = timedelta(days=365)
@@ -25,6 +29,28 @@ class Request(HttpRequest):
 
     htmx: HtmxDetails
     waiting: int
+
+
+def reading_page(view: View) -> View:
+    """Let only signed-in people in, and only to read."""
+    return signed_in()(require_safe(view))
+
+
+# Commits of the engine cannot be part of a request's transaction.
+
+
+def form_page(view: View) -> View:
+    """Let only signed-in people in, to read a page with a form or to send that form."""
+    return transaction.non_atomic_requests(signed_in()(require_http_methods(["GET", "HEAD", "POST"])(view)))
+
+
+def verb(return_to: Callable[..., str]) -> Callable[[View], View]:
+    """Let only signed-in people in, to send a form of another page.
+
+    Args:
+        return_to: that page, from the view's arguments; see `signed_in`.
+    """
+    return lambda view: transaction.non_atomic_requests(signed_in(return_to=return_to)(require_POST(view)))
 
 
 def is_read(request: HttpRequest) -> bool:

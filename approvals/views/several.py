@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, local_path, signed_in, viewer_of
+from approvals.accounts.sign_in import display_names, local_path, viewer_of
 from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new_batch, ticked
 from approvals.models import Proposal, Status
 from approvals.pages import inbox
@@ -19,15 +17,13 @@ from approvals.pages.inbox_rows import alike_to, rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
 from approvals.services import BatchOutcome
 from approvals.services.errors import TooManyAtOnce
-from approvals.views.answers import beside, counted, ids_on_page
+from approvals.views.decide import beside, counted, ids_on_page
 from approvals.views.panels import Panel
 from approvals.views.proposal import proposal_or_404
-from approvals.views.request import Request
+from approvals.views.request import Request, reading_page, verb
 
 
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda: reverse("inbox"))
-@require_POST
+@verb(lambda: reverse("inbox"))
 def several(request: Request) -> HttpResponse:
     """Approve or reject what is ticked."""
     form, items = SeveralForm(request.POST), ticked(request.POST.dict())
@@ -50,9 +46,7 @@ def several(request: Request) -> HttpResponse:
     return _done(request, outcome)
 
 
-@transaction.non_atomic_requests
-@signed_in(return_to=lambda batch: reverse("inbox"))
-@require_POST
+@verb(lambda batch: reverse("inbox"))
 def undo_several(request: Request, batch: str) -> HttpResponse:
     """Undo every decision of a batch."""
     outcome = services.undo_several(actor=viewer_of(request), batch=batch)
@@ -61,8 +55,7 @@ def undo_several(request: Request, batch: str) -> HttpResponse:
     return _done(request, outcome)
 
 
-@signed_in()
-@require_safe
+@reading_page
 def together(request: Request, pk: int) -> HttpResponse:
     """Show the same change for several people, with a tick for each."""
     user = viewer_of(request)
