@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django import forms
-from django.forms import BoundField
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +16,7 @@ from approvals import services
 from approvals.forms.memory import with_line_breaks_of
 from approvals.models import RejectReason
 from approvals.permissions import ReviewAction
+from approvals.review.reworded import Rewording
 from approvals.services import Item
 from approvals.services.talk import MOST_CHARACTERS
 from approvals.services.turn.hand_back import REASONS
@@ -34,13 +34,7 @@ class ApproveForm(forms.Form):
     revision = forms.IntegerField(min_value=1, max_value=10_000, widget=forms.HiddenInput)
     # Empty when the block was missing.
     seen_sha256 = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
-    comment = forms.CharField(
-        label=_("Comment"),
-        required=False,
-        max_length=2_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-    )
-
+    comment = forms.CharField(required=False, max_length=2_000)
     # The page said that its agent is asked for changes.
     is_with_agent = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
@@ -73,46 +67,50 @@ class ApproveSomeForm(ApproveForm):
         return super().arguments() | chosen
 
 
-class RewordForm(ApproveForm):
-    """Approving a text of the reviewer's own."""
+def seen_of(texts: Rewording) -> dict[str, Any]:
+    """Return what a decision about these texts names."""
+    return {"revision": texts.revision.number, "seen_sha256": texts.seen_sha256}
 
-    named = ("revision", "seen_sha256", "comment")
-    text = forms.CharField(
-        label=_("Text"),
-        required=False,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 18, "class": "prose-input"}),
-    )
-    field_order = ["text"]
+
+class OwnTextForm(ApproveForm):
+    """Approving a text of the reviewer's own.
+
+    Args:
+        texts: what it is written from; None where there is nothing to reword any more.
+    """
+
+    named: ClassVar[tuple[str, ...]] = ("revision", "seen_sha256", "comment")
+
+    def __init__(self, texts: Rewording | None, data: Mapping[str, Any] | None = None, **more: Any) -> None:
+        initial = {**more.pop("initial", {}), **(seen_of(texts) if texts else {})}
+        super().__init__(data, initial=initial, **more)
+        self.texts = texts
+
+
+class RewordForm(OwnTextForm):
+    """The whole text, to edit a proposal or to settle a conflict by hand."""
+
+    text = forms.CharField(required=False, strip=False)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if "text" in cleaned and not cleaned["text"].strip():
+        is_empty = "text" in cleaned and not cleaned["text"].strip()
+        if is_empty and not (self.texts and self.texts.new_block):
             self.add_error(
                 "text", _("The text is empty. To delete it, reject this proposal and delete it on its page.")
             )
         return cleaned
 
-    def arguments_with(self, line_breaks_of: str) -> dict[str, Any]:
-        """Return the arguments of the service.
-
-        Args:
-            line_breaks_of: the text whose kind of line breaks the typed one keeps.
-        """
-        text = with_line_breaks_of(line_breaks_of, self.cleaned_data["text"])
-        return self.arguments() | {"text": text}
+    def result(self) -> str:
+        """Return what was typed with the line breaks of the proposed text."""
+        return with_line_breaks_of(self.texts.proposed if self.texts else "", str(self["text"].value() or ""))
 
 
 class RewordBlockForm(RewordForm):
-    """Approving a new block with a title and a text of the reviewer's own."""
+    """A new block with a title and a text of the reviewer's own; it may be empty."""
 
-    title = forms.CharField(label=_("Title"), max_length=200, required=False)
-
-    def clean(self) -> dict[str, Any]:
-        return super(RewordForm, self).clean() or {}  # a new block may be empty
-
-    def arguments_with(self, line_breaks_of: str) -> dict[str, Any]:
-        return super().arguments_with(line_breaks_of) | {"title": self.cleaned_data.get("title", "")}
+    named: ClassVar[tuple[str, ...]] = (*RewordForm.named, "title")
+    title = forms.CharField(max_length=200, required=False)
 
 
 class CloseForm(ApproveForm):
@@ -126,7 +124,7 @@ class UndoForm(forms.Form):
 
     seen_sha256 = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
     is_shown = forms.BooleanField(required=False, widget=forms.HiddenInput)
-    comment = forms.CharField(required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 3}))
+    comment = forms.CharField(required=False, max_length=2_000)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the service. A target that is gone has no hash, but was shown."""
@@ -137,9 +135,7 @@ class UndoForm(forms.Form):
 class RejectForm(ApproveForm):
     named = ("revision", "reason", "comment", "is_with_agent")
     reason = forms.ChoiceField(
-        label=_("Reason for rejecting"),
         choices=RejectReason,
-        widget=forms.RadioSelect,
         error_messages={"required": _("Choose a reason; the agent learns from it.")},
     )
 
@@ -269,36 +265,16 @@ class RequestChangesForm(ApproveForm):
 
     named = ("revision", "comment", "reason")
     comment = forms.CharField(
-        label=_("What should change?"),
         max_length=2_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
         error_messages={"required": _("Please say what should change; the agent has nothing else to go by.")},
     )
-    reason = forms.ChoiceField(
-        label=_("Reason"),
-        required=False,
-        choices=[(reason.value, reason.label) for reason in REASONS],
-        widget=forms.RadioSelect,
-    )
+    reason = forms.ChoiceField(required=False, choices=[(reason.value, reason.label) for reason in REASONS])
 
 
 class BackToReviewForm(ApproveForm):
     """Taking back a request for changes."""
 
     named = ("revision",)
-
-
-# -- The form of a conflict: for each place that both sides changed, which text is to be there.
-
-
-@dataclass(frozen=True)
-class ConflictFields:
-    """One conflict with its two fields."""
-
-    number: int
-    conflict: Conflict
-    choice: BoundField
-    own: BoundField
 
 
 _CHOICES = [
@@ -308,12 +284,12 @@ _CHOICES = [
 ]
 
 
-class ResolveForm(ApproveForm):
+class ResolveForm(OwnTextForm):
     """Keep the current text, use what was proposed, or write your own, for each conflict."""
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, conflicts: Sequence[Conflict], **more: Any) -> None:
-        super().__init__(data, **more)
-        self.conflicts = tuple(conflicts)
+    def __init__(self, texts: Rewording | None, *args: Any, **more: Any) -> None:
+        super().__init__(texts, *args, **more)
+        self.conflicts = texts.conflicts if texts else ()
         for number, conflict in enumerate(self.conflicts, 1):
             self.fields[f"choice_{number}"] = forms.ChoiceField(
                 choices=_CHOICES,
@@ -326,27 +302,38 @@ class ResolveForm(ApproveForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         for row in self.rows():
-            choice, own = f"choice_{row.number}", str(row.own.value() or "").split()
-            written = own and own != str(row.own.initial).split()
-            if written and cleaned.get(choice) in ("now", "proposed"):
+            own = str(row["own"].value() or "").split()
+            written = own and own != str(row["own"].initial).split()
+            if written and cleaned.get(row["choice"].name) in ("now", "proposed"):
                 self.add_error(
-                    choice, _("You wrote a text of your own and chose another one. Choose yours, or clear its field.")
+                    row["choice"].name,
+                    _("You wrote a text of your own and chose another one. Choose yours, or clear its field."),
                 )
         return cleaned
 
-    def rows(self) -> list[ConflictFields]:
+    def rows(self) -> list[dict[str, Any]]:
+        """Return each conflict with its two fields."""
         return [
-            ConflictFields(number, conflict, self[f"choice_{number}"], self[f"own_{number}"])
-            for number, conflict in enumerate(self.conflicts, 1)
+            {"number": number, "conflict": each, "choice": self[f"choice_{number}"], "own": self[f"own_{number}"]}
+            for number, each in enumerate(self.conflicts, 1)
         ]
 
     @property
     def undecided(self) -> int:
-        return sum(not row.choice.value() for row in self.rows())
+        return sum(not row["choice"].value() for row in self.rows())
 
-    def chosen(self) -> list[str]:
-        """Return the text for each conflict; where none is chosen yet, the one that is there now."""
-        return [_text(row, str(row.choice.value() or "now")) for row in self.rows()]
+    def result(self) -> str:
+        """Return the text with what was chosen for each conflict; where nothing is yet, with what is there now."""
+        assert self.texts
+        chosen = []
+        for row in self.rows():
+            conflict: Conflict = row["conflict"]
+            texts = {
+                "own": with_line_breaks_of(conflict.ours, str(row["own"].value() or "")),
+                "proposed": conflict.theirs,
+            }
+            chosen.append(texts.get(row["choice"].value(), conflict.ours))
+        return self.texts.settled(chosen)
 
     def chosen_own(self) -> list[str]:
         """Return the texts of one's own that were chosen, as they were sent, whatever the conflicts are now."""
@@ -357,12 +344,6 @@ class ResolveForm(ApproveForm):
         """Return the texts that were typed, for a page on which their conflicts are others."""
         typed = [str(value) for name, value in self.data.items() if name.startswith("own_") and value]
         return [text for text in typed if text not in {conflict.theirs for conflict in self.conflicts}]
-
-
-def _text(row: ConflictFields, choice: str) -> str:
-    if choice == "own":
-        return with_line_breaks_of(row.conflict.ours, str(row.own.value() or ""))
-    return row.conflict.theirs if choice == "proposed" else row.conflict.ours
 
 
 # -- The form that decides about several proposals: which ones, as they were shown, and what is said about all.
@@ -424,16 +405,11 @@ def everybodys_agent() -> dict[str, Any]:
 class CommentForm(forms.Form):
     """A comment. Its field is not called `comment`, as that of a decision on the same page is."""
 
-    said = forms.CharField(
-        label=_("Comment"),
-        max_length=MOST_CHARACTERS,
-        error_messages={"required": _("Please write something.")},
-        widget=forms.Textarea(attrs={"rows": 3}),
-    )
+    said = forms.CharField(max_length=MOST_CHARACTERS, error_messages={"required": _("Please write something.")})
     change = forms.CharField(required=False, max_length=64)
     # One form, one comment: sent twice, it is the same.
-    nonce = forms.RegexField(regex=r"^[0-9a-f]{32}\Z", widget=forms.HiddenInput)
+    nonce = forms.RegexField(regex=r"^[0-9a-f]{32}\Z")
 
 
 class AssignForm(forms.Form):
-    to = forms.CharField(label=_("Assigned to"), required=False, max_length=64)
+    to = forms.CharField(required=False, max_length=64)

@@ -81,14 +81,6 @@ class Rewording:
     def is_of_note(self) -> bool:
         return self.proposal.target_kind != TargetKind.BLOCK
 
-    def segments(self, text: str) -> tuple[worddiff.Segment, ...]:
-        """Return what `text` changes in the text as it is now."""
-        return worddiff.diff(self.now, text)
-
-    def own_segments(self, text: str) -> tuple[worddiff.Segment, ...]:
-        """Return what `text` changes in the agent's."""
-        return worddiff.diff(self.proposed, text)
-
 
 def rewording_of(proposal: Proposal) -> Rewording:
     """Return the texts of an open proposal.

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals import services
 from approvals.accounts.sign_in import display_names, typed_before, viewer_of
-from approvals.forms.proposal import ApproveForm, ApproveSomeForm, ResolveForm, RewordBlockForm, RewordForm, Ticks
+from approvals.forms.proposal import ApproveSomeForm, ResolveForm, RewordBlockForm, RewordForm, Ticks, seen_of
 from approvals.models import Approval, Proposal, Status, User
 from approvals.pages.blocks import url_of_target
 from approvals.permissions import ReviewAction, available_actions
@@ -30,7 +30,6 @@ from approvals.views.decide import REFUSED, page_of, status_of, url_of
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.request import Request, form_page, verb
-from memory_app.text import worddiff
 from memory_app.text.edits import ForbiddenCharacter
 
 #: What a text does not meet; said beside its field.
@@ -58,26 +57,26 @@ def ticks(request: Request, pk: int) -> HttpResponse:
 def edit(request: Request, pk: int) -> HttpResponse:
     """Show the agent's text to be edited, with what it changes; approve it as it was edited."""
     found = proposal_or_404(pk, viewer_of(request))
-    texts = _texts_of(request, found, ReviewAction.EDIT)
+    texts = _texts_of(request, found)
     if request.method == "POST":
-        return _approve_text(request, "edit", found, texts, services.approve_edited)
+        return _approve_text(request, found, texts, services.approve_edited)
     if texts is None:
         return redirect(found.get_absolute_url())
     if texts.is_conflict:
         return redirect(url_of("resolve", request, found))
-    return _page_with(request, "edit", texts, typed_before(request), text=texts.proposed)
+    return _text_page(request, texts, texts.proposed, typed_before(request))
 
 
 @form_page
 def resolve(request: Request, pk: int) -> HttpResponse:
     """Settle a conflict: for each place that both sides changed keep now, take proposed or write one's own."""
     found = proposal_or_404(pk, viewer_of(request))
-    texts = _texts_of(request, found, ReviewAction.RESOLVE)
+    texts = _texts_of(request, found)
     if texts and texts.new_block:  # nothing to merge it with: its text is edited on the other page
         return redirect(url_of("edit", request, found))
     if request.method == "POST":
         if "text" in request.POST:
-            return _approve_text(request, "resolve", found, texts, services.resolve)
+            return _approve_text(request, found, texts, services.resolve)
         return _approve_places(request, found, texts)
     if texts is None:
         return redirect(found.get_absolute_url())
@@ -85,86 +84,19 @@ def resolve(request: Request, pk: int) -> HttpResponse:
         return redirect(url_of("edit", request, found))
     kept = typed_before(request)
     if texts.conflicts and "text" not in kept and "whole" not in request.GET:
-        form = ResolveForm(conflicts=texts.conflicts, initial=kept | _seen_of(texts))
-        return _places_page(request, texts, form, is_unsaved=bool(kept))
+        return _page(request, ResolveForm(texts, initial=kept), is_unsaved=bool(kept))
     # The text as it is now, with what of the change does not contradict it.
-    text = texts.settled([conflict.ours for conflict in texts.conflicts])
-    return _page_with(request, "resolve", texts, kept, text=text)
+    return _text_page(request, texts, texts.settled([conflict.ours for conflict in texts.conflicts]), kept)
 
 
-# -- The form of the whole text, to edit a proposal or to settle a conflict by hand.
-
-
-def _approve_text(
-    request: Request, name: str, found: Proposal, texts: Rewording | None, service: Callable[..., Proposal]
-) -> HttpResponse:
-    """Answer the form of the whole text: show what it changes, or approve it."""
-    form, user = _form_of(texts)(request.POST), viewer_of(request)
-    if texts and "preview" in request.POST:
-        form.is_valid()
-        return _text_page(request, name, texts, form, text=_typed(texts, form), is_unsaved=True)
-    if not form.is_valid():
-        return _again(request, found, texts, form, status=422)
-    arguments = form.arguments_with(texts.proposed if texts else "")
-    try:
-        approved = service(actor=user, proposal_id=found.pk, **arguments)
-    except _UNFIT as error:
-        form.add_error("text", _in_words(error))
-        return _again(request, found, texts, form, status=422)
-    except REFUSED as error:
-        if isinstance(error, AlreadyDecided):
-            now = error.proposal
-            is_own = now.status == Status.APPROVED and now.decided_by_id == user.pk
-            if is_own and now.current_revision.result_text == arguments["text"]:  # sent twice
-                return redirect(url_of("proposal", request, now))
-        now = proposal_or_404(found.pk, user)
-        panel = panel_for(error, form.cleaned_data, user)
-        return _again(request, now, _texts_of(request, now), form, status=status_of(error), panel=panel)
-    return redirect(url_of("proposal", request, approved))
-
-
-def _again(
-    request: Request,
-    found: Proposal,
-    texts: Rewording | None,
-    form: RewordForm,
-    *,
-    status: int,
-    panel: Panel | None = None,
-) -> HttpResponse:
-    """Return the page with what was typed, about the proposal and the text as they are now."""
-    if texts is None:
-        return _nothing_left(request, found, form.data.get("text", ""), status=status, panel=panel)
-    if panel:  # sent once more, it is decided about what the page shows now
-        form = _form_of(texts)(request.POST.dict() | _seen_of(texts))
-        form.is_valid()
-    name = "resolve" if texts.is_conflict else "edit"
-    return _text_page(request, name, texts, form, text=_typed(texts, form), is_unsaved=True, status=status, panel=panel)
-
-
-def _page_with(request: Request, name: str, texts: Rewording, kept: dict[str, str], *, text: str) -> HttpResponse:
-    """Return the page with a text to begin with.
+def _text_page(request: Request, texts: Rewording, text: str, typed: dict[str, str]) -> HttpResponse:
+    """Return the form of the whole text with a text to begin with.
 
     Args:
-        kept: what was typed into it while signed out.
+        typed: what was typed before, which is shown instead.
     """
     title = {"title": texts.new_block.title} if texts.new_block else {}
-    form = _form_of(texts)(initial={"text": text} | title | kept | _seen_of(texts))
-    return _text_page(request, name, texts, form, text=str(form["text"].value()), is_unsaved=bool(kept))
-
-
-def _text_page(
-    request: Request, name: str, texts: Rewording, form: RewordForm, *, text: str, status: int = 200, **more: Any
-) -> HttpResponse:
-    is_resolving = name == "resolve"
-    context = _context(request, texts, form, text) | {
-        "is_resolving": is_resolving,
-        "action": url_of(name, request, texts.proposal),
-        "since_segments": worddiff.diff(texts.base, texts.now) if is_resolving else (),
-        "proposed_segments": worddiff.diff(texts.base, texts.proposed) if is_resolving else (),
-        "own_segments": texts.own_segments(text) if text != texts.proposed else (),
-    }
-    return render(request, "proposal/reword.html", context | more, status=status)
+    return _page(request, _form_of(texts)(texts, initial={"text": text} | title | typed), is_unsaved=bool(typed))
 
 
 def _form_of(texts: Rewording | None) -> type[RewordForm]:
@@ -172,41 +104,65 @@ def _form_of(texts: Rewording | None) -> type[RewordForm]:
     return RewordBlockForm if texts and texts.new_block else RewordForm
 
 
-def _typed(texts: Rewording, form: RewordForm) -> str:
-    """Return the typed text as it would be saved."""
-    if "text" in form.cleaned_data:
-        return str(form.arguments_with(texts.proposed)["text"])
-    return str(form.data.get("text", ""))
-
-
-# -- The form of the places of a conflict.
+def _approve_text(
+    request: Request, found: Proposal, texts: Rewording | None, service: Callable[..., Proposal]
+) -> HttpResponse:
+    """Answer the form of the whole text, to edit a proposal or to settle a conflict by hand: show what it changes, or
+    approve it."""
+    form, user = _form_of(texts)(texts, request.POST), viewer_of(request)
+    is_valid = form.is_valid()
+    if texts and "preview" in request.POST:
+        return _page(request, form)
+    if not is_valid:
+        return _page(request, form, status=422) if texts else _nothing_left(request, found, form.result(), status=422)
+    text = form.result()
+    try:
+        approved = service(actor=user, proposal_id=found.pk, text=text, **form.arguments())
+    except _UNFIT as error:
+        form.add_error("text", _in_words(error))
+        return _page(request, form, status=422) if texts else _nothing_left(request, found, text, status=422)
+    except REFUSED as error:
+        if isinstance(error, AlreadyDecided):
+            now = error.proposal
+            is_own = now.status == Status.APPROVED and now.decided_by_id == user.pk
+            if is_own and now.current_revision.result_text == text:  # sent twice
+                return redirect(url_of("proposal", request, now))
+        status, panel = status_of(error), panel_for(error, form.cleaned_data, user)
+        now = proposal_or_404(found.pk, user)
+        texts = _texts_of(request, now)
+        if texts is None:
+            return _nothing_left(request, now, text, status=status, panel=panel)
+        # Sent once more, it is decided about what the page shows now.
+        form = _form_of(texts)(texts, request.POST.dict() | seen_of(texts))
+        return _page(request, form, status=status, panel=panel)
+    return redirect(url_of("proposal", request, approved))
 
 
 def _approve_places(request: Request, found: Proposal, texts: Rewording | None) -> HttpResponse:
-    """Answer the form of the places: show what it comes to, or approve that."""
-    user, conflicts = viewer_of(request), texts.conflicts if texts else ()
-    form = ResolveForm(request.POST, conflicts=conflicts)
+    """Answer the form of the places of a conflict: show what it comes to, or approve that."""
+    user, form = viewer_of(request), ResolveForm(texts, request.POST)
     is_valid = form.is_valid()
     text = ""  # about another text than the one there is now: the service refuses it before it looks at this one
     is_as_seen = texts is not None and request.POST.get("seen_sha256") == texts.seen_sha256
     if texts and is_as_seen:
         if "preview" in request.POST:
-            return _places_page(request, texts, ResolveForm(conflicts=conflicts, initial=request.POST.dict()))
-        text = texts.settled(form.chosen())
+            return _page(request, ResolveForm(texts, initial=request.POST.dict()))
+        text = form.result()
         if "whole" in request.POST:
-            return _page_with(request, "resolve", texts, {"comment": request.POST.get("comment", "")}, text=text)
+            return _text_page(request, texts, text, {"comment": request.POST.get("comment", "")})
         if not is_valid:
-            return _places_page(request, texts, form, status=422)
+            return _page(request, form, status=422)
     named = {name: form.cleaned_data.get(name, "") for name in ("revision", "seen_sha256", "comment")}
     named["revision"] = named["revision"] or 0
     try:
         resolved = services.resolve(actor=user, proposal_id=found.pk, text=text, **named)
     except _UNFIT as error:
-        if texts is None or not is_as_seen:  # it was changed and changed back while this was looked at
-            panel = Panel(_("The text changed since you opened this page."), _("Your decision was not saved."))
-            return _overtaken(request, found, form, status=409, panel=panel)
-        form.add_error(None, _in_words(error))
-        return _places_page(request, texts, form, status=422)
+        if is_as_seen:
+            form.add_error(None, _in_words(error))
+            return _page(request, form, status=422)
+        # It was changed and changed back while this was looked at.
+        panel = Panel(_("The text changed since you opened this page."), _("Your decision was not saved."))
+        return _overtaken(request, found, form, status=409, panel=panel)
     except REFUSED as error:
         if isinstance(error, AlreadyDecided) and _was_resolved_so(error.proposal, form, user):
             return redirect(url_of("proposal", request, error.proposal))
@@ -226,31 +182,19 @@ def _was_resolved_so(decided: Proposal, form: ResolveForm, user: User) -> bool:
 def _overtaken(request: Request, found: Proposal, form: ResolveForm, *, status: int, panel: Panel) -> HttpResponse:
     """Return the conflict as it is now, with what was chosen where its places are as many, and what was typed."""
     now = proposal_or_404(found.pk, viewer_of(request))
-    texts = _texts_of(request, now, ReviewAction.RESOLVE)
+    texts = _texts_of(request, now)
     typed = "\n\n".join(form.written())
     if texts is None:
         return _nothing_left(request, now, typed, status=status, panel=panel)
     if len(texts.conflicts) == sum(name.startswith("own_") for name in request.POST):
         typed = ""
     initial = {"comment": request.POST.get("comment", "")} if typed else request.POST.dict()
-    form = ResolveForm(conflicts=texts.conflicts, initial=initial | _seen_of(texts))
-    return _places_page(request, texts, form, status=status, panel=panel, typed=typed)
+    return _page(request, ResolveForm(texts, initial=initial), status=status, panel=panel, typed=typed)
 
 
-def _places_page(
-    request: Request, texts: Rewording, form: ResolveForm, *, status: int = 200, is_unsaved: bool = True, **more: Any
-) -> HttpResponse:
-    context = _context(request, texts, form, texts.settled(form.chosen()))
-    context |= {"action": url_of("resolve", request, texts.proposal), "is_unsaved": is_unsaved}
-    return render(request, "proposal/resolve.html", context | more, status=status)
-
-
-# -- What both pages have.
-
-
-def _texts_of(request: Request, found: Proposal, action: ReviewAction = ReviewAction.EDIT) -> Rewording | None:
+def _texts_of(request: Request, found: Proposal) -> Rewording | None:
     """Return the texts to reword; None where this person has nothing to reword here, or no longer."""
-    if action not in available_actions(viewer_of(request), found):
+    if ReviewAction.EDIT not in available_actions(viewer_of(request), found):
         return None
     try:
         return rewording_of(found)
@@ -258,24 +202,29 @@ def _texts_of(request: Request, found: Proposal, action: ReviewAction = ReviewAc
         return None
 
 
-def _seen_of(texts: Rewording) -> dict[str, Any]:
-    return {"revision": texts.revision.number, "seen_sha256": texts.seen_sha256}
-
-
-def _context(request: Request, texts: Rewording, form: ApproveForm, text: str) -> dict[str, Any]:
-    return {
+def _page(
+    request: Request, form: RewordForm | ResolveForm, *, status: int = 200, is_unsaved: bool = True, **more: Any
+) -> HttpResponse:
+    """Return the page of a form, with what its text would change."""
+    texts, text = form.texts, form.result()
+    assert texts is not None
+    context = {
         "texts": texts,
-        "proposal": texts.proposal,
         "form": form,
-        "segments": texts.segments(text),
+        "text": text,
         "is_as_now": text == texts.now,
         "over": max(0, len(text) - texts.limit),
+        "is_unsaved": is_unsaved,
+        "action": url_of("resolve" if texts.is_conflict else "edit", request, texts.proposal),
         **_about(request, texts.proposal),
     }
+    template = "proposal/resolve.html" if isinstance(form, ResolveForm) else "proposal/reword.html"
+    return render(request, template, context | more, status=status)
 
 
 def _about(request: Request, found: Proposal) -> dict[str, Any]:
     return {
+        "proposal": found,
         "list_url": listing_of(request).url,
         "proposal_url": url_of("proposal", request, found),
         "target_url": url_of_target(found),
@@ -284,9 +233,11 @@ def _about(request: Request, found: Proposal) -> dict[str, Any]:
     }
 
 
-def _nothing_left(request: Request, found: Proposal, typed: str, *, status: int, panel: Panel | None) -> HttpResponse:
+def _nothing_left(
+    request: Request, found: Proposal, typed: str, *, status: int, panel: Panel | None = None
+) -> HttpResponse:
     """Return the page of a proposal that can no longer be reworded, with what was typed, to copy."""
-    context = {"proposal": found, "panel": panel, "typed": typed, **_about(request, found)}
+    context = {"panel": panel, "typed": typed, **_about(request, found)}
     return render(request, "proposal/reword_over.html", context, status=status)
 
 
