@@ -22,16 +22,12 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from approvals.markdown import rendering
-from approvals.markdown.blocks import ParsedText, TooLong, opening_of
+from approvals.markdown import marks, rendering, words
 from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS, TOP
-from approvals.markdown.words import Marker, Piece, lines_of
+from approvals.markdown.words import ParsedText, Piece, opening_of
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Paragraph
 
-__all__ = ["RenderedPassage", "TooLong", "rendered_redline"]
-
-_SPANS = {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"}
 _CLEANER = nh3.Cleaner(
     tags=TAGS | {"ins", "span", "wbr"},
     attributes={
@@ -45,7 +41,7 @@ _CLEANER = nh3.Cleaner(
     allowed_classes={
         "div": {"table-box", "changed", "lines"},
         "tr": {"changed", "change-row"},
-        "span": _SPANS,
+        "span": {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"},
     },
     url_schemes=SCHEMES,
     link_rel="noopener noreferrer nofollow",
@@ -152,7 +148,6 @@ class _Drawing:
 
     def __init__(self, before: ParsedText, after: ParsedText, alignment: _Alignment) -> None:
         self._before, self._after, self._alignment = before, after, alignment
-        self._marker = Marker(has_references=before.has_references or after.has_references)
         self._links_stay = before.references == after.references
         self._levels: list[int] = []
         self._env: dict[str, Any] = {}
@@ -173,17 +168,17 @@ class _Drawing:
     def _lines(self, old: Block | None, new: Block | None) -> Iterator[_Entry]:
         """Yield a paragraph's lines: many a text has one thing on each."""
         at, new_at = _first(old), _first(new)
-        lines = lines_of(self._pieces(old, new))
+        lines = words.lines_of(self._pieces(old, new))
         opening, closing = ('<p dir="auto">', "</p>") if len(lines) == 1 else ("<div>", "</div>")
         around = ("lines", id(_either(old, new))) if len(lines) > 1 else ("", 0)
         for pieces in lines:
             last = pieces[-1]
             ends = last.text.endswith("\n")
             if ends and last.kind == "same":
-                pieces[-1] = Piece("same", last.text[:-1], last.style)
+                pieces[-1] = last._replace(text=last.text[:-1])
             kinds = {piece.kind for piece in pieces}
             is_changed = kinds != {"same"}
-            drawn = f"{opening}{self._marker.html(pieces)}{closing}"
+            drawn = f"{opening}{words.html_of(pieces)}{closing}"
             if is_changed:
                 gone = () if at is None or kinds == {"added"} else (at,)
                 come = () if new_at is None or kinds == {"removed"} else (new_at,)
@@ -199,8 +194,8 @@ class _Drawing:
         if block.type in ("fence", "code_block"):
             segments = worddiff.diff(old.content if old else "", new.content if new else "")
             is_marked = any(segment.kind != "same" for segment in segments)
-            drawn = [_html(f"<pre><code>{self._marker.code(segments)}</code></pre>")]
-            yield from self._below_headings(old, new, drawn, is_marked=is_marked)
+            code = "".join(marks.segment(segment.kind, segment.text) for segment in segments)
+            yield from self._below_headings(old, new, [_html(f"<pre><code>{code}</code></pre>")], is_marked=is_marked)
         elif block.type == "hr":
             tag = "ins" if new else "del"
             drawn = [_html("<hr>" if old and new else f"<{tag}><hr></{tag}>")]
@@ -210,8 +205,8 @@ class _Drawing:
         elif block.type in ("paragraph", "heading"):
             if block.type == "heading":
                 self._number(block)
-            words, is_marked = self._words(old, new)
-            drawn = [opening_of(block), words, _closing_of(block)]
+            shown, is_marked = self._words(old, new)
+            drawn = [opening_of(block), shown, _closing_of(block)]
             yield from self._below_headings(old, new, drawn, is_marked=is_marked)
         else:
             yield opening_of(block)
@@ -224,8 +219,8 @@ class _Drawing:
         cells: list[Token] = []
         is_row_marked = False
         for number, cell in enumerate(_either(old, new).children):
-            words, is_marked = self._words(*(row.children[number] if row else None for row in (old, new)))
-            cells += (opening_of(cell), words, _closing_of(cell))
+            shown, is_marked = self._words(*(row.children[number] if row else None for row in (old, new)))
+            cells += (opening_of(cell), shown, _closing_of(cell))
             is_row_marked |= is_marked
         slots = self._slots(_lines(old), _lines(new)) if is_row_marked else ""
         if slots:
@@ -261,18 +256,16 @@ class _Drawing:
         """Return the words of a paragraph, heading or cell, and whether any of them is marked."""
         pieces = self._pieces(old, new)
         # In front of a token of another type the renderer ends the line.
-        words = Token("inline", "", 0, children=[_html(self._marker.html(pieces))])
-        return words, any(piece.kind != "same" for piece in pieces)
+        shown = Token("inline", "", 0, children=[_html(words.html_of(pieces))])
+        return shown, any(piece.kind != "same" for piece in pieces)
 
     def _pieces(self, old: Block | None, new: Block | None) -> list[Piece]:
         before, after = (block.children[0].content if block else "" for block in (old, new))
-        if old and new:
-            if self._links_stay and before == after:
-                return self._marker.whole("same", self._after.runs(after))
-            return self._marker.compared(self._before.runs(before), self._after.runs(after))
+        if old and new and not (self._links_stay and before == after):
+            return words.compared(self._before.runs(before), self._after.runs(after))
         if new:
-            return self._marker.whole("added", self._after.runs(after))
-        return self._marker.whole("removed", self._before.runs(before))
+            return words.whole("same" if old else "added", self._after.runs(after))
+        return words.whole("removed", self._before.runs(before))
 
     def _number(self, heading: Block) -> None:
         """Give a heading its level: none is left out on the way down from that of the page."""
@@ -293,6 +286,7 @@ class _Alignment:
     """
 
     def __init__(self, paragraphs: Sequence[Paragraph], numbers: Sequence[int]) -> None:
+        #: Lines that stand in both texts, and how many letters and signs each kept.
         self._shared: list[tuple[int, int, int]] = []
         self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._numbers = numbers
@@ -303,8 +297,9 @@ class _Alignment:
             for line, places in zip((before, after), self._places, strict=True):
                 if line is not None:
                     places.setdefault(line - 1, place)
-            if before is not None and after is not None and (shared := _shared(paragraph)):
-                self._shared.append((before - 1, after - 1, shared))
+            kept = "".join(segment.text for segment in paragraph.segments if segment.kind == "same")
+            if before is not None and after is not None and (letters := len(kept.translate(_NO_BLANKS))):
+                self._shared.append((before - 1, after - 1, letters))
 
     def numbers(self, before: Iterable[int], after: Iterable[int]) -> list[int]:
         """Return the numbers of the changes in these lines of the one text and of the other."""
@@ -353,11 +348,6 @@ class _Alignment:
         return list(zip(sorted(taken), sorted(new_taken), strict=True))
 
 
-def _shared(paragraph: Paragraph) -> int:
-    """Return how many letters and signs a line kept."""
-    return sum(len(segment.text.translate(_NO_BLANKS)) for segment in paragraph.segments if segment.kind == "same")
-
-
 def _fit(old: Block, new: Block) -> bool:
     """Whether the one can be shown as the other with some words changed."""
     if old.type != new.type:
@@ -403,40 +393,32 @@ def _html(markup: str) -> Token:
 
 
 def _folded(entries: Sequence[_Entry]) -> Iterator[RenderedPassage]:
-    """Yield the entries with what changed and a little beside it, and the others folded away."""
+    """Yield the entries with what changed and a little beside it, and the others folded away.
+
+    A heading whose own heading above is folded away says that it is a level higher, and looks as in the whole text.
+    """
     near: set[int] = set()
     for number, entry in enumerate(entries):
         if entry.is_changed:
             near.update(range(number - _CONTEXT, number + _CONTEXT + 1))
+    above = TOP - 1  # the level of the heading before, the page's own at first
+
+    def labelled(tag: re.Match[str]) -> str:
+        nonlocal above
+        level = int(tag["level"])
+        above = min(level, above + 1)
+        return tag[0] if above == level else f'{tag[0]} aria-level="{above}"'
+
     shown: list[_Entry] = []
-    levels = _Levels()
     for is_near, group in groupby(range(len(entries)), key=near.__contains__):
         together = [entries[number] for number in group]
         if is_near or len(together) < _WORTH_FOLDING:
-            shown += (replace(entry, html=levels.without_gaps(entry.html)) for entry in together)
+            shown += (replace(entry, html=_HEADING_TAG.sub(labelled, entry.html)) for entry in together)
             continue
         yield from _passages(shown)
         yield RenderedPassage(_sanitised(together), folded=len(together))
         shown = []
     yield from _passages(shown)
-
-
-class _Levels:
-    """The levels of the headings outside folds: one whose heading above is folded away says that it is a level higher.
-
-    It looks as it does in the whole text.
-    """
-
-    def __init__(self) -> None:
-        self._last = TOP - 1  # of the heading before, the page's own at first
-
-    def without_gaps(self, html: str) -> str:
-        return _HEADING_TAG.sub(self._labelled, html)
-
-    def _labelled(self, tag: re.Match[str]) -> str:
-        level = int(tag["level"])
-        self._last = min(level, self._last + 1)
-        return tag[0] if self._last == level else f'{tag[0]} aria-level="{self._last}"'
 
 
 def _passages(entries: Sequence[_Entry]) -> Iterator[RenderedPassage]:
@@ -452,14 +434,11 @@ def _sanitised(entries: Iterable[_Entry]) -> tuple[RedlinePart, ...]:
     for (around, _which), group in groupby(entries, key=lambda entry: entry.around):
         opening, closing = _AROUND[around]
         written += (opening, *(entry.html for entry in group), closing)
-    clean = _SLOT.split(_CLEANER.clean("".join(written)))
-    parts = (
-        _slot(part) if number % 2 else RedlinePart(mark_safe(part))  # noqa: S308  # nh3 just made it so
-        for number, part in enumerate(clean)
-    )
-    return tuple(part for part in parts if part != RedlinePart())
-
-
-def _slot(place: str) -> RedlinePart:
-    kind, number, *again = place.split("-")
-    return RedlinePart(change=int(number), moved="" if kind == "change" else kind, is_again=bool(again))
+    parts: list[RedlinePart] = []
+    for number, part in enumerate(_SLOT.split(_CLEANER.clean("".join(written)))):
+        if number % 2:
+            kind, change, *again = part.split("-")
+            parts.append(RedlinePart(change=int(change), moved=kind.removeprefix("change"), is_again=bool(again)))
+        elif part:
+            parts.append(RedlinePart(mark_safe(part)))  # noqa: S308  # nh3 just made it so
+    return tuple(parts)

@@ -66,14 +66,6 @@ class Heading:
     anchor: str
 
 
-@dataclass(frozen=True)
-class LaidOut:
-    """A text as HTML, and its headings in order."""
-
-    html: SafeString
-    headings: tuple[Heading, ...] = ()
-
-
 def render(text: str, *, top: int = TOP) -> SafeString:
     """Return HTML for `text`, by any author. Invisible characters are replaced by visible marks.
 
@@ -82,24 +74,19 @@ def render(text: str, *, top: int = TOP) -> SafeString:
     Args:
         top: the level of its highest heading, one below that of the page's heading above it.
     """
-    return _lay_out(text, top=top, anchored=False).html
+    return lay_out(text, top=top, anchored=False)[0]
 
 
-def lay_out(text: str, *, top: int = TOP) -> LaidOut:
-    """Return HTML as `render` does, with an anchor at each heading, for pages that show one text."""
-    return _lay_out(text, top=top, anchored=True)
-
-
-def _lay_out(text: str, *, top: int, anchored: bool) -> LaidOut:
+def lay_out(text: str, *, top: int = TOP, anchored: bool = True) -> tuple[SafeString, tuple[Heading, ...]]:
+    """Return HTML as `render` does and its headings in order, with an anchor at each for pages that show one text."""
     if len(text) > LONGEST:
         note = _("This text is too long to be laid out; it is shown as it is written.")
-        return LaidOut(
-            format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, invisible.plain(text))
-        )
+        written = invisible.plain(text)
+        return format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, written), ()
     env: dict[str, Any] = {}
     tokens = _markdown.parse(invisible.plain(text), env)
     headings = _number_headings(tokens, top=top, anchored=anchored)
-    return LaidOut(_clean(tokens, env, ATTRIBUTES, link_rel="noopener noreferrer nofollow"), headings)
+    return _clean(tokens, env, ATTRIBUTES, link_rel="noopener noreferrer nofollow"), headings
 
 
 def render_with(
@@ -121,13 +108,8 @@ def render_with(
 def _clean(
     tokens: Sequence[Token], env: dict[str, Any], attributes: Mapping[str, set[str]], *, link_rel: str | None
 ) -> SafeString:
-    clean = nh3.clean(
-        drawn(tokens, env),
-        tags=TAGS,
-        attributes=dict(attributes),
-        url_schemes=SCHEMES,
-        link_rel=link_rel,
-    )
+    html = drawn(tokens, env)
+    clean = nh3.clean(html, tags=TAGS, attributes=dict(attributes), url_schemes=SCHEMES, link_rel=link_rel)
     return mark_safe(clean)  # noqa: S308  # nh3 just made it so
 
 

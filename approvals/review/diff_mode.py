@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from django.utils.translation import get_language
 
-from approvals.markdown.redline import RenderedPassage, TooLong, rendered_redline
+from approvals.markdown.redline import RenderedPassage, rendered_redline
+from approvals.markdown.words import TooLong
 from approvals.models import Mergeability
 from approvals.review.compared import compared
 from approvals.review.presentation import Review

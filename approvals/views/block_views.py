@@ -186,10 +186,9 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     if shown.block is None:
         return render(request, "memory/block_missing.html", context, status=404 if as_of else 410)
     if context["view"] == "text":
-        laid_out = rendering.lay_out(shown.block.body, top=2)
-        context["text"] = laid_out.html
-        if len(shown.block.body) >= LONG_TEXT and len(laid_out.headings) >= FEWEST_CONTENTS:
-            context["headings"] = laid_out.headings
+        context["text"], headings = rendering.lay_out(shown.block.body, top=2)
+        if len(shown.block.body) >= LONG_TEXT and len(headings) >= FEWEST_CONTENTS:
+            context["headings"] = headings
     if shown.is_now:
         context["pending"] = waiting_by_block(owner, [label]).get(label, [])
     return render(request, "memory/block.html", context)

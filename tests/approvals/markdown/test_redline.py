@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from approvals.markdown.blocks import TooLong
 from approvals.markdown.parsing import LONGEST
 from approvals.markdown.redline import RenderedPassage, rendered_redline
 from approvals.markdown.rendering import render
+from approvals.markdown.words import TooLong
 from memory_app.text import worddiff
 from tests.support import hostile_texts
 

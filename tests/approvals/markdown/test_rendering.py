@@ -66,15 +66,15 @@ def test_headings_follow_that_of_the_page_and_leave_no_level_out(text: str, leve
 
 
 def test_a_text_laid_out_for_its_own_page_has_an_anchor_for_each_heading() -> None:
-    laid_out = lay_out("# One *and* `two`\n\n## <b>\n\n#\n", top=2)
-    assert [(heading.title, heading.depth) for heading in laid_out.headings] == [
+    html, headings = lay_out("# One *and* `two`\n\n## <b>\n\n#\n", top=2)
+    assert [(heading.title, heading.depth) for heading in headings] == [
         ("One and two", 0),
         ("<b>", 1),
         ("", 0),
     ]
-    for heading in laid_out.headings:
-        assert f'id="{heading.anchor}"' in laid_out.html
-    assert "<b>" not in laid_out.html
+    for heading in headings:
+        assert f'id="{heading.anchor}"' in html
+    assert "<b>" not in html
 
 
 def test_each_table_is_a_box_that_is_scrolled_by_keyboard_and_nobody_else_writes_one() -> None:
