@@ -5,8 +5,7 @@ from celery import shared_task
 from approvals import services
 from approvals.accounts import sign_in
 from approvals.notifications import mail
-from approvals.services import texts
-from approvals.services.turn import repeating
+from approvals.services import repeating, texts
 
 
 @shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)

@@ -1,7 +1,7 @@
 """The same call twice has one effect and one answer.
 
 The unique row (token, key) is inserted before the work. A call at the same time is told to wait; a later one gets the
-kept answer; one after a crash resumes with the same operation id, which `approvals.services.propose` turns into the
+kept answer; one after a crash resumes with the same operation id, which `approvals.services.proposing` turns into the
 same proposal. A key is leased, and a call that takes longer renews the lease: with a lease as long as its time limit, a
 killed import was answered "try again shortly" for ten minutes. Where the proposal of the operation is no longer
 PREPARING, only the answer is missing, and the next call makes it at once.

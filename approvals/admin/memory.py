@@ -19,7 +19,7 @@ from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import MemoryForm, ReadOnlyAdmin, ThroughServices
 from approvals.forms.memory import check_label, with_line_breaks_of
 from approvals.pages.notes_page import TYPE_NAMES
-from approvals.services import BlockFields, conversations, notes
+from approvals.services import BlockFields, delete_messages, notes
 from approvals.services.errors import BlockChanged, NotesChanged
 from approvals.services.notes import ChangeContext
 from memory_app.models import (
@@ -217,7 +217,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
         return bool(request.user.is_superuser)  # people may ask for it
 
     def delete_model(self, request: HttpRequest, obj: Message) -> None:
-        conversations.delete(
+        delete_messages(
             actor=viewer_of(request), owner=obj.owner, session_id=obj.session_id, message_id=obj.message_id
         )  # which makes search forget it too
 

@@ -17,6 +17,7 @@ from django_stubs_ext import StrOrPromise
 
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields
+from approvals.services.bulk_notes import MOST_NOTES, BulkAction
 from approvals.services.errors import (
     ImportUnderWay,
     LabelInvalid,
@@ -26,8 +27,6 @@ from approvals.services.errors import (
     OverLimit,
     Refused,
 )
-from approvals.services.notes import BulkAction
-from approvals.services.notes.bulk import MOST_NOTES
 from assent_client.text import notes
 from assent_client.text.memories_md import LARGEST_FILE, MOST_MEMORIES
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, OutcomeUnknown
@@ -316,7 +315,7 @@ class BulkForm(forms.Form):
     comment = comment_field(_("Saved in the history."))
 
     def clean_seen(self) -> dict[str, str]:
-        """Return the notes as `services.notes.change_many` takes them."""
+        """Return the notes as `services.bulk_notes.change_many` takes them."""
         lines = (line.split() for line in self.cleaned_data["seen"].splitlines())
         seen = {line[0]: line[1] for line in lines if len(line) == 2}
         if not seen or len(seen) > MOST_NOTES:

@@ -18,8 +18,8 @@ from approvals.models import RejectReason
 from approvals.permissions import ReviewAction
 from approvals.review.reworded import Rewording
 from approvals.services import Item
+from approvals.services.hand_back import REASONS
 from approvals.services.talk import MOST_CHARACTERS
-from approvals.services.turn.hand_back import REASONS
 from memory_app.text.merge import Conflict
 
 

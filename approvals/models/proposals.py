@@ -147,6 +147,10 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         """Filter undecided proposals in any state: they count against caps and limits."""
         return self.filter(status__in=PENDING)
 
+    def pending_of(self, agent: Agent, owner: str) -> ProposalQuerySet:
+        """Filter an agent's undecided proposals for an owner."""
+        return self.filter(agent=agent, owner=owner, status__in=PENDING)
+
     def of_owner(self, owner: str) -> ProposalQuerySet:
         return self.filter(owner=owner)
 

@@ -35,7 +35,7 @@ from approvals.pages import risk_wording
 from approvals.permissions import readable_owners
 from approvals.review.summary import excerpt_shown
 from approvals.risks import flags
-from approvals.services.decide.close import COMES
+from approvals.services.close import COMES
 from assent_client.text import invisible
 from memory_app.models import TargetKind
 from memory_app.text.lines import first_words

@@ -11,7 +11,7 @@ from django.db.models import DateTimeField, Exists, Max, OuterRef, Q, Subquery
 
 from approvals.models import Event, Proposal, ProposalQuerySet, Tutorship, User
 from approvals.permissions import proposals_visible_to
-from approvals.services.decide.close import COMES
+from approvals.services.close import COMES
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import commit_of, recreate_missing_proposals, texts_of_change
 from approvals.review.targets import targets_of
 from approvals.services import events, preparing, texts, trust
-from approvals.services.decide.checks import visible_proposal
-from approvals.services.decide.merge import finish_merging
+from approvals.services.checks import visible_proposal
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
+from approvals.services.merge import finish_merging
 from approvals.services.preparing import (
     branch_name,
     drop_branches,

@@ -1,6 +1,6 @@
 """Whose turn it is, as a reviewer reads it: what the agent is asked for, and what changed when it has answered.
 
-Not here: asking and amending (`approvals.services.turn`).
+Not here: asking and amending (`approvals.services.hand_back`).
 """
 
 from __future__ import annotations
@@ -127,6 +127,26 @@ COUNTING = (
     RejectReason.BADLY_WORDED,
     RejectReason.OTHER,
 )
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A change that a person rejected or undid before.
+
+    Args:
+        earlier: the newest of its proposals, with its agent and who decided.
+        is_refused: a person rejected it. What was only undone waits for a person again, without a refusal.
+        passages: what of the new change was rejected.
+        is_forced: the agent insists.
+        has_reasoning, is_new: it gives a reasoning, and none that people read when they rejected it.
+    """
+
+    earlier: Proposal
+    is_refused: bool
+    passages: tuple[str, ...]
+    is_forced: bool
+    has_reasoning: bool
+    is_new: bool
 
 
 def secrets(agent: int, owner: str) -> tuple[bytes, ...]:

@@ -15,7 +15,7 @@ from memory_app.models import Change
 from memory_app.reads import Block, Note, NoteNotFound
 
 if TYPE_CHECKING:
-    from approvals.services.turn.repeating import Repeated
+    from approvals.review.turn import Repeated
 
 
 class Refused(Exception):

@@ -1,4 +1,4 @@
-"""Talking about a proposal, and whose it is: comments and assigning.
+"""Talk about a proposal, say whose it is, and keep who has seen which revision.
 
 None of this decides anything: the proposal's status stays. Called through `approvals.services`.
 """
@@ -14,10 +14,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Event, Proposal, User
+from approvals.models import Agent, Attention, Event, Proposal, User
 from approvals.permissions import is_open_for_talk, may_comment, may_decide
 from approvals.services import events
-from approvals.services.decide.checks import visible_proposal
+from approvals.services.checks import visible_proposal
 from approvals.services.errors import (
     AlreadyDecided,
     CommentInvalid,
@@ -67,6 +67,25 @@ def assign(*, actor: User, proposal_id: int, to: str) -> Proposal:
             events.record(proposal, Event.What.ASSIGNED, actor=actor, to=to)
     log.info("proposal_assigned", proposal=proposal.pk, user_id=proposal.owner, to=to, actor=actor.username)
     return proposal
+
+
+def mark_seen(*, actor: User, proposal: Proposal) -> int:
+    """Write that a person looks at the current revision. Return the newest one they had seen before, 0 for none.
+
+    Idempotent: one query when they have seen it already. The caller has checked that they may.
+    """
+    number = proposal.current_revision_number
+    before = Attention.objects.filter(person=actor, proposal=proposal).values_list("seen_revision", flat=True).first()
+    if before is not None and before >= number:
+        return before
+    # In one statement, with a row or without: two windows may open the same page at once.
+    Attention.objects.bulk_create(
+        [Attention(person=actor, proposal=proposal, seen_revision=number, seen_at=timezone.now())],
+        update_conflicts=True,
+        unique_fields=["proposal", "person"],
+        update_fields=["seen_revision", "seen_at"],
+    )
+    return before or 0
 
 
 #: Characters of one comment.

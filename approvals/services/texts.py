@@ -1,4 +1,7 @@
-"""Remove the texts of proposals that were not accepted, or not all of them; this cannot be undone."""
+"""Remove texts for good: of proposals that were not accepted, or not all of them, and of conversations.
+
+Conversations are not versioned. Agents delete the messages they sent by `agent_tools.tools.conversations`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Event, Proposal, Revision, Status, User
-from approvals.permissions import may_read, may_redact
+from approvals.permissions import may_delete_messages, may_read, may_redact
 from approvals.review import compared
 from approvals.services import events
-from approvals.services.errors import AlreadyDecided, NotAllowed, NotRemovable, ProposalNotFound
+from approvals.services.errors import AlreadyDecided, DeletionNotAllowed, NotAllowed, NotRemovable, ProposalNotFound
+from memory_app import conversations
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
@@ -173,3 +177,22 @@ def _remove_copies(proposal: Proposal) -> None:
     compared.forget()
     for remove_copies in copies:
         remove_copies(proposal)
+
+
+def delete_messages(*, actor: User, owner: str, session_id: str, message_id: str | None = None) -> int:
+    """Delete a conversation or one message of it, also from the search index.
+
+    Evidence that an agent copied into a proposal stays there (`redact` removes it). Notes, proposals, the audit and
+    stored answers keep the id of the session.
+
+    Returns:
+        How many messages were deleted; 0 when they were deleted before.
+
+    Raises:
+        DeletionNotAllowed: this person may not delete this owner's conversations.
+    """
+    if not may_delete_messages(actor, owner):
+        raise DeletionNotAllowed(_("You may not delete these messages."))
+    count = conversations.delete(owner, session_id, message_id).count
+    log.info("messages_deleted", user_id=owner, session_id=session_id, messages=count, actor=actor.username)
+    return count

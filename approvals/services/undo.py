@@ -32,14 +32,12 @@ from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
 from approvals.review.targets import current_state, targets_of
 from approvals.review.undo import UndoPlan, plan_undo
-from approvals.services import events
-from approvals.services.caps import pending_of
-from approvals.services.decide.checks import raise_not_open, visible_proposal
+from approvals.services import events, repeating
+from approvals.services.checks import raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
+from approvals.services.hand_back import take_back_others
 from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
 from approvals.services.recheck import after_change
-from approvals.services.turn import repeating
-from approvals.services.whole_blocks import take_back_others
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, NothingToCommit, RevisionNotFound
@@ -152,7 +150,7 @@ def _mergeability(proposal: Proposal, revision: Revision) -> Mergeability:
 
 def _require_not_proposed_again(proposal: Proposal) -> None:
     """Raise NotUndoable if its agent has proposed it again since: one change would wait twice."""
-    waiting = pending_of(proposal.agent, proposal.owner).exclude(pk=proposal.pk)
+    waiting = Proposal.objects.pending_of(proposal.agent, proposal.owner).exclude(pk=proposal.pk)
     same = waiting.filter(kind=proposal.kind, target_kind=proposal.target_kind, result_sha256=proposal.result_sha256)
     if proposal.target_kind == TargetKind.BLOCK:
         same = same.filter(target=proposal.target)

@@ -23,8 +23,8 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.review import trust
 from approvals.risks.flags import Risk
-from approvals.services.decide.close import BEFORE_EXPIRY
-from approvals.services.turn.hand_back import REASONS
+from approvals.services.close import BEFORE_EXPIRY
+from approvals.services.hand_back import REASONS
 from approvals.templatetags.texts import opening
 
 register = template.Library()

@@ -70,7 +70,7 @@ def conversation_delete(request: HttpRequest, owner: str, session_id: str) -> Ht
     if request.method != "POST":
         context = {**_about(request, person), "session": _session(owner, session_id)}
         return render(request, "conversations/conversation_delete.html", context)
-    count = services.conversations.delete(actor=viewer_of(request), owner=owner, session_id=session_id)
+    count = services.delete_messages(actor=viewer_of(request), owner=owner, session_id=session_id)
     text = ngettext(
         "The conversation is deleted: %(number)d message. Agents no longer find it.",
         "The conversation is deleted: %(number)d messages. Agents no longer find them.",
@@ -95,7 +95,7 @@ def message_delete(request: HttpRequest, owner: str, session_id: str, number: in
         messages.success(request, _("The message was deleted already."))
         return _back(owner, session_id)
     page = _page_of(message)
-    services.conversations.delete(
+    services.delete_messages(
         actor=viewer_of(request), owner=owner, session_id=session_id, message_id=message.message_id
     )
     messages.success(request, _("The message is deleted. Agents no longer find it."))

@@ -19,10 +19,10 @@ from approvals.forms.memory import REFUSALS, BulkForm, DeleteForm, NoteForm, Rei
 from approvals.models import Proposal
 from approvals.pages import note_history, notes_page
 from approvals.pages.notes_page import NoteFilters, could_replace
-from approvals.services import notes
+from approvals.services import bulk_notes, notes
+from approvals.services.bulk_notes import MOST_NOTES, BulkAction, BulkOutcome
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.services.notes import BulkAction, BulkOutcome, ChangeContext
-from approvals.services.notes.bulk import MOST_NOTES
+from approvals.services.notes import ChangeContext
 from approvals.views.block_views import own_memory
 from approvals.views.note_views import about_notes
 from approvals.views.request import Request, form_page
@@ -253,7 +253,7 @@ class NotesChange(ServiceFormView[BulkForm]):
 
     def call_service(self, form: BulkForm) -> None:
         data = form.cleaned_data
-        self.done = notes.change_many(
+        self.done = bulk_notes.change_many(
             actor=self.owner,
             owner=self.owner.username,
             action=BulkAction(data["action"]),
@@ -352,7 +352,7 @@ def notes_changed(request: Request, owner: str, commit: str) -> HttpResponse:
 def _taken_back(request: Request, owner: str, commit: str) -> HttpResponse:
     deadlines.allow(_SECONDS)
     try:
-        done = notes.take_back(actor=viewer_of(request), owner=owner, commit=commit)
+        done = bulk_notes.take_back(actor=viewer_of(request), owner=owner, commit=commit)
     except NoChange:
         messages.info(request, _("This was undone already."))
     except NotesChanged:

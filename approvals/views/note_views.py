@@ -16,7 +16,7 @@ from approvals.pages import note_history, notes_page
 from approvals.pages.blocks import NOW, undoable
 from approvals.pages.notes_page import SORTS, SOURCE_NAMES, TYPE_NAMES, NoteFilters
 from approvals.permissions import ReviewAction, available_actions
-from approvals.services.notes.bulk import MOST_NOTES
+from approvals.services.bulk_notes import MOST_NOTES
 from approvals.views.block_views import about, readable_owner
 from approvals.views.request import reading_page, whole_number
 from memory_app import reads, recall_counts

@@ -197,7 +197,7 @@ import os, signal, sys, threading
 
 def arm():
     import time
-    while "approvals.services.decide.merge" not in sys.modules:
+    while "approvals.services.merge" not in sys.modules:
         time.sleep(0.01)
     time.sleep(0.2)
     from approvals.services import events

@@ -17,7 +17,7 @@ from approvals import services
 from approvals.models import TAKEN, Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
-from approvals.services.decide.close import close
+from approvals.services.close import close
 from approvals.services.errors import Refused
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md

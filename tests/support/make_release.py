@@ -27,7 +27,7 @@ import django; django.setup()
 from approvals import services
 from approvals.models import Agent, Policy, Tutorship, User
 from approvals.services import notes
-from approvals.services.notes.values import ChangeContext
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.text.edits import Replace
 alice, ben, tim = (User.objects.create_user(name) for name in ("alice", "ben", "tim"))

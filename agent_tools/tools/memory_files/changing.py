@@ -29,7 +29,7 @@ from approvals import services
 from approvals.models import Kind, Proposal
 from approvals.review.whole_blocks import NewBlock, new_block_of
 from approvals.services import notes
-from approvals.services.propose import own_proposal
+from approvals.services.proposing import own_proposal
 from memory_app import reads
 from memory_app.text import edits, sections
 

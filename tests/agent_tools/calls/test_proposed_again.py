@@ -193,7 +193,7 @@ def test_a_person_who_approves_it_after_all_overrules_the_rejection(call: Call, 
 def test_after_its_time_it_counts_no_longer(call: Call, goals: Block, tim: User, settings: Any) -> None:
     from datetime import timedelta
 
-    from approvals.services.turn import repeating
+    from approvals.services import repeating
 
     rejected(tim, proposed(call))
     RejectedFingerprint.objects.update(decided_at=_long_ago(timedelta(days=181)))

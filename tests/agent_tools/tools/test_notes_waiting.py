@@ -14,7 +14,7 @@ from approvals import services
 from approvals.models import Agent, Policy, Proposal, Revision, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
-from approvals.services.decide import close
+from approvals.services import close
 from approvals.services.errors import NewRevision
 from memory_app import reads
 from memory_app.dolt.connections import dolt
@@ -25,7 +25,7 @@ from tests.support.fixtures import ClientOf
 from tests.support.pages import has_form, words
 
 #: The module; the package has a function of this name.
-PROPOSING = import_module("approvals.services.propose")
+PROPOSING = import_module("approvals.services.proposing")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Event, Mail, Proposal, User
-from approvals.services.decide.close import due_at
+from approvals.services.close import due_at
 from tests.approvals.notifications.conftest import made_earlier, pass_time, send, wants
 from tests.conftest import in_a_thread
 from tests.support.acts import approve

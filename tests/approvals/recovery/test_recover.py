@@ -12,8 +12,8 @@ from approvals import services
 from approvals.models import Agent, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.targets import BlockState
-from approvals.services.decide.checks import Seen
-from approvals.services.decide.merge import finish_merging
+from approvals.services.checks import Seen
+from approvals.services.merge import finish_merging
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
@@ -31,7 +31,7 @@ APPROVE = """
 from approvals import services
 from approvals.models import Proposal, User
 from approvals.services import events
-from approvals.services.decide import approve, merge
+from approvals.services import approving, merge
 from memory_app import reads
 from memory_app.writing import commits
 {crash}
@@ -44,7 +44,7 @@ services.approve(actor=User.objects.get(username="tim"), proposal_id=p.pk, revis
 @pytest.mark.parametrize(
     "crash",
     [
-        "approve.finish_merging = die",  # after the claim, before the merge
+        "approving.finish_merging = die",  # after the claim, before the merge
         "commits.record = die",  # after the merge, before the ledger
         "events.record = die",  # after the ledger, before the status
         "merge.drop_branches = die",  # after the status, before the branch is dropped
@@ -88,7 +88,7 @@ def test_a_merge_that_became_impossible_goes_back_to_open(
     goals: Block, alice: User, tim: User, propose: Propose
 ) -> None:
     proposal = propose(goals, "math", "maths")
-    killed(APPROVE.format(crash="approve.finish_merging = die"))
+    killed(APPROVE.format(crash="approving.finish_merging = die"))
     fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
     let_leases_run_out()
@@ -145,7 +145,7 @@ def test_the_same_call_coming_back_resumes_what_was_begun(goals: Block, scribe: 
 
 def test_a_lease_that_still_runs_is_left_alone(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
-    killed(APPROVE.format(crash="approve.finish_merging = die"))
+    killed(APPROVE.format(crash="approving.finish_merging = die"))
     report = services.recover()
     proposal.refresh_from_db()
     assert proposal.status == Status.MERGING

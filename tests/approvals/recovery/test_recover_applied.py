@@ -56,7 +56,7 @@ def cut(crash: str) -> Proposal:
 @pytest.mark.parametrize("crash", ["finish = die", BEFORE_THE_COMMIT, AFTER_THE_COMMIT])
 def test_what_a_rule_applies_is_finished(goals: Block, scribe: Agent, rule: TrustRule, crash: str) -> None:
     if crash == "finish = die":
-        crash = 'sys.modules["approvals.services.propose"].finish = die'
+        crash = 'sys.modules["approvals.services.proposing"].finish = die'
     proposal = cut(crash)
     services.recover()
     proposal.refresh_from_db()

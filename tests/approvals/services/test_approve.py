@@ -11,8 +11,7 @@ from django.db import connections
 from approvals import services
 from approvals.models import Agent, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
-from approvals.services.decide import approve as approving
-from approvals.services.decide import merge
+from approvals.services import approving, merge
 from approvals.services.errors import (
     AlreadyApplied,
     AlreadyDecided,
@@ -447,7 +446,7 @@ def test_a_decision_another_process_finished_first_is_left_as_it_is(
             finish(Proposal.objects.get(pk=proposal.pk))
         return current_state(*arguments)
 
-    monkeypatch.setattr("approvals.services.decide.merge.current_state", stalled)
+    monkeypatch.setattr("approvals.services.merge.current_state", stalled)
     decided = approve(alice, proposal)
     assert decided.status == Status.APPROVED
     assert decided.current_revision_number == 2

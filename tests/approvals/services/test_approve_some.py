@@ -25,8 +25,7 @@ from approvals.models import (
 )
 from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
-from approvals.services import Rest, imports, notes
-from approvals.services.decide import merge
+from approvals.services import Rest, imports, merge, notes
 from approvals.services.errors import (
     AlreadyDecided,
     ChangesDiffer,

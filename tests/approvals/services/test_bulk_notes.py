@@ -7,8 +7,9 @@ import pytest
 from approvals.models import Agent, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
+from approvals.services.bulk_notes import BulkAction, BulkOutcome, NotABulkChange, change_many, take_back
 from approvals.services.errors import EditNotAllowed, NoChange, NoteInvalid, NotesChanged
-from approvals.services.notes import BulkAction, ChangeContext, NotABulkChange, change_many, take_back
+from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.models import Change
@@ -26,7 +27,7 @@ def seen(ids: list[str]) -> dict[str, str]:
     return reads.note_sha256s("alice", ids)
 
 
-def change(actor: User, action: BulkAction, ids: list[str], **fields: object) -> notes.BulkOutcome:
+def change(actor: User, action: BulkAction, ids: list[str], **fields: object) -> BulkOutcome:
     return change_many(actor=actor, owner="alice", action=action, seen=seen(ids), **fields)
 
 

@@ -90,9 +90,9 @@ def test_one_claimed_before_the_other_was_merged_goes_back_to_open(
         f"""
         from approvals import services
         from approvals.models import Proposal, User
-        from approvals.services.decide import approve
+        from approvals.services import approving
         from approvals.review.targets import current_state
-        approve.finish_merging = die
+        approving.finish_merging = die
         p = Proposal.objects.get(pk={second.pk})
         services.approve(actor=User.objects.get(username="alice"), proposal_id=p.pk, revision=1,
                          seen_sha256=current_state(p, p.current_revision).sha256)

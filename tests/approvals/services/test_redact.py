@@ -277,7 +277,7 @@ if connection.vendor == "sqlite":
 from approvals import services
 from approvals.models import Proposal, User
 from approvals.services import texts
-from approvals.services.decide import close
+from approvals.services import close
 from memory_app.dolt import maintenance
 {crash}
 services.reject(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk, revision=1,

@@ -11,8 +11,7 @@ from approvals import services
 from approvals.models import Agent, Approval, Policy, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
-from approvals.services import notes
-from approvals.services.decide import merge
+from approvals.services import merge, notes
 from approvals.services.errors import (
     AlreadyDecided,
     NewRevision,

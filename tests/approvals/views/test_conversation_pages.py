@@ -369,7 +369,7 @@ def test_a_tutor_reads_but_does_not_delete(tim: User, client_of: ClientOf) -> No
         assert client.get(address).status_code == 404
         assert client.post(address).status_code == 404
     with pytest.raises(DeletionNotAllowed):
-        services.conversations.delete(actor=tim, owner="alice", session_id="monday")
+        services.delete_messages(actor=tim, owner="alice", session_id="monday")
     assert Message.objects.exists()
 
 

@@ -36,24 +36,24 @@ def api(alice: User, token: str) -> Machine:
 
 
 def test_nothing_of_what_was_said_is_left(api: Machine, alice: User) -> None:
-    assert services.conversations.delete(actor=alice, owner="alice", session_id=SESSION) == 2
+    assert services.delete_messages(actor=alice, owner="alice", session_id=SESSION) == 2
     assert tables_with(SAID) == []
     assert tables_with(SESSION) == ["agent_tools_toolcall"]  # names, sizes and outcomes, for ninety days
 
 
 def test_nothing_of_one_message_is_left(api: Machine, alice: User) -> None:
-    services.conversations.delete(actor=alice, owner="alice", session_id=SESSION, message_id=f"m-{SAID}")
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION, message_id=f"m-{SAID}")
     (other,) = conversations.messages("alice", SESSION, start=0, limit=10)
     assert other.content == f"What does the {SAID} sing?"
     assert "memory_app_message" in tables_with(SAID)
-    services.conversations.delete(actor=alice, owner="alice", session_id=SESSION, message_id=other.message_id)
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION, message_id=other.message_id)
     assert tables_with(SAID) == []
 
 
 def test_search_forgets_it_in_a_process_that_held_it(api: Machine, alice: User) -> None:
     found = service.search("alice", "sings", sources=("conversation",))
     assert found.results
-    services.conversations.delete(actor=alice, owner="alice", session_id=SESSION)
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION)
     assert not service.search("alice", "sings", sources=("conversation",)).results
     conversations.keep("alice", "another", [conversations.Turn("user", "The wren sings.")])
     store.reindex("alice")
@@ -67,7 +67,7 @@ def test_what_an_agent_quoted_in_a_proposal_stays_until_that_is_redacted(
     proposal = propose(
         goals, "math", "maths", session_id=SESSION, evidence=[{"role": "user", "content": f"My {SAID} sings."}]
     )
-    services.conversations.delete(actor=alice, owner="alice", session_id=SESSION)
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION)
     assert tables_with(SAID) == ["approvals_proposal"]
     services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="too_private")
     assert tables_with(SAID) == tables_with(SESSION) == []
@@ -80,5 +80,5 @@ def test_a_note_that_was_deleted_leaves_nothing_in_the_index(api: Machine, alice
     services.notes.delete(by=by, owner="alice", note_id=id_.note_id)
     store.reindex("alice")
     assert [table for table in tables_with("finch") if "chunk" in table] == ["memory_app_chunk"]  # the conversation
-    services.conversations.delete(actor=alice, owner="alice", session_id=SESSION)
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION)
     assert "memory_app_chunk" not in tables_with("finch")

@@ -10,7 +10,7 @@ from django.test import Client
 
 from approvals import services
 from approvals.models import Agent, Approval, Kind, Proposal, User
-from approvals.services.decide.part import Rest
+from approvals.services.approving import Rest
 from memory_app import reads
 from memory_app.text.edits import Rewrite
 from tests.approvals.views.test_proposal_page import approve_url, url

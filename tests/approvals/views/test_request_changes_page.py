@@ -10,7 +10,7 @@ from django.test import Client
 
 from approvals import services
 from approvals.models import Attention, Kind, Proposal, Status, User
-from approvals.services.turn.hand_back import hand_back
+from approvals.services.hand_back import hand_back
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace

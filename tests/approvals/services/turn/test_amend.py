@@ -165,7 +165,7 @@ def test_amending_does_not_count_against_the_caps(goals: Block, propose: Propose
 
 
 def test_amending_has_an_end(goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("approvals.services.propose"), "MOST_REVISIONS", 2)
+    monkeypatch.setattr(import_module("approvals.services.proposing"), "MOST_REVISIONS", 2)
     proposal = propose(goals, "math", "maths")
     amend(proposal)
     with pytest.raises(TooManyRevisions):

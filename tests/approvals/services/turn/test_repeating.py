@@ -14,8 +14,8 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, Status, User
 from approvals.review import turn
+from approvals.services import repeating
 from approvals.services.errors import RejectedBefore
-from approvals.services.turn import repeating
 from memory_app.reads import Block
 from memory_app.text import alike
 from memory_app.text.edits import Replace

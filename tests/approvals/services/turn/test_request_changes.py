@@ -16,7 +16,7 @@ from approvals.permissions import ReviewAction, available_actions
 from approvals.recovery.integrity import problems
 from approvals.review.turn import change_request
 from approvals.services.errors import AlreadyDecided, NewRevision, ProposalNotFound, WithAgent
-from approvals.services.turn.hand_back import hand_back
+from approvals.services.hand_back import hand_back
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block

@@ -10,7 +10,7 @@ from approvals import services
 from approvals.models import Event, Kind, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.turn import change_request
-from approvals.services.turn.hand_back import ALREADY_APPLIED
+from approvals.services.hand_back import ALREADY_APPLIED
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace

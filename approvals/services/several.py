@@ -26,9 +26,9 @@ from approvals.models import (
 from approvals.permissions import ReviewAction, proposals_visible_to
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import BlockState, current_state
-from approvals.services.decide.approve import approve
-from approvals.services.decide.checks import block_of, proposal_for, require_fit
-from approvals.services.decide.close import reject
+from approvals.services.approving import approve
+from approvals.services.checks import block_of, proposal_for, require_fit
+from approvals.services.close import reject
 from approvals.services.errors import (
     AlreadyDecided,
     AlreadyUndone,

@@ -17,11 +17,10 @@ from django.utils.translation import gettext as _
 from approvals.models import DECIDABLE, Agent, Event, Mergeability, Proposal, RejectReason, Status, User
 from approvals.permissions import ReviewAction
 from approvals.review.targets import current_state
-from approvals.services import events, texts
-from approvals.services.decide.checks import block_of, proposal_for, raise_not_open
+from approvals.services import events, repeating, texts
+from approvals.services.checks import block_of, proposal_for, raise_not_open
 from approvals.services.errors import DecisionRefused, NewRevision, ProposalNotFound, TargetChanged, WithAgent
 from approvals.services.preparing import drop_branches
-from approvals.services.turn import repeating
 from memory_app.databases.prepared import Prepared
 
 log = structlog.get_logger(__name__)

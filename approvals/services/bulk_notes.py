@@ -15,9 +15,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Kind, User
 from approvals.review.note_changes import NoteChange, sha256_of, stamped
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.services.notes import change as people
-from approvals.services.notes.change import change_notes
-from approvals.services.notes.values import NoteChangeOutcome, require_valid, tidied
+from approvals.services.notes import NoteChangeOutcome, change_notes, commit_notes, require_valid, tidied
 from approvals.services.proposed import ChangeContext
 from memory_app import reads
 from memory_app.models import Change, TargetKind
@@ -141,7 +139,7 @@ def take_back(*, actor: User, owner: str, commit: str) -> BulkOutcome:
 
     def write(changes: Sequence[NoteChange]) -> NoteChangeOutcome:
         by, action = ChangeContext(actor=actor), Change.Action.REVERTED
-        return people.write(by, actor, owner, action, tuple(changes), subject="Take back the change of")
+        return commit_notes(by, actor, owner, action, tuple(changes), subject="Take back the change of")
 
     return _written(wanted, write)
 

@@ -1,4 +1,8 @@
-"""Hand a proposal back to its agent, and take it back to review."""
+"""Whose turn it is: hand a proposal back to its agent, and take it back to review.
+
+OPEN → CHANGES_REQUESTED → PREPARING → OPEN with the next revision, when its agent amends it (`proposing.amend`). People
+ask for it; Assent does for what no longer fits.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,18 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from approvals.models import Event, Mergeability, Proposal, RejectReason, Status, User
+from approvals.models import Event, Kind, Mergeability, Proposal, RejectReason, Status, User
 from approvals.permissions import ReviewAction
 from approvals.review import turn
-from approvals.review.targets import current_state
+from approvals.review.collisions import others_on_target
+from approvals.review.targets import TargetState, current_state
+from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services import events
-from approvals.services.decide.checks import block_of, proposal_for, raise_not_open, require_revision, visible_proposal
-from approvals.services.decide.close import close
+from approvals.services.checks import block_of, proposal_for, raise_not_open, require_revision, visible_proposal
+from approvals.services.close import close
 from approvals.services.errors import DecisionRefused
 from memory_app.databases.prepared import update
 from memory_app.dolt.errors import DoltError
@@ -68,17 +74,23 @@ def back_to_review(*, actor: User, proposal_id: int, revision: int) -> Proposal:
         return proposal
     proposal = proposal_for(ReviewAction.BACK_TO_REVIEW, actor, proposal_id, revision, is_with_agent=True)
     require_revision(proposal, revision)
-    values = {"status": Status.OPEN, "handed_back_at": None, "updated_at": timezone.now()}
-    as_seen = {"id": proposal.pk, "status": Status.CHANGES_REQUESTED, "current_revision_number": revision}
-    with transaction.atomic(durable=True):
-        is_back = update(Proposal, values, where=as_seen)
-        if is_back:
-            events.record(proposal, Event.What.REOPENED, actor=actor)
-    if not is_back:
+    if not _take_back(proposal, actor):
         proposal.refresh_from_db()
         raise_not_open(proposal, revision)
-    proposal.set_written(values)
     return proposal
+
+
+def _take_back(proposal: Proposal, actor: User | None) -> bool:
+    """Let a proposal wait for a person again, if it is still as it was read. Return whether it was."""
+    values = {"status": Status.OPEN, "handed_back_at": None, "updated_at": timezone.now()}
+    number = proposal.current_revision_number
+    as_read = {"id": proposal.pk, "status": Status.CHANGES_REQUESTED, "current_revision_number": number}
+    with transaction.atomic(durable=True):
+        if not update(Proposal, values, where=as_read):
+            return False
+        events.record(proposal, Event.What.REOPENED, actor=actor)
+    proposal.set_written(values)
+    return True
 
 
 def hand_back(
@@ -110,8 +122,6 @@ def hand_back(
     proposal.set_written(values)
     return True
 
-
-# -- Settle what no longer fits: hand it back to its agent, or close what is already in the memory.
 
 #: What the agent is told with what is closed; data of the contract, so not translated.
 ALREADY_APPLIED = "This is already in the memory; nothing was left to change."
@@ -152,9 +162,49 @@ def _settle(proposal: Proposal) -> bool:
         fields = {"decision_reason": RejectReason.DUPLICATE, "decision_comment": ALREADY_APPLIED}
         close(proposal, Status.REJECTED, Event.What.REJECTED, actor=None, fields=fields, text=ALREADY_APPLIED)
         return True
-    why = turn.why_handed_back(revision, block_of(target))
+    return _hand_back_unfit(proposal, target)
+
+
+def _hand_back_unfit(proposal: Proposal, target: TargetState) -> bool:
+    why = turn.why_handed_back(proposal.current_revision, block_of(target))
     with transaction.atomic(durable=True):
         is_handed_back = hand_back(proposal, actor=None, automatic=why)
     if is_handed_back:
         log.info("handed_back", proposal=proposal.pk, user_id=proposal.owner, why=why)
     return is_handed_back
+
+
+# -- The other proposals about a block that was made or deleted, and when that is undone.
+
+#: Others that are handed back in the call that decides; an agent may have 20 for one owner.
+_MOST_AT_ONCE = 100
+
+
+def hand_back_others(proposal: Proposal) -> None:
+    """Hand back what no longer fits because `proposal`, just approved, made or deleted its block."""
+    if proposal.kind not in WHOLE_KINDS:
+        return
+    try:
+        for other in others_on_target(proposal).filter(status=Status.OPEN).order_by("id")[:_MOST_AT_ONCE]:
+            target = current_state(other, other.current_revision)
+            if target.assess(other.current_revision).state == Mergeability.CONFLICT:
+                _hand_back_unfit(other, target)
+    except (DatabaseError, DoltError):
+        log.exception("others_not_handed_back", proposal=proposal.pk)
+
+
+def take_back_others(proposal: Proposal) -> None:
+    """Let those wait again that were handed back by approving `proposal`, which was just undone, and fit now."""
+    if proposal.kind not in WHOLE_KINDS:
+        return
+    why = turn.BLOCK_DELETED if proposal.kind == Kind.DELETE_BLOCK else turn.BLOCK_EXISTS
+    try:
+        others = others_on_target(proposal).filter(status=Status.CHANGES_REQUESTED).order_by("id")[:_MOST_AT_ONCE]
+        asked = turn.change_requests(others)
+        for other in others:
+            revision = other.current_revision
+            is_ours = other.pk in asked and asked[other.pk].automatic == why
+            if is_ours and current_state(other, revision).assess(revision).can_be_approved:
+                _take_back(other, actor=None)
+    except (DatabaseError, DoltError):
+        log.exception("others_not_taken_back", proposal=proposal.pk)

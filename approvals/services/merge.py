@@ -19,13 +19,12 @@ from approvals.models import Approval, Event, Mergeability, Proposal, Revision, 
 from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
-from approvals.services import events
-from approvals.services.decide.checks import Seen, block_of, raise_not_open, require_branch, require_fit
+from approvals.services import events, repeating
+from approvals.services.checks import Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import AlreadyApplied, BranchMissing, TargetChanged
+from approvals.services.hand_back import hand_back_others
 from approvals.services.preparing import branch_name, drop_branches, write_revision_branch
 from approvals.services.recheck import after_change
-from approvals.services.turn import repeating
-from approvals.services.whole_blocks import hand_back_others
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict

@@ -6,31 +6,31 @@ idempotent: after a crash between them, `recover` or the same call with its oper
 call works on a row: others wait, and take over when its lease has expired. See docs/architecture.md, "A proposal's
 life".
 
-Here is what all of these have in common (`ask`), and the verb for a block's text. Those for whole blocks are in
-`whole_blocks`, those for notes in `notes`.
+Here is what all of these have in common. The verbs are in `blocks` and `notes`.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Unpack
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import (
     DECIDABLE,
+    PENDING,
     Agent,
     Event,
     Kind,
     Mergeability,
     Proposal,
     ProposedNote,
+    RejectedFingerprint,
     ReviewReason,
     Revision,
     Status,
@@ -38,20 +38,17 @@ from approvals.models import (
 )
 from approvals.review import trust
 from approvals.review.summary import ChangeSummary
-from approvals.review.turn import said_of_revision
+from approvals.review.turn import Repeated, said_of_revision
 from approvals.risks import flags
 from approvals.services import events
-from approvals.services.caps import Earlier, find_equal_or_require_room
-from approvals.services.decide.checks import raise_not_open
+from approvals.services.checks import raise_not_open
 from approvals.services.errors import (
     BeingDecided,
-    BlockReadOnly,
-    NoChange,
+    MemoryFull,
     NothingAmended,
     OtherTarget,
-    OverLimit,
-    PreconditionFailed,
     ProposalNotFound,
+    TooManyPending,
     TooManyRevisions,
 )
 from approvals.services.preparing import (
@@ -62,85 +59,22 @@ from approvals.services.preparing import (
     lease_of,
     name_notes,
 )
-from approvals.services.proposed import ChangeContext, Proposed, ProposedChange, SaidWith
+from approvals.services.proposed import ChangeContext, Proposed, ProposedChange
+from approvals.services.repeating import (
+    RECENTLY,
+    find_answered,
+    find_repeated,
+    require_new_reasoning,
+    verdict_of,
+)
 from approvals.services.texts import require_texts
 from approvals.services.trust import finish
-from approvals.services.turn.repeating import Repeated, find_answered, find_repeated, require_new_reasoning, verdict_of
 from memory_app import reads
-from memory_app.databases.prepared import insert, update
+from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.models import TargetKind
-from memory_app.text import edits as text_edits
 
 #: An agent and a reviewer who do not agree by then start anew.
 MOST_REVISIONS = 100
-
-
-# -- A block's text.
-
-
-def propose(
-    *,
-    agent: Agent,
-    owner: str,
-    label: str,
-    edits: Sequence[text_edits.Edit],
-    kind: Kind,
-    expected_sha256: str | None = None,
-    **said: Unpack[SaidWith],
-) -> Proposed:
-    """Propose edits to one block: all of them, in order, or none. On the block's text as it is now.
-
-    Args:
-        owner: username; the caller has checked that the agent serves this owner.
-        expected_sha256: of the block's text as the agent read it.
-        said: see `ChangeContext`.
-
-    Raises:
-        BlockNotFound, EditError: see `reads` and `edits`; `EditError.index` names the edit.
-        BlockReadOnly, PreconditionFailed, NoChange, OverLimit: see `errors`.
-        What else `ask` raises.
-    """
-
-    def change() -> ProposedChange:
-        base = reads.snapshot(owner, label)
-        block = base.block
-        require_writable(block)
-        applied = _applied(block, edits, expected_sha256)
-        return ProposedChange(
-            kind=kind,
-            owner=owner,
-            target_kind=TargetKind.BLOCK,
-            target=label,
-            title=block.display_title,
-            before=block.body,
-            after=applied.text,
-            result_sha256=text_edits.sha256_of(applied.text),
-            base_commit=base.commit,
-            block=block,
-            edits=text_edits.to_json(applied.edits),
-        )
-
-    return ask(ChangeContext(actor=agent, **said), owner, label, change)
-
-
-def require_writable(block: reads.Block) -> None:
-    if block.read_only:
-        raise BlockReadOnly(f"Block '{block.label}' is read-only.")
-
-
-def _applied(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
-    """Return the edits applied to the block. Raise if it changed since it was read, stays the same or gets too long."""
-    if expected_sha256 is not None and expected_sha256 != block.body_sha256:
-        raise PreconditionFailed(block)
-    applied = text_edits.apply(block.body, tuple(edits))
-    if applied.text == block.body:
-        raise NoChange(f"The edit leaves block '{block.label}' as it is.")
-    if len(applied.text) > block.limit:
-        raise OverLimit(used=len(applied.text), limit=block.limit)
-    return applied
-
-
-# -- What all changes have in common.
 
 
 def ask(
@@ -337,6 +271,76 @@ def _outcome(
     if proposal.target_kind == TargetKind.BLOCK and block is None:
         block = reads.find_block(proposal.owner, proposal.target)
     return Proposed(proposal, created, amended, block)
+
+
+# -- Limits of undecided proposals: per agent and owner, and in all.
+
+_TABLE, _FINGERPRINTS = Proposal._meta.db_table, RejectedFingerprint._meta.db_table
+_PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What an agent has proposed for an owner already, where there is room for another proposal.
+
+    Args:
+        twin: its undecided proposal that equals the new one.
+        has_rejected: one of its proposals was rejected within `RECENTLY`, so that a new one may answer it.
+        has_fingerprints: something of it was rejected or undone that may be proposed again.
+    """
+
+    twin: Proposal | None = None
+    has_rejected: bool = False
+    has_fingerprints: bool = False
+
+
+def find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> Earlier:
+    """Look for the agent's undecided proposal that equals this one; without one, for room for another.
+
+    Call it inside the transaction that inserts the row: it locks the agent until that transaction ends.
+
+    Args:
+        same: the columns, with their values, in which two proposals are equal.
+
+    Raises:
+        TooManyPending: it has `PENDING_CAP` undecided proposals for this owner.
+        MemoryFull: there are `MAX_OPEN_PROPOSALS` undecided proposals in all.
+    """
+    _lock(agent)
+    equal = " AND ".join(f"{column} = %s" for column in same)
+    # One statement, because every proposing call runs it.
+    statement = f"""
+        WITH own AS (SELECT * FROM {_TABLE} WHERE agent_id = %s AND owner = %s AND status IN ({_PENDING}))
+        SELECT (SELECT MIN(id) FROM own WHERE {equal}), (SELECT COUNT(*) FROM own),
+               (SELECT COUNT(*) FROM {_TABLE} WHERE status IN ({_PENDING})),
+               EXISTS (SELECT 1 FROM {_TABLE}
+                       WHERE agent_id = %s AND owner = %s AND status = '{Status.REJECTED.value}' AND decided_at >= %s),
+               EXISTS (SELECT 1 FROM {_FINGERPRINTS} WHERE agent_id = %s AND owner = %s)
+    """  # noqa: S608 (names of our own)
+    since = connection.ops.adapt_datetimefield_value(timezone.now() - RECENTLY)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [agent.pk, owner, *same.values(), agent.pk, owner, since, agent.pk, owner])
+        twin, own, in_all, rejected, fingerprints = cursor.fetchone()
+    if twin:
+        return Earlier(twin=Proposal.objects.get(pk=twin))
+    if own >= settings.PENDING_CAP:
+        waiting = Proposal.objects.pending_of(agent, owner).order_by("created_at", "id")
+        raise TooManyPending(tuple(waiting), settings.PENDING_CAP)
+    if in_all >= settings.MAX_OPEN_PROPOSALS:
+        raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+    return Earlier(has_rejected=bool(rejected), has_fingerprints=bool(fingerprints))
+
+
+def _lock(agent: Agent) -> None:
+    """Lock the agent's row until the transaction ends; otherwise concurrent calls could exceed the cap.
+
+    SQLite has a single writer anyway.
+    """
+    if connection.features.has_select_for_update:
+        _LOCKED.all(pk=agent.pk)
+
+
+_LOCKED = Prepared(lambda pk: Agent.objects.filter(pk=pk).select_for_update().order_by().values_list("pk"), pk=int)
 
 
 # -- The next revision of an undecided proposal.

@@ -1,43 +1,103 @@
-"""An agent proposes a new block, or the deletion of one; and what becomes of the others about it when that is approved.
+"""What an agent proposes of blocks: other text, a new one, or the deletion of one.
 
-Called through `approvals.services`. The same life as an edit: see `services.propose`.
+Called through `approvals.services`. The same life as an edit: see `services.proposing`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Unpack
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Event, Kind, Mergeability, Proposal, Status
-from approvals.review.collisions import others_on_target
-from approvals.review.targets import BlockState, current_state
-from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, change_requests, why_handed_back
-from approvals.review.whole_blocks import DELETION, DELETION_SHA256, WHOLE_KINDS, NewBlock
-from approvals.services import events
-from approvals.services.caps import pending_of
-from approvals.services.errors import BlockExists, BlockWaits, FieldInvalid, LabelInvalid, OverLimit, PreconditionFailed
-from approvals.services.propose import ask, require_writable
+from approvals.models import Agent, Kind, Proposal
+from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
+from approvals.services.errors import (
+    BlockExists,
+    BlockReadOnly,
+    BlockWaits,
+    FieldInvalid,
+    LabelInvalid,
+    NoChange,
+    OverLimit,
+    PreconditionFailed,
+)
 from approvals.services.proposed import ChangeContext, Proposed, ProposedChange, SaidWith
-from approvals.services.turn.hand_back import hand_back
+from approvals.services.proposing import ask
 from memory_app import reads
-from memory_app.databases.prepared import update
 from memory_app.dolt.connections import head_of_main, retrying
-from memory_app.dolt.errors import DoltError
 from memory_app.models import LABEL, TargetKind
-from memory_app.text import edits
+from memory_app.text import edits as text_edits
 
 log = structlog.get_logger(__name__)
 
 #: Characters of the longest title and description, as of a block that a person makes.
 MOST_TITLE, MOST_DESCRIPTION = 200, 1_000
-#: Others that are handed back in the call that decides; an agent may have 20 for one owner.
-MOST_AT_ONCE = 100
+
+
+def propose(
+    *,
+    agent: Agent,
+    owner: str,
+    label: str,
+    edits: Sequence[text_edits.Edit],
+    kind: Kind,
+    expected_sha256: str | None = None,
+    **said: Unpack[SaidWith],
+) -> Proposed:
+    """Propose edits to one block: all of them, in order, or none. On the block's text as it is now.
+
+    Args:
+        owner: username; the caller has checked that the agent serves this owner.
+        expected_sha256: of the block's text as the agent read it.
+        said: see `ChangeContext`.
+
+    Raises:
+        BlockNotFound, EditError: see `reads` and `edits`; `EditError.index` names the edit.
+        BlockReadOnly, PreconditionFailed, NoChange, OverLimit: see `errors`.
+        What else `ask` raises.
+    """
+
+    def change() -> ProposedChange:
+        base = reads.snapshot(owner, label)
+        block = base.block
+        require_writable(block)
+        applied = _applied(block, edits, expected_sha256)
+        return ProposedChange(
+            kind=kind,
+            owner=owner,
+            target_kind=TargetKind.BLOCK,
+            target=label,
+            title=block.display_title,
+            before=block.body,
+            after=applied.text,
+            result_sha256=text_edits.sha256_of(applied.text),
+            base_commit=base.commit,
+            block=block,
+            edits=text_edits.to_json(applied.edits),
+        )
+
+    return ask(ChangeContext(actor=agent, **said), owner, label, change)
+
+
+def require_writable(block: reads.Block) -> None:
+    if block.read_only:
+        raise BlockReadOnly(f"Block '{block.label}' is read-only.")
+
+
+def _applied(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
+    """Return the edits applied to the block. Raise if it changed since it was read, stays the same or gets too long."""
+    if expected_sha256 is not None and expected_sha256 != block.body_sha256:
+        raise PreconditionFailed(block)
+    applied = text_edits.apply(block.body, tuple(edits))
+    if applied.text == block.body:
+        raise NoChange(f"The edit leaves block '{block.label}' as it is.")
+    if len(applied.text) > block.limit:
+        raise OverLimit(used=len(applied.text), limit=block.limit)
+    return applied
 
 
 def propose_block(
@@ -134,7 +194,7 @@ def _target(owner: str, label: str) -> tuple[str, reads.Block | None]:
 
 def waiting_block(agent: Agent, owner: str, label: str) -> Proposal | None:
     """Return the agent's undecided proposal of a new block with this label; the newest of several."""
-    waiting = pending_of(agent, owner).filter(kind=Kind.CREATE_BLOCK, target=label)
+    waiting = Proposal.objects.pending_of(agent, owner).filter(kind=Kind.CREATE_BLOCK, target=label)
     return waiting.select_related("agent", "decided_by").order_by("-pk").first()
 
 
@@ -150,7 +210,7 @@ def _require_valid(label: str, title: str, description: str, body: str) -> None:
             _("Use small letters, digits, dash and underscore, at most 64, beginning with a letter or digit.")
         )
     for name, text in (("title", title), ("description", description), ("body", body)):
-        edits.check_text(text, field=name)
+        text_edits.check_text(text, field=name)
     if len(title) > MOST_TITLE:
         raise FieldInvalid("title", f"must have at most {MOST_TITLE} characters")
     if len(title.splitlines()) > 1:
@@ -160,59 +220,3 @@ def _require_valid(label: str, title: str, description: str, body: str) -> None:
         raise FieldInvalid("description", f"must have at most {MOST_DESCRIPTION:,} characters")
     if len(body) > settings.BLOCK_LIMIT:
         raise OverLimit(used=len(body), limit=settings.BLOCK_LIMIT)
-
-
-# -- What becomes of the other proposals about a block when it is made or deleted, and when that is undone.
-
-
-def hand_back_others(proposal: Proposal) -> None:
-    """Hand back what no longer fits because `proposal`, just approved, made or deleted its block."""
-    if proposal.kind not in WHOLE_KINDS:
-        return
-    try:
-        for other in others_on_target(proposal).filter(status=Status.OPEN).order_by("id")[:MOST_AT_ONCE]:
-            _hand_back_if_in_conflict(other)
-    except (DatabaseError, DoltError):
-        log.exception("others_not_handed_back", proposal=proposal.pk)
-
-
-def take_back_others(proposal: Proposal) -> None:
-    """Let those wait again that were handed back by approving `proposal`, which was just undone, and fit now."""
-    if proposal.kind not in WHOLE_KINDS:
-        return
-    why = BLOCK_DELETED if proposal.kind == Kind.DELETE_BLOCK else BLOCK_EXISTS
-    try:
-        others = others_on_target(proposal).filter(status=Status.CHANGES_REQUESTED).order_by("id")[:MOST_AT_ONCE]
-        asked = change_requests(others)
-        for other in others:
-            if other.pk in asked and asked[other.pk].automatic == why:
-                _take_back_if_it_fits(other)
-    except (DatabaseError, DoltError):
-        log.exception("others_not_taken_back", proposal=proposal.pk)
-
-
-def _hand_back_if_in_conflict(other: Proposal) -> None:
-    revision = other.current_revision
-    target = current_state(other, revision)
-    if target.assess(revision).state != Mergeability.CONFLICT:
-        return
-    why = why_handed_back(revision, target.block if isinstance(target, BlockState) else None)
-    with transaction.atomic(durable=True):
-        is_handed_back = hand_back(other, actor=None, automatic=why)
-    if is_handed_back:
-        log.info("handed_back", proposal=other.pk, user_id=other.owner, why=why)
-
-
-def _take_back_if_it_fits(other: Proposal) -> None:
-    revision = other.current_revision
-    if not current_state(other, revision).assess(revision).can_be_approved:
-        return
-    values = {"status": Status.OPEN, "handed_back_at": None, "updated_at": timezone.now()}
-    as_read = {
-        "id": other.pk,
-        "status": Status.CHANGES_REQUESTED,
-        "current_revision_number": other.current_revision_number,
-    }
-    with transaction.atomic(durable=True):
-        if update(Proposal, values, where=as_read):
-            events.record(other, Event.What.REOPENED, actor=None)

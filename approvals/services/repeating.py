@@ -8,8 +8,7 @@ another wording to the rejection it answers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -19,7 +18,6 @@ from django.utils import timezone
 
 from approvals.models import (
     Agent,
-    Attention,
     Kind,
     Proposal,
     RejectedFingerprint,
@@ -27,11 +25,10 @@ from approvals.models import (
     ReviewReason,
     Revision,
     Status,
-    User,
 )
 from approvals.review import trust, turn
 from approvals.review.targets import agents_revision
-from approvals.services.caps import RECENTLY
+from approvals.review.turn import Repeated
 from approvals.services.errors import RejectedBefore
 from memory_app.databases.batches import BATCH
 from memory_app.databases.prepared import Prepared
@@ -40,29 +37,8 @@ from memory_app.text import alike, worddiff
 from memory_app.text.alike import Said, are_alike, have_much_in_common
 from memory_app.text.worddiff import Segment
 
-# -- What a person has seen of a proposal, so that its page says what changed since.
-
-
-def mark_seen(*, actor: User, proposal: Proposal) -> int:
-    """Write that a person looks at the current revision. Return the newest one they had seen before, 0 for none.
-
-    Idempotent: one query when they have seen it already. The caller has checked that they may.
-    """
-    number = proposal.current_revision_number
-    before = Attention.objects.filter(person=actor, proposal=proposal).values_list("seen_revision", flat=True).first()
-    if before is not None and before >= number:
-        return before
-    # In one statement, with a row or without: two windows may open the same page at once.
-    Attention.objects.bulk_create(
-        [Attention(person=actor, proposal=proposal, seen_revision=number, seen_at=timezone.now())],
-        update_conflicts=True,
-        unique_fields=["proposal", "person"],
-        update_fields=["seen_revision", "seen_at"],
-    )
-    return before or 0
-
-
-# -- Tie a second try to the rejection it answers: same agent, same target, about the same matter, soon after.
+#: A rejection is taken up again within this time, or what follows is a new matter.
+RECENTLY = timedelta(days=30)
 
 #: Rejections that are compared, newest first: comparing two texts of 10,000 words takes up to 0.1 s.
 _MOST_BLOCKS, _MOST_NOTES = 3, 20
@@ -130,26 +106,6 @@ _SAVES = Prepared(
 _MOST_PASSAGES = 10
 
 _TABLE = RejectedFingerprint._meta.db_table
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A change that a person rejected or undid before.
-
-    Args:
-        earlier: the newest of its proposals, with its agent and who decided.
-        is_refused: a person rejected it. What was only undone waits for a person again, without a refusal.
-        passages: what of the new change was rejected.
-        is_forced: the agent insists.
-        has_reasoning, is_new: it gives a reasoning, and none that people read when they rejected it.
-    """
-
-    earlier: Proposal
-    is_refused: bool
-    passages: tuple[str, ...]
-    is_forced: bool
-    has_reasoning: bool
-    is_new: bool
 
 
 def require_new_reasoning(repeated: Repeated | None) -> None:

@@ -1,0 +1,518 @@
+"""Approve a proposal: exactly what the reviewer was shown, some of it, or what the reviewer wrote instead; or nothing.
+
+Each is bound to the revision and the state of the target that were seen (`checks`). Here OPEN becomes MERGING; what
+follows is in `merge`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.models import Approval, Mergeability, Proposal, RejectReason, Revision, Status, User
+from approvals.permissions import ReviewAction
+from approvals.review.note_changes import NoteChange, stamped, text_of
+from approvals.review.targets import BlockState, NotesState
+from approvals.review.whole_blocks import NewBlock, is_deletion, is_of_whole_block, new_block_of
+from approvals.services.checks import (
+    Seen,
+    proposal_for,
+    raise_not_open,
+    require_as_seen,
+    require_branch,
+    require_fit,
+    require_target_as_seen,
+)
+from approvals.services.errors import (
+    ChangesDiffer,
+    DecisionRefused,
+    NoLongerFits,
+    NotEditable,
+    NotesOutdated,
+    NoText,
+    NothingChosen,
+    OverLimit,
+    SameAsNow,
+)
+from approvals.services.merge import finish_merging
+from approvals.services.notes import require_valid
+from approvals.services.preparing import branch_name
+from memory_app import reads
+from memory_app.databases.prepared import update
+from memory_app.reads import Block
+from memory_app.text import edits, worddiff
+
+
+def approve(
+    *,
+    actor: User,
+    proposal_id: int,
+    revision: int,
+    seen_sha256: str,
+    comment: str = "",
+    batch: str = "",
+    is_with_agent: bool = False,
+) -> Proposal:
+    """Approve what was seen: one revision, against one state of its target.
+
+    Args:
+        revision: the revision the reviewer was shown.
+        seen_sha256: `Block.sha256` of the block the change was shown against; empty for a missing one.
+        comment: for the agent and the history; may be empty.
+        batch: of a decision about several, see `decide_several`.
+        is_with_agent: the reviewer knows that its agent is asked for changes, and approves it as it is.
+
+    Returns:
+        The approved proposal, with its merge commit.
+
+    Raises:
+        ProposalNotFound: there is none, or this person may not see it.
+        DecisionRefused: one of its subclasses; nothing was changed.
+        EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` finishes it.
+    """
+    proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision, is_with_agent=is_with_agent)
+    with naming_who_was_first(proposal, revision):
+        seen = require_as_seen(proposal, seen_sha256)
+    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment, batch=batch)
+
+
+@contextmanager
+def naming_who_was_first(proposal: Proposal, revision: int) -> Iterator[None]:
+    """Name the person who decided at the same time, instead of what follows from their decision.
+
+    A concurrent decision changes the target and drops the branch.
+    """
+    try:
+        yield
+    except DecisionRefused:
+        was = proposal.status
+        proposal.refresh_from_db()
+        if proposal.status != was or proposal.current_revision_number != revision:
+            raise_not_open(proposal, revision)
+        raise
+
+
+def claim(
+    proposal: Proposal,
+    approval: Approval,
+    *,
+    actor: User,
+    seen: Seen,
+    comment: str,
+    reason: str = "",
+    texts: dict[str, Any] | None = None,
+    hands_rest_back: bool = False,
+    batch: str = "",
+) -> Proposal:
+    """Move the proposal from OPEN to MERGING, and finish its merge. Return it approved.
+
+    Args:
+        seen: the target as it was checked; with `texts`, how it stands to these.
+        texts: the fields of a revision in the reviewer's words, which is merged instead of the agent's.
+        reason, hands_rest_back: of the part that is not accepted; see `approve_some`. That it goes back to the agent
+            is kept as `handed_back_at`.
+        batch: of a decision about several, see `decide_several`.
+
+    Raises:
+        DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
+    """
+    now = timezone.now()
+    shown = proposal.current_revision_number
+    number = shown + 1 if texts is not None else shown
+    values = {
+        "status": Status.MERGING,
+        "current_revision_number": number,
+        "decided_by_id": actor.pk,
+        "decided_at": now,
+        "approval": approval,
+        "decision_comment": comment.strip(),
+        "decision_reason": reason,
+        "decision_batch": batch,
+        "seen_sha256": seen.target.sha256,
+        "merge_operation": uuid.uuid4().hex,
+        "main_before": seen.commit,
+        "lease_expires_at": now + settings.LEASE,
+        "updated_at": now,
+    }
+    if hands_rest_back:
+        values["handed_back_at"] = now
+    as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
+    if texts is None:
+        claimed = update(Proposal, values, where=as_read)
+    else:
+        with transaction.atomic(durable=True):
+            claimed = update(Proposal, values, where=as_read)
+            if claimed:
+                _insert_revision(proposal, number, actor, seen, texts)
+    if claimed:
+        proposal.set_written(values)
+    else:
+        proposal.refresh_from_db()
+        raise_not_open(proposal, shown)
+    proposal.decided_by = actor
+    return finish_merging(proposal, seen=seen)
+
+
+def _insert_revision(proposal: Proposal, number: int, actor: User, seen: Seen, texts: dict[str, Any]) -> None:
+    revision = Revision.objects.create(
+        proposal=proposal,
+        number=number,
+        origin=Revision.Origin.REVIEWER,
+        made_by=actor,
+        branch=branch_name(proposal.pk, number),
+        base_commit=seen.commit,
+        **texts,
+    )
+    proposal.hold_current_revision(revision)
+
+
+# -- Some of a proposal's changes: of a block change by change, of an import note by note.
+
+#: Reasons for leaving a part out. What is too private is rejected as a whole, which removes its texts.
+REASONS = tuple(reason for reason in RejectReason if reason != RejectReason.TOO_PRIVATE)
+
+
+class Rest(StrEnum):
+    """What becomes of the changes that are not accepted."""
+
+    REJECT = "reject"
+    AGENT = "agent"
+
+
+def approve_some(
+    *,
+    actor: User,
+    proposal_id: int,
+    revision: int,
+    seen_sha256: str,
+    accepted: Collection[str],
+    rest: Rest,
+    reason: str = "",
+    comment: str = "",
+) -> Proposal:
+    """Approve some changes of what was seen; with all of them accepted, approve it as it is.
+
+    Args:
+        revision, seen_sha256: as for `approve`.
+        accepted: ids of hunks (`worddiff.hunks` of today's text and the result); of an import, ids of notes.
+        rest: whether the others are rejected, or the agent is asked to propose them again, changed. It is told either
+            with the decision, and may read them in the proposal.
+        reason: one of `REASONS`, why the others are not accepted; may be empty where they go back.
+        comment: for the agent and the history; may be empty.
+
+    Returns:
+        The approved proposal.
+
+    Raises:
+        NothingChosen: no change is accepted.
+        ChangesDiffer: an id is none of this revision's.
+        NotesOutdated: accepted notes are no longer as the agent saw them.
+        ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
+        ValueError: an unknown reason; forms only offer known ones.
+    """
+    if reason not in REASONS and (reason or rest is Rest.REJECT):
+        raise ValueError(f"unknown reason {reason!r}")
+    proposal = proposal_for(ReviewAction.APPROVE_SOME, actor, proposal_id, revision)
+    with naming_who_was_first(proposal, revision):
+        seen = require_target_as_seen(proposal, seen_sha256)
+        if not accepted:
+            raise NothingChosen(proposal, _("Nothing is ticked. Tick what is right, or reject the whole proposal."))
+        texts = (
+            _some_of_block(proposal, seen, accepted)
+            if isinstance(seen.target, BlockState)
+            else _some_of_notes(proposal, seen, accepted)
+        )
+        if texts is not None:
+            seen = _narrowed(proposal, seen, texts)
+    if texts is None:
+        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
+    return claim(
+        proposal,
+        Approval.PART,
+        actor=actor,
+        seen=seen,
+        comment=comment,
+        reason=reason,
+        texts=texts,
+        hands_rest_back=rest is Rest.AGENT,
+    )
+
+
+def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
+    """Return the fields of a revision with the accepted changes; None if these are all."""
+    if is_of_whole_block(proposal.current_revision):
+        raise _changes_differ(proposal)
+    require_fit(proposal, seen.assessment)
+    require_branch(proposal, proposal.current_revision)
+    block, whole = _block(seen), seen.assessment.result_text or ""
+    try:
+        text = worddiff.apply_some(block.body, whole, accepted)
+    except worddiff.UnknownHunk as error:
+        raise _changes_differ(proposal) from error
+    if text == whole:
+        return None
+    if len(text) > block.limit:
+        over = f"{len(text) - block.limit:,}"
+        message = _("With only these changes, the text would be %(over)s characters over the block’s limit.")
+        raise NoLongerFits(proposal, message % {"over": over})
+    return {
+        "base_sha256": block.sha256,
+        "base_text": block.body,
+        # Which changes these were cannot be told for certain from the texts alone.
+        "edits": [{**edits.to_json([edits.Rewrite(text)])[0], "accepted": sorted(accepted)}],
+        "result_text": text,
+    }
+
+
+def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
+    """Return the fields of a revision with the accepted notes; None if these are all, and all fit."""
+    shown = proposal.current_revision
+    chosen = set(accepted)
+    kept = [change for change in shown.note_changes if change["id"] in chosen]
+    if len(kept) != len(chosen):
+        raise _changes_differ(proposal)
+    if len(kept) == len(shown.note_changes) and seen.assessment.can_be_approved:
+        require_branch(proposal, shown)
+        return None
+    assert isinstance(seen.target, NotesState)
+    now = seen.target.notes
+    outdated = [change["id"] for change in kept if now.get(change["id"], "") != _sha256(change["before"])]
+    if outdated:
+        raise NotesOutdated(proposal, outdated)
+    changes = tuple(map(NoteChange.from_json, kept))
+    return {
+        "base_sha256": "",
+        "base_text": text_of([change.before for change in changes]),
+        "edits": [],
+        "result_text": text_of([change.after for change in changes]),
+        "note_changes": kept,
+        "risk_report": shown.risk_report,
+    }
+
+
+def _narrowed(proposal: Proposal, seen: Seen, texts: dict[str, Any]) -> Seen:
+    """Return the state of the part alone, which the merge compares again, and how the part stands to it."""
+    part = Revision(proposal=proposal, **texts)
+    target = seen.target.of(part)
+    assessment = target.assess(part)
+    require_fit(proposal, assessment)
+    return replace(seen, target=target, assessment=assessment)
+
+
+def _block(seen: Seen) -> Block:
+    block = seen.target.block if isinstance(seen.target, BlockState) else None
+    assert block is not None, "a change that fits has a block"
+    return block
+
+
+def _sha256(note: dict[str, Any] | None) -> str:
+    return note["sha256"] if note else ""
+
+
+def _changes_differ(proposal: Proposal) -> ChangesDiffer:
+    return ChangesDiffer(proposal, _("What is ticked are not the changes of this proposal as it is now."))
+
+
+# -- A text of the reviewer's own instead of the agent's: reworded, or written to resolve a conflict.
+
+
+def approve_edited(
+    *,
+    actor: User,
+    proposal_id: int,
+    revision: int,
+    seen_sha256: str,
+    text: str,
+    title: str | None = None,
+    comment: str = "",
+) -> Proposal:
+    """Approve a proposal in the reviewer's words, in one commit with both authorships.
+
+    Args:
+        revision, seen_sha256, comment: as for `approve`.
+        text: the whole block, or the content of the note, as it is to be. The text as proposed is a plain approval.
+        title: of a new block, as it is to be; as proposed by default. Of no meaning for other proposals.
+
+    Raises:
+        SameAsNow: it is today's text.
+        NoText: it is blank.
+        AlreadyApplied: the memory says already what was proposed.
+        NotEditable: the proposal deletes, or is about several notes.
+        OverLimit, NoteInvalid, ForbiddenCharacter: as for a person's own edit.
+        ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
+    """
+    return _approve_text(
+        ReviewAction.EDIT,
+        Approval.EDITED,
+        actor=actor,
+        proposal_id=proposal_id,
+        revision=revision,
+        seen_sha256=seen_sha256,
+        text=text,
+        comment=comment,
+        title=title,
+    )
+
+
+def resolve(
+    *, actor: User, proposal_id: int, revision: int, seen_sha256: str, text: str, comment: str = ""
+) -> Proposal:
+    """Approve a proposal that conflicts with what its target has become, as a text that settles both.
+
+    Args:
+        text: the whole block, or the content of the note, with every conflict settled.
+
+    Raises:
+        As for `approve_edited`.
+    """
+    return _approve_text(
+        ReviewAction.RESOLVE,
+        Approval.RESOLVED,
+        actor=actor,
+        proposal_id=proposal_id,
+        revision=revision,
+        seen_sha256=seen_sha256,
+        text=text,
+        comment=comment,
+    )
+
+
+def _approve_text(
+    action: ReviewAction,
+    approval: Approval,
+    *,
+    actor: User,
+    proposal_id: int,
+    revision: int,
+    seen_sha256: str,
+    text: str,
+    comment: str,
+    title: str | None = None,
+) -> Proposal:
+    proposal = proposal_for(action, actor, proposal_id, revision)
+    edits.check_text(text, field="text")
+    new = new_block_of(proposal.current_revision)
+    if new and title is not None:
+        edits.check_text(title, field="title")
+        new = replace(new, title=title)
+    with naming_who_was_first(proposal, revision):
+        seen = require_target_as_seen(proposal, seen_sha256)
+        is_same = text == _proposed(proposal, seen) and new == new_block_of(proposal.current_revision)
+        is_as_proposed = seen.assessment.can_be_approved and is_same
+        if not is_as_proposed and new is None:
+            _require_text(proposal, seen, text)
+        if is_as_proposed:
+            require_branch(proposal, proposal.current_revision)
+        else:
+            texts = _texts(proposal, seen, text, new)
+            reworded = Revision(proposal=proposal, **texts)
+            target = seen.target.of(reworded)
+            seen = replace(seen, target=target, assessment=target.assess(reworded))
+            require_fit(proposal, seen.assessment)
+    if is_as_proposed:
+        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
+    return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
+
+
+def _require_text(proposal: Proposal, seen: Seen, text: str) -> None:
+    """Raise AlreadyApplied where there is no change to reword, and NoText unless there is a text."""
+    if seen.assessment.state == Mergeability.ALREADY_APPLIED:
+        require_fit(proposal, seen.assessment)
+    if not text.strip() and isinstance(seen.target, BlockState):  # of a note, its rules say so
+        raise NoText(proposal, _("The text is empty. To delete it, reject this proposal and delete it on its page."))
+
+
+def _proposed(proposal: Proposal, seen: Seen) -> str:
+    if isinstance(seen.target, BlockState):
+        return seen.assessment.result_text or ""
+    return proposal.current_revision.result_text
+
+
+def _texts(proposal: Proposal, seen: Seen, text: str, new: NewBlock | None) -> dict[str, Any]:
+    if new is not None:
+        return _texts_of_new_block(text, new)
+    if isinstance(seen.target, BlockState):
+        return _texts_of_block(proposal, seen.target, text)
+    return _texts_of_note(proposal, text)
+
+
+def _texts_of_block(proposal: Proposal, target: BlockState, text: str) -> dict[str, Any]:
+    block = target.block
+    if is_deletion(proposal.current_revision):
+        raise NotEditable(proposal, _("This proposal deletes the block: there is no text to reword."))
+    if block is None:
+        raise NoLongerFits(proposal, _("The block was deleted; there is nothing to change."))
+    if text == block.body:
+        raise SameAsNow(
+            proposal, _("This is the block’s text as it is now. Reject the proposal if nothing should change.")
+        )
+    if len(text) > block.limit:
+        raise OverLimit(used=len(text), limit=block.limit)
+    return {
+        "base_sha256": block.sha256,
+        "base_text": block.body,
+        "edits": edits.to_json([edits.Rewrite(text)]),
+        "result_text": text,
+    }
+
+
+def _texts_of_new_block(text: str, new: NewBlock) -> dict[str, Any]:
+    """Return the fields of a revision that makes the block with this text."""
+    if len(text) > new.limit:
+        raise OverLimit(used=len(text), limit=new.limit)
+    return {
+        "base_sha256": "",
+        "base_text": "",
+        "edits": new.as_edits(),
+        "result_text": text,
+    }
+
+
+def _texts_of_note(proposal: Proposal, text: str) -> dict[str, Any]:
+    """Return the change of the note with this content. What else the agent changes is made on the note as it is now."""
+    (stored,) = _one(proposal)
+    asked = NoteChange.from_json(stored)
+    now = reads.find_notes(proposal.owner, [asked.id]).get(asked.id)
+    if asked.after is None or asked.after.is_superseded:
+        raise NotEditable(proposal, _("This proposal has no text to reword."))
+    if now is None and asked.before is not None:
+        raise NoLongerFits(proposal, _("The note was deleted; there is nothing to change."))
+    if now is not None and now.content == text:
+        raise SameAsNow(
+            proposal, _("This is the note’s text as it is now. Reject the proposal if nothing should change.")
+        )
+    after = stamped(replace(_with_other_changes(asked, now), content=text), timezone.now())
+    require_valid(after)
+    change = NoteChange(asked.id, now, after)
+    return {
+        "base_sha256": "",
+        "base_text": text_of([change.before]),
+        "edits": [],
+        "result_text": text_of([change.after]),
+        "note_changes": [change.as_json()],
+    }
+
+
+def _with_other_changes(asked: NoteChange, now: reads.Note | None) -> reads.Note:
+    """Return the note with the fields that the agent changes, and the others as they are now."""
+    assert asked.after is not None
+    if asked.before is None or now is None:
+        return asked.after
+    changed = {name: value for name, value in vars(asked.after).items() if value != getattr(asked.before, name)}
+    return replace(now, **changed)
+
+
+def _one(proposal: Proposal) -> list[dict[str, Any]]:
+    changes: list[dict[str, Any]] = proposal.current_revision.note_changes
+    if len(changes) != 1:
+        raise NotEditable(proposal, _("A proposal of several notes is approved note by note."))
+    return changes
