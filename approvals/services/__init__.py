@@ -8,7 +8,7 @@ from approvals.recovery.backup import Restored, backup, restore, restore_here, v
 from approvals.recovery.recover import RecoveryReport, find_proposal, is_interrupted, recover, recover_on_read
 from approvals.services import bulk_notes, notes
 from approvals.services.approving import REASONS as REASONS_FOR_REST
-from approvals.services.approving import Rest, approve, approve_edited, approve_some, resolve
+from approvals.services.approving import Rest, approve, approve_edited, approve_some
 from approvals.services.blocks import propose, propose_block, propose_deletion
 from approvals.services.close import close_already_applied, expire, reject, remind, withdraw
 from approvals.services.edit import create_block, delete_block, edit_block

@@ -25,6 +25,7 @@ from approvals.review.targets import BlockState, NotesState
 from approvals.review.whole_blocks import NewBlock, is_deletion, is_of_whole_block, new_block_of
 from approvals.services.checks import (
     Seen,
+    block_of,
     proposal_for,
     raise_not_open,
     require_as_seen,
@@ -152,7 +153,16 @@ def claim(
         with transaction.atomic(durable=True):
             claimed = update(Proposal, values, where=as_read)
             if claimed:
-                _insert_revision(proposal, number, actor, seen, texts)
+                revision = Revision.objects.create(
+                    proposal=proposal,
+                    number=number,
+                    origin=Revision.Origin.REVIEWER,
+                    made_by=actor,
+                    branch=branch_name(proposal.pk, number),
+                    base_commit=seen.commit,
+                    **texts,
+                )
+                proposal.hold_current_revision(revision)
     if claimed:
         proposal.set_written(values)
     else:
@@ -160,19 +170,6 @@ def claim(
         raise_not_open(proposal, shown)
     proposal.decided_by = actor
     return finish_merging(proposal, seen=seen)
-
-
-def _insert_revision(proposal: Proposal, number: int, actor: User, seen: Seen, texts: dict[str, Any]) -> None:
-    revision = Revision.objects.create(
-        proposal=proposal,
-        number=number,
-        origin=Revision.Origin.REVIEWER,
-        made_by=actor,
-        branch=branch_name(proposal.pk, number),
-        base_commit=seen.commit,
-        **texts,
-    )
-    proposal.hold_current_revision(revision)
 
 
 # -- Some of a proposal's changes: of a block change by change, of an import note by note.
@@ -253,7 +250,8 @@ def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
         raise _changes_differ(proposal)
     require_fit(proposal, seen.assessment)
     require_branch(proposal, proposal.current_revision)
-    block, whole = _block(seen), seen.assessment.result_text or ""
+    block, whole = block_of(seen.target), seen.assessment.result_text or ""
+    assert block is not None, "a change that fits has a block"
     try:
         text = worddiff.apply_some(block.body, whole, accepted)
     except worddiff.UnknownHunk as error:
@@ -285,7 +283,9 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
         return None
     assert isinstance(seen.target, NotesState)
     now = seen.target.notes
-    outdated = [change["id"] for change in kept if now.get(change["id"], "") != _sha256(change["before"])]
+    outdated = [
+        change["id"] for change in kept if now.get(change["id"], "") != (change["before"] or {}).get("sha256", "")
+    ]
     if outdated:
         raise NotesOutdated(proposal, outdated)
     changes = tuple(map(NoteChange.from_json, kept))
@@ -308,16 +308,6 @@ def _narrowed(proposal: Proposal, seen: Seen, texts: dict[str, Any]) -> Seen:
     return replace(seen, target=target, assessment=assessment)
 
 
-def _block(seen: Seen) -> Block:
-    block = seen.target.block if isinstance(seen.target, BlockState) else None
-    assert block is not None, "a change that fits has a block"
-    return block
-
-
-def _sha256(note: dict[str, Any] | None) -> str:
-    return note["sha256"] if note else ""
-
-
 def _changes_differ(proposal: Proposal) -> ChangesDiffer:
     return ChangesDiffer(proposal, _("What is ticked are not the changes of this proposal as it is now."))
 
@@ -334,6 +324,7 @@ def approve_edited(
     text: str,
     title: str | None = None,
     comment: str = "",
+    resolves: bool = False,
 ) -> Proposal:
     """Approve a proposal in the reviewer's words, in one commit with both authorships.
 
@@ -341,6 +332,7 @@ def approve_edited(
         revision, seen_sha256, comment: as for `approve`.
         text: the whole block, or the content of the note, as it is to be. The text as proposed is a plain approval.
         title: of a new block, as it is to be; as proposed by default. Of no meaning for other proposals.
+        resolves: the proposal conflicts with what its target has become, and the text settles every conflict.
 
     Raises:
         SameAsNow: it is today's text.
@@ -350,103 +342,38 @@ def approve_edited(
         OverLimit, NoteInvalid, ForbiddenCharacter: as for a person's own edit.
         ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
     """
-    return _approve_text(
-        ReviewAction.EDIT,
-        Approval.EDITED,
-        actor=actor,
-        proposal_id=proposal_id,
-        revision=revision,
-        seen_sha256=seen_sha256,
-        text=text,
-        comment=comment,
-        title=title,
-    )
-
-
-def resolve(
-    *, actor: User, proposal_id: int, revision: int, seen_sha256: str, text: str, comment: str = ""
-) -> Proposal:
-    """Approve a proposal that conflicts with what its target has become, as a text that settles both.
-
-    Args:
-        text: the whole block, or the content of the note, with every conflict settled.
-
-    Raises:
-        As for `approve_edited`.
-    """
-    return _approve_text(
-        ReviewAction.RESOLVE,
-        Approval.RESOLVED,
-        actor=actor,
-        proposal_id=proposal_id,
-        revision=revision,
-        seen_sha256=seen_sha256,
-        text=text,
-        comment=comment,
-    )
-
-
-def _approve_text(
-    action: ReviewAction,
-    approval: Approval,
-    *,
-    actor: User,
-    proposal_id: int,
-    revision: int,
-    seen_sha256: str,
-    text: str,
-    comment: str,
-    title: str | None = None,
-) -> Proposal:
+    action, approval = (ReviewAction.RESOLVE, Approval.RESOLVED) if resolves else (ReviewAction.EDIT, Approval.EDITED)
     proposal = proposal_for(action, actor, proposal_id, revision)
     edits.check_text(text, field="text")
-    new = new_block_of(proposal.current_revision)
+    shown = proposal.current_revision
+    proposed = new_block_of(shown)
+    new = proposed
     if new and title is not None:
         edits.check_text(title, field="title")
         new = replace(new, title=title)
     with naming_who_was_first(proposal, revision):
         seen = require_target_as_seen(proposal, seen_sha256)
-        is_same = text == _proposed(proposal, seen) and new == new_block_of(proposal.current_revision)
-        is_as_proposed = seen.assessment.can_be_approved and is_same
-        if not is_as_proposed and new is None:
-            _require_text(proposal, seen, text)
-        if is_as_proposed:
-            require_branch(proposal, proposal.current_revision)
+        target = seen.target
+        as_proposed = (seen.assessment.result_text or "") if isinstance(target, BlockState) else shown.result_text
+        if seen.assessment.can_be_approved and text == as_proposed and new == proposed:
+            require_branch(proposal, shown)
+            texts, approval = None, Approval.AS_PROPOSED
         else:
-            texts = _texts(proposal, seen, text, new)
-            reworded = Revision(proposal=proposal, **texts)
-            target = seen.target.of(reworded)
-            seen = replace(seen, target=target, assessment=target.assess(reworded))
-            require_fit(proposal, seen.assessment)
-    if is_as_proposed:
-        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
+            if new is None and seen.assessment.state == Mergeability.ALREADY_APPLIED:
+                require_fit(proposal, seen.assessment)  # there is no change to reword
+            if new is not None:
+                texts = _texts_of_new_block(text, new)
+            elif isinstance(target, BlockState):
+                texts = _texts_of_block(proposal, target.block, text)
+            else:
+                texts = _texts_of_note(proposal, text)
+            seen = _narrowed(proposal, seen, texts)
     return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
 
 
-def _require_text(proposal: Proposal, seen: Seen, text: str) -> None:
-    """Raise AlreadyApplied where there is no change to reword, and NoText unless there is a text."""
-    if seen.assessment.state == Mergeability.ALREADY_APPLIED:
-        require_fit(proposal, seen.assessment)
-    if not text.strip() and isinstance(seen.target, BlockState):  # of a note, its rules say so
+def _texts_of_block(proposal: Proposal, block: Block | None, text: str) -> dict[str, Any]:
+    if not text.strip():
         raise NoText(proposal, _("The text is empty. To delete it, reject this proposal and delete it on its page."))
-
-
-def _proposed(proposal: Proposal, seen: Seen) -> str:
-    if isinstance(seen.target, BlockState):
-        return seen.assessment.result_text or ""
-    return proposal.current_revision.result_text
-
-
-def _texts(proposal: Proposal, seen: Seen, text: str, new: NewBlock | None) -> dict[str, Any]:
-    if new is not None:
-        return _texts_of_new_block(text, new)
-    if isinstance(seen.target, BlockState):
-        return _texts_of_block(proposal, seen.target, text)
-    return _texts_of_note(proposal, text)
-
-
-def _texts_of_block(proposal: Proposal, target: BlockState, text: str) -> dict[str, Any]:
-    block = target.block
     if is_deletion(proposal.current_revision):
         raise NotEditable(proposal, _("This proposal deletes the block: there is no text to reword."))
     if block is None:
@@ -479,8 +406,10 @@ def _texts_of_new_block(text: str, new: NewBlock) -> dict[str, Any]:
 
 def _texts_of_note(proposal: Proposal, text: str) -> dict[str, Any]:
     """Return the change of the note with this content. What else the agent changes is made on the note as it is now."""
-    (stored,) = _one(proposal)
-    asked = NoteChange.from_json(stored)
+    changes = proposal.current_revision.note_changes
+    if len(changes) != 1:
+        raise NotEditable(proposal, _("A proposal of several notes is approved note by note."))
+    asked = NoteChange.from_json(changes[0])
     now = reads.find_notes(proposal.owner, [asked.id]).get(asked.id)
     if asked.after is None or asked.after.is_superseded:
         raise NotEditable(proposal, _("This proposal has no text to reword."))
@@ -509,10 +438,3 @@ def _with_other_changes(asked: NoteChange, now: reads.Note | None) -> reads.Note
         return asked.after
     changed = {name: value for name, value in vars(asked.after).items() if value != getattr(asked.before, name)}
     return replace(now, **changed)
-
-
-def _one(proposal: Proposal) -> list[dict[str, Any]]:
-    changes: list[dict[str, Any]] = proposal.current_revision.note_changes
-    if len(changes) != 1:
-        raise NotEditable(proposal, _("A proposal of several notes is approved note by note."))
-    return changes

@@ -21,62 +21,25 @@ from memory_app.models import NoteSource
 from memory_app.reads.catalogue import portable_ids
 from memory_app.runtime import turns
 
+_TURN = "import of {}"
 _QUOTED = re.compile("“[^“”]*”")
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """Passages skipped for the same reason.
-
-    Args:
-        reason: of the first passage; quotations may differ in the others.
-        lines: where the passages begin, in order.
-    """
-
-    reason: str
-    lines: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class ImportOutcome:
-    """The result of an import.
-
-    Args:
-        outcome: None when nothing in the memory has to change.
-        created, updated, unchanged: how many notes the file creates, changes and leaves as they are.
-        skipped: passages of the file that were not imported, with their lines.
-    """
-
-    outcome: NoteChangeOutcome | None
-    created: int
-    updated: int
-    unchanged: int
-    skipped: Sequence[Skipped]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing in the file looks like a memory: it is probably another file."""
-        return not (self.created or self.updated or self.unchanged or self.skipped)
-
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Return `skipped` grouped by reason: a mistake repeated two thousand times is one entry."""
-        return _grouped(self.skipped)
-
-
-@dataclass(frozen=True)
-class ImportCheck:
-    """What an import would do; nothing was written.
+    """What an import does, or would do.
 
     Args:
         changes: the change of each note, in the order of the file.
         unchanged: how many notes are in the memory as the file has them.
-        skipped: passages that would not be imported, with their lines.
+        skipped: passages of the file that are not imported, with their lines.
+        outcome: None when it was only checked, or when nothing in the memory has to change.
     """
 
-    changes: tuple[NoteChange, ...]
+    changes: Sequence[NoteChange]
     unchanged: int
     skipped: Sequence[Skipped]
+    outcome: NoteChangeOutcome | None = None
 
     @property
     def created(self) -> int:
@@ -88,16 +51,23 @@ class ImportCheck:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing in the file looks like a memory."""
+        """Whether nothing in the file looks like a memory: it is probably another file."""
         return not (self.changes or self.unchanged or self.skipped)
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Return `skipped` grouped by reason."""
-        return _grouped(self.skipped)
+    def left_out(self) -> list[tuple[str, list[int]]]:
+        """Return `skipped` grouped by reason, each with its lines: a mistake repeated 2,000 times is one entry.
+
+        The reason is that of the first passage; quotations may differ in the others.
+        """
+        reasons: dict[str, tuple[str, list[int]]] = {}
+        for passage in self.skipped:
+            alike = _QUOTED.sub("“”", passage.reason)
+            reasons.setdefault(alike, (passage.reason, []))[1].append(passage.line)
+        return list(reasons.values())
 
 
-def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportCheck:
+def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
     """Return what `import_file` would do with these bytes now, and write nothing.
 
     Raises:
@@ -106,7 +76,7 @@ def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportCheck:
     with _turn(by, owner):
         parsed = _with_internal_ids(owner, memories_md.read(data, latest=_latest()))
         changes = _changes(by, owner, parsed)
-    return ImportCheck(tuple(changes), len(parsed.memories) - len(changes), parsed.skipped)
+    return ImportOutcome(changes, len(parsed.memories) - len(changes), parsed.skipped)
 
 
 def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
@@ -127,7 +97,7 @@ def _turn(by: ChangeContext, owner: str) -> Iterator[None]:
 
     Eight at once, by one token, delayed every page by up to 12 s: each uses the processor for seconds.
     """
-    names = _turn_of(owner), f"import by {type(by.actor).__name__} {by.actor.pk}"
+    names = _TURN.format(owner), f"import by {type(by.actor).__name__} {by.actor.pk}"
     try:
         with turns.taken(*names, by=by.operation):
             yield
@@ -137,24 +107,12 @@ def _turn(by: ChangeContext, owner: str) -> Iterator[None]:
 
 def is_under_way(owner: str) -> bool:
     """Whether a memories.md is being imported into this memory, or checked against it."""
-    return turns.is_taken(_turn_of(owner))
-
-
-def _turn_of(owner: str) -> str:
-    return f"import of {owner}"
+    return turns.is_taken(_TURN.format(owner))
 
 
 def _latest() -> date:
     """Return the last day a memory may be from: east of Greenwich it may be the next day."""
     return timezone.now().date() + timedelta(days=1)
-
-
-def _grouped(skipped: Sequence[Skipped]) -> tuple[LeftOut, ...]:
-    reasons: dict[str, tuple[str, list[int]]] = {}
-    for passage in skipped:
-        alike = _QUOTED.sub("“”", passage.reason)
-        reasons.setdefault(alike, (passage.reason, []))[1].append(passage.line)
-    return tuple(LeftOut(reason, tuple(lines)) for reason, lines in reasons.values())
 
 
 def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportOutcome:
@@ -169,18 +127,14 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
         EditNotAllowed, RejectedBefore, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
     """
     if earlier := notes.earlier_outcome(by, owner):  # afterwards nothing in the file differs from the memory
-        made = sum(change.before is None for change in earlier.changes)
-        changed = len(earlier.changes)
-        return ImportOutcome(earlier, made, changed - made, len(parsed.memories) - changed, parsed.skipped)
-    commit = reads.head()
-    parsed = _with_internal_ids(owner, parsed)
-    changes = _changes(by, owner, parsed)
-    created = sum(change.before is None for change in changes)
-    unchanged = len(parsed.memories) - len(changes)
-    outcome = None
-    if changes:
-        outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
-    return ImportOutcome(outcome, created, len(changes) - created, unchanged, parsed.skipped)
+        changes, outcome = earlier.changes, earlier
+    else:
+        commit = reads.head()
+        parsed = _with_internal_ids(owner, parsed)
+        changes, outcome = _changes(by, owner, parsed), None
+        if changes:
+            outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
+    return ImportOutcome(changes, len(parsed.memories) - len(changes), parsed.skipped, outcome)
 
 
 def _changes(by: ChangeContext, owner: str, parsed: Parsed) -> list[NoteChange]:

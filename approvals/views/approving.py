@@ -6,6 +6,7 @@ Also turning the pages of an import while its notes are ticked, which decides no
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -76,7 +77,7 @@ def resolve(request: Request, pk: int) -> HttpResponse:
         return redirect(url_of("edit", request, found))
     if request.method == "POST":
         if "text" in request.POST:
-            return _approve_text(request, found, texts, services.resolve)
+            return _approve_text(request, found, texts, partial(services.approve_edited, resolves=True))
         return _approve_places(request, found, texts)
     if texts is None:
         return redirect(found.get_absolute_url())
@@ -155,7 +156,7 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
     named = {name: form.cleaned_data.get(name, "") for name in ("revision", "seen_sha256", "comment")}
     named["revision"] = named["revision"] or 0
     try:
-        resolved = services.resolve(actor=user, proposal_id=found.pk, text=text, **named)
+        resolved = services.approve_edited(actor=user, proposal_id=found.pk, text=text, resolves=True, **named)
     except _UNFIT as error:
         if is_as_seen:
             form.add_error(None, _in_words(error))

@@ -15,7 +15,7 @@ from approvals.forms.memory import REFUSALS, CheckedImportForm, ImportForm, add_
 from approvals.models import Proposal, User
 from approvals.pages import note_history
 from approvals.services import imports
-from approvals.services.imports import ImportCheck, ImportOutcome
+from approvals.services.imports import ImportOutcome
 from approvals.services.notes import ChangeContext
 from approvals.views.block_views import about, own_memory, readable_owner
 from approvals.views.request import Request, form_page, reading_page
@@ -82,8 +82,8 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     data, file_name = _sent(form)
     deadlines.allow(_IMPORT_SECONDS)
     by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
-    carry_out = imports.check_file if "check" in request.POST else imports.import_file
-    done: ImportOutcome | ImportCheck
+    is_check = "check" in request.POST
+    carry_out = imports.check_file if is_check else imports.import_file
     try:
         done = carry_out(by=by, owner=owner, data=data)
     except memories_md.Unreadable as error:
@@ -96,7 +96,7 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
             _file_field(form), _("There are no memories in this file: it has no heading such as “### mem-…”.")
         )
         return _import_again(request, person, form)
-    if isinstance(done, ImportCheck):
+    if is_check:
         return _import_page(request, person, _checked(done, data, file_name, by.reasoning))
     changed = [change.id for change in done.outcome.changes if change.before] if done.outcome else []
     overtaken = Proposal.objects.open().of_owner(owner).about_notes(changed).count() if changed else 0
@@ -135,7 +135,7 @@ def _file_field(form: ImportForm | CheckedImportForm) -> str:
     return "carried" if isinstance(form, CheckedImportForm) else "file"
 
 
-def _checked(check: ImportCheck, data: bytes, file_name: str, comment: str) -> dict[str, object]:
+def _checked(check: ImportOutcome, data: bytes, file_name: str, comment: str) -> dict[str, object]:
     """Return what the page says of a file that was checked, and the form that imports it."""
     carried = packed(data)
     initial = {"carried": carried, "file_name": file_name[:200], "comment": comment}

@@ -134,7 +134,7 @@ def test_a_resolved_conflict_is_told(call: Call, alice: User, tim: User, goals: 
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
     text = reads.block("alice", "goals").body.replace("is done with math", "is done with maths")
-    services.resolve(actor=tim, **seen(proposal), text=text)
+    services.approve_edited(actor=tim, **seen(proposal), text=text, resolves=True)
     answer = answered(call("get_proposal", proposal_id=proposal.pk))
     assert (answer["data"]["approval"], answer["data"]["final_text"]) == ("resolved", text)
     assert "is approved after a conflict was resolved, by tim." in answer["text"]

@@ -211,7 +211,9 @@ def a_conflict() -> None:
 
 def resolve() -> None:
     text = reads.block("alice", "goals").body.replace("is done with math", "is done with maths")
-    services.resolve(actor=User.objects.get(username="tim"), **_seen(), text=text, comment=COMMENT)
+    services.approve_edited(
+        actor=User.objects.get(username="tim"), **_seen(), text=text, comment=COMMENT, resolves=True
+    )
 
 
 def approve_an_edited_note() -> None:

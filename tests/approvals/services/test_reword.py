@@ -162,7 +162,7 @@ def test_a_conflict_is_resolved_with_a_text_that_settles_both(
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
     text = reads.block("alice", "goals").body.replace("is done with math", "is done with math, and loves mathematics")
-    decided = with_(services.resolve, tim, proposal, text, comment="Both hold.")
+    decided = with_(services.approve_edited, tim, proposal, text, comment="Both hold.", resolves=True)
     assert reads.block("alice", "goals").body == text
     assert (decided.approval, decided.decision_comment) == (Approval.RESOLVED, "Both hold.")
     assert list(problems()) == []
@@ -172,14 +172,14 @@ def test_keeping_todays_text_resolves_nothing(goals: Block, alice: User, tim: Us
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
     with pytest.raises(SameAsNow):
-        with_(services.resolve, tim, proposal, reads.block("alice", "goals").body)
+        with_(services.approve_edited, tim, proposal, reads.block("alice", "goals").body, resolves=True)
 
 
 def test_a_deleted_block_has_nothing_to_resolve(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     with pytest.raises(NoLongerFits):
-        with_(services.resolve, tim, proposal, MINE)
+        with_(services.approve_edited, tim, proposal, MINE, resolves=True)
     assert list(problems()) == []
 
 
@@ -215,7 +215,7 @@ def test_a_changed_note_is_resolved_on_what_it_is_now(alice: User, tim: User, by
             revision=1,
             seen_sha256=current_state(proposal, proposal.current_revision).sha256,
         )
-    decided = with_(services.resolve, tim, proposal, "She rows on Mondays, and daily in summer.")
+    decided = with_(services.approve_edited, tim, proposal, "She rows on Mondays, and daily in summer.", resolves=True)
     assert reads.note("alice", id_).content == "She rows on Mondays, and daily in summer."
     assert decided.approval == Approval.RESOLVED
     assert list(problems()) == []
