@@ -213,7 +213,6 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
     search_fields = ["message_id", "endpoint__agent__name"]
     list_select_related = ["endpoint", "endpoint__agent"]
     raw_id_fields = ["proposal"]
-    exclude = ["host"]
 
     @admin.display(description=_("last answer"))
     def last(self, delivery: WebhookDelivery) -> str:

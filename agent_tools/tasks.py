@@ -22,9 +22,9 @@ def purge_tool_calls() -> int:
 
 
 @shared_task(name=sending.TASK)
-def send_webhooks() -> int:
+def send_webhooks() -> None:
     """Make the deliveries of what was decided, and begin to send what is due."""
-    return sending.run()
+    sending.run()
 
 
 @shared_task(name="agent_tools.purge_webhook_deliveries")

@@ -131,7 +131,6 @@ class WebhookDelivery(models.Model):
     # Of the process that is sending it now; after that another takes it up.
     lease = models.CharField(max_length=32, blank=True, default="", editable=False)
     lease_expires_at = models.DateTimeField(null=True, blank=True, editable=False)
-    host = models.CharField(max_length=255, editable=False)
 
     class Meta:
         verbose_name = _("webhook delivery")

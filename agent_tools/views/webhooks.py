@@ -3,48 +3,82 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from redis.exceptions import RedisError
 
 from agent_tools.forms import mark_used, new_nonce, was_used
-from agent_tools.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from agent_tools.models import DeliveryState, DisabledWhy, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints
-from agent_tools.webhooks.forms import EndpointForm, NewEndpointForm
+from agent_tools.webhooks.addresses import LONGEST, AddressInvalid, check_url
 from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
-from approvals.models import User
+from approvals.models import Agent, User
 from memory_app.runtime import rate_limit
 
 #: Deliveries on one page of the log.
 PAGE = 25
 #: Tests one person may send in a minute: each makes this server connect somewhere.
 _TESTS, _MINUTE = 10, timedelta(minutes=1)
+#: What a new webhook is told.
+_USUAL = [each.value for each in EventType.selectable() if each is not EventType.COMMENTED]
 
 
-@dataclass(frozen=True)
-class ShownAttempt:
-    """One attempt in words."""
+class EndpointForm(forms.Form):
+    """Address and events of a webhook there is."""
 
-    at: datetime | None
-    status: int | None
-    error: str
-    milliseconds: int
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=LONGEST,
+        help_text=gettext_lazy("Where the agent’s service receives messages, beginning with https://."),
+        widget=forms.URLInput(attrs={"spellcheck": "false", "autocomplete": "off", "dir": "ltr"}),
+    )
+    events = forms.MultipleChoiceField(
+        label=gettext_lazy("Send a message when"),
+        choices=[(each.value, each.label) for each in EventType.selectable()],
+        initial=_USUAL,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": gettext_lazy("Choose at least one.")},
+    )
 
-    @property
-    def is_accepted(self) -> bool:
-        return not self.error
+    def clean_url(self) -> str:
+        url: str = self.cleaned_data["url"].strip()
+        try:
+            check_url(url, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)
+        except AddressInvalid as error:
+            raise forms.ValidationError(error.reason) from None
+        return url
+
+
+class NewEndpointForm(EndpointForm):
+    """A new webhook; `agent` is one of those that serve the person."""
+
+    agent = forms.ModelChoiceField(
+        Agent.objects.none(), to_field_name="name", empty_label=None, label=gettext_lazy("Agent")
+    )
+    everyone = forms.BooleanField(
+        label=gettext_lazy("For everyone whose memory this agent may read, not only you"), required=False
+    )
+    field_order = ["agent", "url", "events", "everyone"]
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["agent"].queryset = endpoints.selectable_agents(person)  # type: ignore[attr-defined]
+        if not person.is_staff:
+            del self.fields["everyone"]
 
 
 @signed_in()
@@ -66,7 +100,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
     try:
         made = endpoints.create(
             actor=viewer,
-            agent=form.chosen_agent,
+            agent=form.cleaned_data["agent"],
             url=form.cleaned_data["url"],
             events=form.cleaned_data["events"],
             all_owners=form.cleaned_data.get("everyone", False),
@@ -91,7 +125,7 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(request, _("Saved."))
             return redirect("webhook", pk)
         return _page(request, endpoint, form, status=422)
-    return _page(request, endpoint, EndpointForm.of(endpoint))
+    return _page(request, endpoint, EndpointForm(initial={"url": endpoint.url, "events": endpoint.events}))
 
 
 @signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
@@ -106,7 +140,8 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
             messages.info(request, _("The secret has already been replaced. The new one was shown once."))
             return redirect("webhook", pk)
         mark_used(request)
-        return render(request, "webhooks/rotate.html", context | {"made": endpoints.rotate(endpoint)})
+        endpoints.rotate(endpoint)
+        return render(request, "webhooks/rotate.html", context | {"made": endpoint})
     return render(request, "webhooks/rotate.html", context | {"nonce": new_nonce()})
 
 
@@ -114,7 +149,8 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def end_overlap(request: HttpRequest, pk: int) -> HttpResponse:
     """Let the former secret sign no more."""
-    endpoints.drop_previous_secret(_own(request, pk))
+    mine = WebhookEndpoint.objects.filter(pk=_own(request, pk).pk)
+    mine.update(previous_secret="", previous_secret_until=None)
     messages.success(request, _("Only the new secret signs messages now."))
     return redirect("webhook", pk)
 
@@ -125,7 +161,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     """Enable or disable a webhook."""
     endpoint = _own(request, pk)
     if request.POST.get("state") != "active":
-        endpoints.disable(endpoint)
+        deliveries.disable(endpoint.pk, why=DisabledWhy.BY_PERSON)
         messages.success(request, _("The webhook is disabled. Nothing is sent until you enable it."))
         return redirect("webhook", pk)
     missed = endpoints.enable(endpoint)
@@ -145,7 +181,11 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 def send_test(request: HttpRequest, pk: int) -> HttpResponse:
     """Send a test, and show the page where its result appears."""
     endpoint = _own(request, pk)
-    if _over_limit(viewer_of(request)):
+    try:
+        is_over = rate_limit.hit(f"webhook-tests:{viewer_of(request).pk}", _TESTS, _MINUTE)
+    except RedisError:
+        is_over = False
+    if is_over:
         messages.error(request, _("Too many tests. Wait a minute, then try again."))
         return redirect("webhook", pk)
     return redirect("webhook_delivery", pk, endpoints.send_test(endpoint).pk)
@@ -158,7 +198,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then delete a webhook with its log."""
     endpoint = _own(request, pk)
     if request.method == "POST":
-        endpoints.delete(endpoint)
+        endpoint.delete()
         messages.success(request, _("The webhook is deleted. Nothing more is sent to it."))
         return redirect("webhooks")
     return render(request, "webhooks/delete.html", {"section": "settings", "endpoint": endpoint})
@@ -216,7 +256,7 @@ def _list(
     viewer: User,
     form: NewEndpointForm,
     *,
-    made: endpoints.NewSecret | None = None,
+    made: WebhookEndpoint | None = None,
     status: int = 200,
 ) -> HttpResponse:
     context = {
@@ -239,7 +279,8 @@ def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *
     if before.isascii() and before.isdecimal() and len(before) < 19:
         log = log.filter(pk__lt=int(before))
     found = list(log[: PAGE + 1])
-    counts = endpoints.counts(endpoint)
+    rows = WebhookDelivery.objects.filter(endpoint=endpoint).order_by().values_list("state").annotate(Count("pk"))
+    counts = dict(rows)
     context: dict[str, Any] = {
         "section": "settings",
         "endpoint": endpoint,
@@ -251,19 +292,13 @@ def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *
         "older": found[PAGE - 1].pk if len(found) > PAGE else None,
         "is_first_page": not before,
         "shown": shown if shown in DeliveryState.values else "",
-        "filters": [(state.value, state.label, counts[state.value]) for state in DeliveryState if counts[state.value]],
+        "filters": [(state.value, state.label, counts[state]) for state in DeliveryState if state in counts],
         "total": sum(counts.values()),
     }
     return render(request, "webhooks/webhook.html", context, status=status)
 
 
-def _shown(attempt: dict[str, Any]) -> ShownAttempt:
-    error = str(deliveries.ERRORS.get(attempt["error"], attempt["error"]))
-    return ShownAttempt(parse_datetime(attempt["at"]), attempt["status"], error, attempt["ms"])
-
-
-def _over_limit(person: User) -> bool:
-    try:
-        return rate_limit.hit(f"webhook-tests:{person.pk}", _TESTS, _MINUTE)
-    except RedisError:
-        return False
+def _shown(attempt: dict[str, Any]) -> dict[str, Any]:
+    """Return one attempt as the pages show it."""
+    error = deliveries.ERRORS.get(attempt["error"], attempt["error"])
+    return attempt | {"at": parse_datetime(attempt["at"]), "error": str(error)}

@@ -1,13 +1,12 @@
 """Which addresses a webhook may have, and which a connection may go to. No network here.
 
-A name is checked twice: as it is typed (`checked_url`), and once it is resolved, where the connection is made
+A name is checked twice: as it is typed (`check_url`), and once it is resolved, where the connection is made
 (`may_connect`). Only the second decides: what a name resolves to is anybody's choice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -40,33 +39,8 @@ class AddressInvalid(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class Destination:
-    """Where a message goes: the parts of an address that was checked."""
-
-    scheme: str
-    host: str
-    port: int
-
-    @property
-    def is_secure(self) -> bool:
-        return self.scheme == "https"
-
-    @property
-    def name(self) -> str:
-        """Return host and port, by which sendings at once are counted."""
-        return f"{self.host}:{self.port}"[:255]
-
-
-def place_of(url: str) -> Destination:
-    """Return where an address leads. It was checked when it was saved."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    return Destination(parts.scheme, (parts.hostname or "").rstrip("."), port)
-
-
-def checked_url(url: str, *, allowed: Iterable[Network] = ()) -> Destination:
-    """Return where an address leads.
+def check_url(url: str, *, allowed: Iterable[Network] = ()) -> None:
+    """Check the address of a webhook.
 
     Args:
         allowed: the installation's own networks; with any, http is taken too, and refused while connecting elsewhere.
@@ -83,28 +57,28 @@ def checked_url(url: str, *, allowed: Iterable[Network] = ()) -> Destination:
         )
     try:
         parts = urlsplit(url)
-        place = place_of(url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
         raise AddressInvalid("Its host or port is malformed.") from None
-    if parts.scheme != "https" and not (parts.scheme == "http" and allowed):
+    is_secure = parts.scheme == "https"
+    if not is_secure and not (parts.scheme == "http" and allowed):
         raise AddressInvalid("It has to begin with https://.")
-    if not place.host or parts.port == 0:
+    if not host or port == 0:
         raise AddressInvalid("It has no host, or port 0.")
     if parts.username is not None or parts.password is not None:
         raise AddressInvalid("It must not contain a name or password. Messages are signed instead.")
     if "#" in url:
         raise AddressInvalid("It must not contain a # part.")
-    if place.port < _FIRST_OPEN_PORT and place.port != (443 if place.is_secure else 80):
+    if port is not None and port < _FIRST_OPEN_PORT and port != (443 if is_secure else 80):
         raise AddressInvalid("Its port has to be 443, or 1024 and above.")
     try:
-        literal = ip_address(place.host)
+        literal = ip_address(host)
     except ValueError:
-        if place.host == "localhost" and not allowed:
+        if host == "localhost" and not allowed:
             raise AddressInvalid("It has to be an address on the internet, not one of this machine.") from None
-        return place
-    if not may_connect(literal, secure=place.is_secure, allowed=allowed):
-        raise AddressInvalid("It has to be an address on the internet, not one of a private network.")
-    return place
+    else:
+        if not may_connect(literal, secure=is_secure, allowed=allowed):
+            raise AddressInvalid("It has to be an address on the internet, not one of a private network.")
 
 
 def may_connect(address: IPv4Address | IPv6Address, *, secure: bool, allowed: Iterable[Network] = ()) -> bool:

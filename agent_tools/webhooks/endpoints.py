@@ -6,25 +6,22 @@ Whose webhook it is, is asked by `of_person`, which every view goes through.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from agent_tools.auth import grants
 from agent_tools.models import (
     AgentToken,
     DeliveryState,
-    DisabledWhy,
     EndpointState,
     EventType,
     WebhookDelivery,
     WebhookEndpoint,
 )
-from agent_tools.webhooks import deliveries, messages, outbox, sending, signing
-from agent_tools.webhooks.addresses import place_of
+from agent_tools.webhooks import outbox, sending, signing
 from approvals.models import Agent, User
 
 #: Webhooks of one person.
@@ -39,14 +36,6 @@ class TooManyWebhooks(Exception):
 
 class NotSendable(Exception):
     """The delivery is being sent, or its webhook is disabled."""
-
-
-@dataclass(frozen=True)
-class NewSecret:
-    """A webhook and its secret, for the one page that shows it."""
-
-    endpoint: WebhookEndpoint
-    secret: str
 
 
 def of_person(person: User) -> QuerySet[WebhookEndpoint]:
@@ -75,25 +64,23 @@ def serves(endpoint: WebhookEndpoint) -> bool:
     return tokens.exists()
 
 
-def create(*, actor: User, agent: Agent, url: str, events: Iterable[str], all_owners: bool = False) -> NewSecret:
-    """Create a webhook; it is told what is decided from now on.
+def create(*, actor: User, agent: Agent, url: str, events: Iterable[str], all_owners: bool = False) -> WebhookEndpoint:
+    """Create a webhook; it is told what is decided from now on. The page that answers shows its secret.
 
     Raises:
         TooManyWebhooks: the person has `MOST`.
     """
     if of_person(actor).count() >= MOST:
         raise TooManyWebhooks
-    secret = signing.make_secret()
-    endpoint = WebhookEndpoint.objects.create(
+    return WebhookEndpoint.objects.create(
         agent=agent,
         created_by=actor,
         all_owners=all_owners and actor.is_staff,
         url=url,
         events=_in_order(events),
-        secret=secret,
+        secret=signing.make_secret(),
         seen_event=outbox.newest_event(),
     )
-    return NewSecret(endpoint, secret)
 
 
 def change(endpoint: WebhookEndpoint, *, url: str, events: Iterable[str]) -> None:
@@ -101,31 +88,17 @@ def change(endpoint: WebhookEndpoint, *, url: str, events: Iterable[str]) -> Non
     mine = WebhookEndpoint.objects.filter(pk=endpoint.pk)
     with transaction.atomic():
         mine.update(events=_in_order(events))
-        if mine.exclude(url=url).update(url=url, failing_since=None, paused_until=None):
-            waiting = WebhookDelivery.objects.filter(endpoint=endpoint, state=DeliveryState.PENDING, lease="")
-            waiting.update(host=place_of(url).name)
+        mine.exclude(url=url).update(url=url, failing_since=None, paused_until=None)
 
 
-def rotate(endpoint: WebhookEndpoint) -> NewSecret:
+def rotate(endpoint: WebhookEndpoint) -> None:
     """Replace the secret; the one until now signs too for `OVERLAP`."""
-    secret = signing.make_secret()
-    until = timezone.now() + OVERLAP
-    with transaction.atomic():
-        locked = WebhookEndpoint.objects.select_for_update().get(pk=endpoint.pk)
-        locked.previous_secret, locked.previous_secret_until, locked.secret = locked.secret, until, secret
-        locked.save(update_fields=["previous_secret", "previous_secret_until", "secret"])
+    mine = WebhookEndpoint.objects.filter(pk=endpoint.pk)
+    # Each column is read as it was before.
+    mine.update(
+        previous_secret=F("secret"), previous_secret_until=timezone.now() + OVERLAP, secret=signing.make_secret()
+    )
     endpoint.refresh_from_db()
-    return NewSecret(endpoint, secret)
-
-
-def drop_previous_secret(endpoint: WebhookEndpoint) -> None:
-    """End the overlap now: the former secret no longer signs."""
-    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(previous_secret="", previous_secret_until=None)
-
-
-def disable(endpoint: WebhookEndpoint) -> None:
-    """Stop sending to it, until somebody enables it."""
-    deliveries.disable(endpoint.pk, why=DisabledWhy.BY_PERSON)
 
 
 def enable(endpoint: WebhookEndpoint) -> int:
@@ -158,7 +131,7 @@ def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
     waiting = WebhookDelivery.objects.filter(endpoint=endpoint, type=EventType.TEST, state=DeliveryState.PENDING)
     found = waiting.first()
     if found is None:
-        body = messages.of_test(endpoint.agent.name, timezone.now())
+        body = outbox.body_of(EventType.TEST, timezone.now(), {"agent": endpoint.agent.name})
         found = outbox.make(endpoint, EventType.TEST, body)
         found.save()
     sending.soon()
@@ -171,23 +144,12 @@ def send_again(delivery: WebhookDelivery) -> None:
     Raises:
         NotSendable: it is being sent, or its webhook is disabled.
     """
-    rows = WebhookDelivery.objects.filter(pk=delivery.pk, lease="", endpoint__state=EndpointState.ACTIVE)
     now = timezone.now()
+    rows = WebhookDelivery.objects.filter(pk=delivery.pk, endpoint__state=EndpointState.ACTIVE)
+    rows = rows.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lte=now))
     if delivery.is_test or not rows.update(state=DeliveryState.PENDING, next_at=now, tries=0, done_at=None):
         raise NotSendable
     sending.soon()
-
-
-def delete(endpoint: WebhookEndpoint) -> None:
-    """Delete a webhook with the log of its deliveries."""
-    endpoint.delete()
-
-
-def counts(endpoint: WebhookEndpoint) -> dict[str, int]:
-    """Return how many deliveries there are in each state."""
-    rows = WebhookDelivery.objects.filter(endpoint=endpoint).order_by().values("state").annotate(count=Count("pk"))
-    found = {row["state"]: row["count"] for row in rows}
-    return {state.value: found.get(state.value, 0) for state in DeliveryState}
 
 
 def _in_order(events: Iterable[str]) -> list[str]:

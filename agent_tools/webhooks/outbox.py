@@ -3,26 +3,32 @@
 A decision writes its event in its own transaction and knows nothing of webhooks. `collect` reads the events that came
 since, and inserts one delivery for each address that is to be told; the constraint on endpoint and event lets any
 number of processes do this at the same time, again and again.
+
+A message says ids and states, never text of the memory. The label of a block counts as text, since a person or an
+agent chose its words; so do titles, reasons and comments. A receiver that may read them asks at `api_url`.
 """
 
 from __future__ import annotations
 
+import json
 import time
+import uuid
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Max, Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from agent_tools.models import AgentToken, DeliveryState, WebhookDelivery, WebhookEndpoint
-from agent_tools.webhooks import messages
-from agent_tools.webhooks.addresses import place_of
-from approvals.models import Event, Proposal
+from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
+from approvals.models import Event, Proposal, Status
 from memory_app.databases.batches import BATCH
+from memory_app.models import TargetKind
 
 log = structlog.get_logger(__name__)
 
@@ -30,6 +36,45 @@ log = structlog.get_logger(__name__)
 #: transaction takes so long; until then events are looked at again.
 SETTLED = timedelta(minutes=15)
 _SEEN = "webhooks.seen"
+
+#: Events of a proposal's history that are told, as what. What the agent did itself is told to nobody, and neither is
+#: an automatic change: the agent's own call was answered with that.
+_TOLD: dict[str, EventType] = {
+    Event.What.APPROVED: EventType.APPROVED,
+    Event.What.REJECTED: EventType.REJECTED,
+    Event.What.CHANGES_REQUESTED: EventType.CHANGES_REQUESTED,
+    Event.What.EXPIRED: EventType.EXPIRED,
+    Event.What.REOPENED: EventType.REOPENED,
+    Event.What.REVERTED: EventType.REVERTED,
+    Event.What.COMMENTED: EventType.COMMENTED,
+}
+
+#: The state a proposal has with such an event; of others, the one it has when the message is made.
+_STATUS = {
+    EventType.APPROVED: Status.APPROVED,
+    EventType.REJECTED: Status.REJECTED,
+    EventType.CHANGES_REQUESTED: Status.CHANGES_REQUESTED,
+    EventType.EXPIRED: Status.EXPIRED,
+    EventType.REOPENED: Status.OPEN,
+}
+
+#: The columns of an event and its proposal that a message is made of.
+_READ = (
+    "id",
+    "what",
+    "owner",
+    "at",
+    "actor_kind",
+    "revision",
+    "proposal_id",
+    "proposal__agent_id",
+    "proposal__agent__name",
+    "proposal__status",
+    "proposal__approval",
+    "proposal__decision_reason",
+    "proposal__target_kind",
+    "proposal__target",
+)
 
 
 def listening() -> QuerySet[WebhookEndpoint]:
@@ -62,8 +107,8 @@ def collect() -> int:
 def _events(endpoints: list[WebhookEndpoint]) -> Iterator[list[dict[str, Any]]]:
     last = min(endpoint.seen_event for endpoint in endpoints)
     agents = {endpoint.agent_id for endpoint in endpoints}
-    told = Event.objects.filter(tells__in=agents, what__in=messages.TOLD).order_by("pk")
-    while rows := list(told.filter(pk__gt=last).values(*messages.READ)[:BATCH]):
+    told = Event.objects.filter(tells__in=agents, what__in=_TOLD).order_by("pk")
+    while rows := list(told.filter(pk__gt=last).values(*_READ)[:BATCH]):
         yield rows
         last = rows[-1]["id"]
 
@@ -81,7 +126,7 @@ def _insert(endpoints: list[WebhookEndpoint], rows: list[dict[str, Any]]) -> int
         return 0
     served = _served(row for _endpoint, row in wanted)
     new = [
-        make(endpoint, messages.TOLD[row["what"]], messages.of_event(row), event=row["id"], proposal=row["proposal_id"])
+        make(endpoint, _TOLD[row["what"]], _message(row), event=row["id"], proposal=row["proposal_id"])
         for endpoint, row in wanted
         if (row["proposal__agent_id"], row["owner"]) in served
     ]
@@ -97,7 +142,7 @@ def make(
     is_due = endpoint.is_active or event is None
     return WebhookDelivery(
         endpoint=endpoint,
-        message_id=messages.new_id(),
+        message_id=f"msg_{uuid.uuid4().hex}",
         type=told,
         proposal_id=proposal,
         event=event,
@@ -106,15 +151,53 @@ def make(
         done_at=None if is_due else now,
         created_at=now,
         next_at=now,
-        host=place_of(endpoint.url).name,
     )
+
+
+def _message(row: dict[str, Any]) -> str:
+    """Return the body about one event.
+
+    Args:
+        row: the `_READ` columns.
+    """
+    told = _TOLD[row["what"]]
+    proposal = row["proposal_id"]
+    is_note = row["proposal__target_kind"] == TargetKind.NOTE
+    return body_of(
+        told,
+        row["at"],
+        {
+            "proposal_id": proposal,
+            "user_id": row["owner"],
+            "agent": row["proposal__agent__name"],
+            "status": _STATUS.get(told, row["proposal__status"]),
+            "approval": (row["proposal__approval"] or None) if told == EventType.APPROVED else None,
+            "reason": (row["proposal__decision_reason"] or None) if told == EventType.REJECTED else None,
+            "revision": row["revision"],
+            "target_kind": row["proposal__target_kind"],
+            "note_id": row["proposal__target"] if is_note else None,
+            "decided_by": row["actor_kind"],
+            "decided_at": _time(row["at"]),
+            "review_url": settings.PUBLIC_URL + reverse("proposal", args=[proposal]),
+            "api_url": settings.PUBLIC_URL + reverse("api_proposal", args=[proposal]),
+        },
+    )
+
+
+def body_of(told: EventType, at: datetime, data: dict[str, Any]) -> str:
+    """Return a message as it is sent."""
+    return json.dumps({"type": told.value, "timestamp": _time(at), "data": data}, separators=(",", ":"))
+
+
+def _time(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _is_told(endpoint: WebhookEndpoint, row: dict[str, Any]) -> bool:
     return (
         endpoint.agent_id == row["proposal__agent_id"]
         and row["id"] > endpoint.seen_event
-        and messages.TOLD[row["what"]] in endpoint.events
+        and _TOLD[row["what"]] in endpoint.events
         and (endpoint.all_owners or endpoint.created_by.username == row["owner"])
     )
 
@@ -144,8 +227,7 @@ def _advance(newest: int) -> None:
         before = cache.get(_SEEN)
         if before is None or time.time() - before[1] >= SETTLED.total_seconds():
             if before is not None:
-                # A restored database is older than the cache.
-                done = min(before[0], newest)
+                done = min(before[0], newest)  # a restored database is older than the cache
                 WebhookEndpoint.objects.filter(seen_event__lt=done).update(seen_event=done)
             cache.set(_SEEN, [newest, time.time()], timeout=None)
     except RedisError as error:

@@ -1,62 +1,50 @@
 """Sending what is due, in a few threads of the process: of a Celery worker, and without workers of any other.
 
-Threads, so that a receiver that hangs holds up neither the other tasks of a worker nor the messages to others. The
-number of threads is a bound for the process. `deliveries` looks how many are sent to a host, from all processes.
+Threads, so that a receiver that hangs holds up neither the other tasks of a worker nor the messages to others. A person
+whose webhook Assent disabled is told by mail here; their settings say it too.
 """
 
 from __future__ import annotations
 
+import smtplib
+from datetime import timedelta
+
 import structlog
 from django.conf import settings
+from django.core.cache import cache
+from django.core.mail import EmailMessage
 from django.db import Error as DatabaseError
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from agent_tools.models import WebhookEndpoint
-from agent_tools.webhooks import deliveries, outbox, signing, telling, transport
+from agent_tools.models import DisabledWhy, WebhookDelivery, WebhookEndpoint
+from agent_tools.webhooks import deliveries, outbox, signing, transport
+from approvals.models import Mail
 from memory_app.runtime import background
 from memory_app.runtime.workers import NoWorker, enqueue
 
 log = structlog.get_logger(__name__)
 
 TASK = "agent_tools.send_webhooks"
-THREAD = "webhook sender"
-
+_THREAD = "webhook sender"
 #: Messages at once from one process.
 _THREADS = 8
+#: What was not told for so long is not told by mail any more.
+_NEWS_FOR = timedelta(days=3)
+_MAIL_IS_AWAY = "webhooks.mail_server_away"
+_AWAY_FOR = timedelta(minutes=15)
 
 _is_stopping = False
 
 
-def _start() -> int:
-    """Have as many threads begin as there is work for, and return their number. Those at work look once more."""
-    due = 0 if _is_stopping else deliveries.count_due(most=_THREADS)
-    if not due:
-        return 0
-    names = [f"{THREAD} {number}" for number in range(_THREADS)]
-    at_work = [name for name in names if background.is_at_work(name)]
-    idle = [name for name in names if name not in at_work][:due]
-    for name in at_work + idle:
-        background.soon(name, _send_what_is_due)
-    return len(idle)
-
-
-def _send_what_is_due() -> None:
-    try:
-        while not _is_stopping and (claimed := deliveries.claim()) is not None:
-            send(claimed)
-    except DatabaseError as error:  # the lease runs out, and the next run sends it
-        log.warning("webhooks_not_sent", error=type(error).__name__)
-
-
-def run() -> int:
-    """Make the deliveries of what was decided, and begin to send what is due. Return how many threads were started."""
-    if not WebhookEndpoint.objects.exists():
-        return 0
-    outbox.collect()
-    deliveries.give_up_disabled()
-    started = _start()
-    telling.tell()
-    return started
+def run() -> None:
+    """Make the deliveries of what was decided, begin to send what is due, and tell whose webhook was disabled."""
+    if WebhookEndpoint.objects.exists():
+        outbox.collect()
+        _start()
+        _tell_of_disabled()
 
 
 def soon() -> None:
@@ -67,21 +55,70 @@ def soon() -> None:
         _start()
 
 
-def send(claimed: deliveries.Claimed) -> None:
-    """Send one message and record what became of it."""
-    headers = signing.headers(claimed.secrets, message_id=claimed.message_id, at=timezone.now(), body=claimed.body)
-    outcome = transport.post(claimed.url, headers, claimed.body, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)
-    deliveries.settle(claimed, outcome)
+def _start() -> None:
+    """Have threads begin if anything is due; those at work look once more."""
+    if not _is_stopping and deliveries.due(timezone.now()).exists():
+        for number in range(_THREADS):
+            background.soon(f"{_THREAD} {number}", _send_what_is_due)
+
+
+def _send_what_is_due() -> None:
+    try:
+        while not _is_stopping and (claimed := deliveries.claim()) is not None:
+            send(claimed)
+    except DatabaseError as error:  # the lease runs out, and the next run sends it
+        log.warning("webhooks_not_sent", error=type(error).__name__)
+
+
+def send(delivery: WebhookDelivery) -> None:
+    """Send one message that was claimed and record what became of it."""
+    now = timezone.now()
+    secrets = deliveries.secrets_of(delivery.endpoint, now)
+    headers = signing.headers(secrets, message_id=delivery.message_id, at=now, body=delivery.body)
+    outcome = transport.post(delivery.endpoint.url, headers, delivery.body, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)
+    deliveries.settle(delivery, outcome)
 
 
 def settle(seconds: float = 20.0) -> None:
     """Wait until this process sends nothing, at most so long."""
-    background.settle(THREAD, seconds)
+    background.settle(_THREAD, seconds)
 
 
-def stop(seconds: float = transport.TOTAL) -> None:
+def stop() -> None:
     """Begin nothing new in this process, and wait for what is being sent: before it ends."""
     global _is_stopping
     _is_stopping = True
-    settle(seconds)
+    settle(transport.TOTAL)
     _is_stopping = False
+
+
+def _tell_of_disabled() -> None:
+    """Mail the people whose webhooks Assent disabled. `told_at` is moved first: of several processes one sends."""
+    untold = WebhookEndpoint.objects.filter(
+        disabled_why__in=[DisabledWhy.GONE, DisabledWhy.FAILING],
+        told_at=None,
+        disabled_at__gt=timezone.now() - _NEWS_FOR,
+        created_by__is_active=True,
+        created_by__mail_failure="",
+    )
+    untold = untold.exclude(created_by__email="").exclude(created_by__mail=Mail.NEVER)
+    for endpoint in untold.select_related("created_by", "agent"):
+        if cache.get(_MAIL_IS_AWAY):
+            return
+        mine = WebhookEndpoint.objects.filter(pk=endpoint.pk, disabled_at=endpoint.disabled_at)
+        if not mine.filter(told_at=None).update(told_at=timezone.now()):
+            continue  # another process tells it
+        context = {
+            "person": endpoint.created_by,
+            "endpoint": endpoint,
+            "why": DisabledWhy(endpoint.disabled_why).label,
+            "url": settings.PUBLIC_URL.rstrip("/") + reverse("webhook", args=[endpoint.pk]),
+        }
+        subject = _("Webhook of %(agent)s was disabled") % {"agent": endpoint.agent.name}
+        text = render_to_string("webhooks/disabled_mail.txt", context)
+        try:
+            EmailMessage(subject, text, to=[endpoint.created_by.email]).send()
+        except (smtplib.SMTPException, OSError, ValueError) as error:
+            mine.update(told_at=None)
+            cache.set(_MAIL_IS_AWAY, 1, timeout=_AWAY_FOR.total_seconds())
+            log.warning("webhook_mail_not_sent", webhook=endpoint.pk, error=type(error).__name__)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,16 +18,18 @@ from datetime import timedelta
 from functools import cache
 from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
 from django.utils import timezone
 
 from agent_tools.webhooks import schedule
-from agent_tools.webhooks.addresses import AddressInvalid, Network, checked_url, may_connect
+from agent_tools.webhooks.addresses import AddressInvalid, Network, check_url, may_connect
 
-#: Seconds for a name, for a connection to one address, and for everything together.
-RESOLVE, CONNECT, TOTAL = 5.0, 5.0, 15.0
+#: Seconds for a connection to one address, and for everything together. Finding the address of a name has the limits
+#: of the system's resolver, and what is left is cut after that.
+CONNECT, TOTAL = 5.0, 15.0
 #: Bytes of an answer that are read; none of them are kept.
 MOST_READ = 1024
 #: Of the addresses of one name, as many are tried.
@@ -43,7 +44,7 @@ class AddressRefused(Exception):
 
 
 class NameNotFound(Exception):
-    """The name has no address, or nobody says which in time."""
+    """The name has no address, or the resolver does not say which."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ def post(
 
 def _exchange(url: str, headers: Mapping[str, str], body: str, guard: _Guard) -> tuple[int, str]:
     """Return the status of the answer, and its Retry-After."""
-    place = checked_url(url, allowed=guard.allowed)
-    guard.is_secure = place.is_secure
+    check_url(url, allowed=guard.allowed)
+    guard.is_secure = urlsplit(url).scheme == "https"
     sent = {
         "Host": url.partition("://")[2].partition("/")[0].partition("?")[0],
         "Content-Type": "application/json",
@@ -120,7 +121,7 @@ def _exchange(url: str, headers: Mapping[str, str], body: str, guard: _Guard) ->
         "Accept": "*/*",
         "Connection": "close",
     } | dict(headers)
-    context = _trust() if place.is_secure else None
+    context = _trust() if guard.is_secure else None
     with httpcore.ConnectionPool(ssl_context=context, network_backend=guard, max_connections=1) as pool:
         encoded = [(name.encode(), value.encode()) for name, value in sent.items()]
         with pool.stream("POST", url, headers=encoded, content=body.encode()) as response:
@@ -176,15 +177,13 @@ class _Guard(httpcore.NetworkBackend):
         raise failure
 
     def _checked(self, host: str, port: int) -> list[str]:
-        found = _within(RESOLVE, lambda: list(self._resolve(host, port)))
-        checked = []
-        for each in dict.fromkeys(found):
-            try:
-                address = ip_address(each)
-            except ValueError:
-                continue
-            if may_connect(address, secure=self.is_secure, allowed=self.allowed):
-                checked.append(each)
+        try:
+            found = dict.fromkeys(self._resolve(host, port))
+        except (OSError, UnicodeError):
+            found = {}
+        if not found:
+            raise NameNotFound
+        checked = [each for each in found if may_connect(ip_address(each), secure=self.is_secure, allowed=self.allowed)]
         if not checked:
             raise AddressRefused
         return checked[:_ADDRESSES]
@@ -221,20 +220,3 @@ def _left(deadline: float) -> float:
     if left <= 0:
         raise httpcore.ReadTimeout
     return left
-
-
-def _within(seconds: float, work: Callable[[], list[str]]) -> list[str]:
-    """Do it in a thread, and give up waiting after so long: resolving has no time limit of its own, and whose name it
-    is decides how long it takes."""
-    found: list[list[str]] = []
-
-    def run() -> None:
-        with contextlib.suppress(OSError, UnicodeError):
-            found.append(work())
-
-    thread = threading.Thread(target=run, name="webhook name", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not found or not found[0]:
-        raise NameNotFound
-    return found[0]

@@ -30,7 +30,7 @@ from agent_tools.calls import registry
 from agent_tools.mcp.methods import METHODS
 from agent_tools.models import AgentToken, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.views import api
-from agent_tools.webhooks import endpoints, messages, outbox
+from agent_tools.webhooks import endpoints, outbox
 from approvals import services
 from approvals.models import Agent, Attention, Event, Kind, Proposal, TrustRule, User
 from approvals.services import notes
@@ -147,8 +147,9 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
     # An address that no test reaches, with the mark where an address has its secrets.
     address = f"https://10.0.0.1/{mark}"
     events = [EventType.APPROVED, EventType.COMMENTED]
-    hook = endpoints.create(actor=user, agent=agent, url=address, events=events).endpoint
-    sent = outbox.make(hook, EventType.APPROVED, messages.of_test(mark, hook.created_at), event=edit.proposal.pk)
+    hook = endpoints.create(actor=user, agent=agent, url=address, events=events)
+    body = outbox.body_of(EventType.APPROVED, hook.created_at, {"agent": mark})
+    sent = outbox.make(hook, EventType.APPROVED, body, event=edit.proposal.pk)
     sent.next_at += timedelta(days=1)  # or a test that alice sends would have it sent too
     sent.save()
     own = Agent.objects.create(name=f"{tag}-agent", created_by=user)

@@ -14,7 +14,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from agent_tools.models import DeliveryState, DisabledWhy, EventType
-from agent_tools.webhooks import deliveries, endpoints, messages, outbox
+from agent_tools.webhooks import deliveries, endpoints, outbox
 from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, User
 from approvals.permissions import ReviewAction
@@ -293,7 +293,7 @@ def make_webhooks(alice: User, scribe: Agent) -> None:
     """Webhooks of alice's in every state, with messages in each; scribe has a token for her memory."""
     everything = [each.value for each in EventType.selectable()]
     made = [
-        endpoints.create(actor=alice, agent=scribe, url=f"https://hooks.example.org/{n}", events=everything).endpoint
+        endpoints.create(actor=alice, agent=scribe, url=f"https://hooks.example.org/{n}", events=everything)
         for n in range(3)
     ]
     active, failing, disabled = made
@@ -309,7 +309,7 @@ def make_webhooks(alice: User, scribe: Agent) -> None:
         (disabled, EventType.EXPIRED, DeliveryState.MISSED, []),
     ]
     for number, (endpoint, told, state, attempts) in enumerate(rows):
-        row = outbox.make(endpoint, told, messages.of_test(scribe.name, now), event=number + 1)
+        row = outbox.make(endpoint, told, outbox.body_of(told, now, {"agent": scribe.name}), event=number + 1)
         row.state, row.attempts, row.next_at = state, attempts, now + timedelta(days=1)
         row.save()
     endpoints.rotate(active)

@@ -8,12 +8,12 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.db.models import F
 from django.test import override_settings
+from django.utils import timezone
 
 from agent_tools.models import EventType, WebhookDelivery, WebhookEndpoint
-from agent_tools.webhooks import endpoints, sending
+from agent_tools.webhooks import endpoints, outbox, sending
 from approvals.models import Agent, User
 from tests.support.receiver import Receiver, receiver
 
@@ -31,22 +31,20 @@ def there() -> Iterator[Receiver]:
         sending.settle()
 
 
-def create(person: User, agent: Agent, url: str, **more: Any) -> endpoints.NewSecret:
+def create(person: User, agent: Agent, url: str, **more: Any) -> WebhookEndpoint:
     return endpoints.create(actor=person, agent=agent, url=url, **{"events": EVERYTHING} | more)
 
 
 @pytest.fixture
-def hook(there: Receiver, alice: User, scribe: Agent, token: str) -> endpoints.NewSecret:
+def hook(there: Receiver, alice: User, scribe: Agent, token: str) -> WebhookEndpoint:
     """alice's webhook of scribe at the receiver; scribe has a token for her memory."""
     return create(alice, scribe, there.url)
 
 
-def run(*, again: bool = False) -> None:
+def run() -> None:
     """What the clock does, until all that is due is sent."""
     sending.run()
     sending.settle()
-    if again:
-        run()
 
 
 #: The times that say when something is due or over.
@@ -71,5 +69,8 @@ def errors(of: WebhookDelivery) -> list[str]:
     return [attempt["error"] for attempt in of.attempts]
 
 
-def forget() -> None:
-    cache.clear()
+def queue(endpoint: WebhookEndpoint, count: int = 1) -> list[WebhookDelivery]:
+    """Messages as decisions would make them."""
+    body = outbox.body_of(EventType.APPROVED, timezone.now(), {"agent": "scribe"})
+    rows = [outbox.make(endpoint, EventType.APPROVED, body, event=number + 1) for number in range(count)]
+    return WebhookDelivery.objects.bulk_create(rows)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tools.webhooks.addresses import AddressInvalid, checked_url, may_connect
+from agent_tools.webhooks.addresses import AddressInvalid, check_url, may_connect
 
 pytestmark = pytest.mark.pure
 
@@ -87,28 +87,28 @@ REFUSED = {
 @pytest.mark.parametrize("url", REFUSED, ids=lambda url: url[:40])
 def test_an_address_that_cannot_be_used_is_refused_with_the_reason(url: str) -> None:
     with pytest.raises(AddressInvalid) as refused:
-        checked_url(url)
+        check_url(url)
     assert REFUSED[url] in refused.value.reason
 
 
 @pytest.mark.parametrize(
-    ("url", "name"),
+    "url",
     [
-        ("https://example.org", "example.org:443"),
-        ("https://EXAMPLE.org./hook?a=b%20c", "example.org:443"),
-        ("https://example.org:8443/", "example.org:8443"),
-        ("https://xn--exmple-cua.org:1024/", "xn--exmple-cua.org:1024"),
-        ("https://8.8.8.8/", "8.8.8.8:443"),
-        ("https://[2606:4700::1111]/", "2606:4700::1111:443"),
+        "https://example.org",
+        "https://EXAMPLE.org./hook?a=b%20c",
+        "https://example.org:8443/",
+        "https://xn--exmple-cua.org:1024/",
+        "https://8.8.8.8/",
+        "https://[2606:4700::1111]/",
     ],
 )
-def test_an_address_on_the_internet_is_taken(url: str, name: str) -> None:
-    assert checked_url(url).name == name
+def test_an_address_on_the_internet_is_taken(url: str) -> None:
+    check_url(url)
 
 
 def test_http_is_taken_where_the_installation_names_networks_of_its_own() -> None:
     own = [ip_network("127.0.0.0/8")]
-    assert not checked_url("http://127.0.0.1:8000/", allowed=own).is_secure
-    assert checked_url("http://localhost/", allowed=own).port == 80
+    check_url("http://127.0.0.1:8000/", allowed=own)
+    check_url("http://localhost/", allowed=own)
     with pytest.raises(AddressInvalid, match="private"):
-        checked_url("http://10.0.0.1/", allowed=own)
+        check_url("http://10.0.0.1/", allowed=own)

@@ -9,13 +9,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from django.db import connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from agent_tools.auth import tokens
-from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
-from agent_tools.webhooks import endpoints, outbox, sending
+from agent_tools.models import AgentToken, DeliveryState, DisabledWhy, EventType, WebhookDelivery, WebhookEndpoint
+from agent_tools.webhooks import deliveries, endpoints, outbox, sending
 from approvals import services
 from approvals.models import Agent, Event, Kind, Proposal, RejectReason, User
 from approvals.services import Rest, events
@@ -39,7 +40,7 @@ def reject(proposal: Proposal, person: User, reason: RejectReason = RejectReason
 
 @pytest.fixture
 def endpoint(alice: User, scribe: Agent, token: str) -> WebhookEndpoint:
-    return create(alice, scribe, ADDRESS).endpoint
+    return create(alice, scribe, ADDRESS)
 
 
 def made() -> list[dict[str, Any]]:
@@ -252,7 +253,7 @@ def test_an_admins_webhook_for_everyone_is_told_of_those_the_agent_serves(
 def test_for_everyone_is_for_admins_only_and_ends_with_their_rights(
     mallory: User, admin: User, alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
 ) -> None:
-    assert not create(mallory, scribe, ADDRESS, all_owners=True).endpoint.all_owners
+    assert not create(mallory, scribe, ADDRESS, all_owners=True).all_owners
     create(admin, scribe, ADDRESS, all_owners=True)
     User.objects.filter(pk=admin.pk).update(is_staff=False)
     reject(propose(goals, "math", "algebra"), alice)
@@ -360,6 +361,7 @@ def test_a_run_asks_little_and_writes_nothing_where_nothing_is_to_do(
     alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
 ) -> None:
     """Each process of the embedded edition does this every five seconds."""
+    assert "send webhooks" in settings.WITHOUT_BEAT
     with CaptureQueriesContext(connections["default"]) as queries:
         sending.run()
     assert len(queries) == 1
@@ -376,7 +378,7 @@ def test_a_run_asks_little_and_writes_nothing_where_nothing_is_to_do(
 def test_for_a_disabled_webhook_messages_are_made_as_missed(
     endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
 ) -> None:
-    endpoints.disable(endpoint)
+    deliveries.disable(endpoint.pk, why=DisabledWhy.BY_PERSON)
     reject(propose(goals, "math", "algebra"), alice)
     outbox.collect()
     endpoint.refresh_from_db()

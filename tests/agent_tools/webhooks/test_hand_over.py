@@ -39,17 +39,12 @@ def test_what_was_accepted_was_sent_once_as_json(there: Receiver) -> None:
     assert one.headers["host"] == f"127.0.0.1:{there.port}"
 
 
-@pytest.mark.parametrize("status", [200, 202, 299])
-def test_any_2xx_is_acceptance(there: Receiver, status: int) -> None:
-    there.status = status
-    assert post(there.url).is_accepted
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 410, 500, 503])
-def test_any_other_answer_is_a_failure_with_its_status(there: Receiver, status: int) -> None:
+@pytest.mark.parametrize("status", [200, 299, 400, 410, 500, 503])
+def test_any_2xx_is_acceptance_and_any_other_answer_a_failure_with_its_status(there: Receiver, status: int) -> None:
     there.status = status
     outcome = post(there.url)
-    assert (outcome.status, outcome.error, outcome.retry_after) == (status, "refused", None)
+    error = "" if status < 300 else "refused"
+    assert (outcome.status, outcome.error, outcome.retry_after) == (status, error, None)
 
 
 def test_a_redirect_is_not_followed(there: Receiver) -> None:
@@ -68,12 +63,10 @@ def test_a_proxy_of_the_environment_is_not_used(there: Receiver, monkeypatch: py
 
 
 def test_it_says_how_long_it_is_asked_to_wait(there: Receiver) -> None:
-    there.status, there.headers = 429, {"Retry-After": "120"}
-    assert post(there.url).retry_after.total_seconds() == 120
-    there.status, there.headers = 503, {"Retry-After": "99999999"}
-    assert post(there.url).retry_after.total_seconds() == 24 * 3600
-    there.status, there.headers = 500, {"Retry-After": "120"}
-    assert post(there.url).retry_after is None
+    for status, seconds in ((429, 120), (503, 120), (500, None)):
+        there.status, there.headers = status, {"Retry-After": "120"}
+        wait = post(there.url).retry_after
+        assert (wait and wait.total_seconds()) == seconds
 
 
 @pytest.mark.slow
@@ -165,18 +158,6 @@ def test_a_name_without_an_address_is_said_so(there: Receiver) -> None:
     for names in (unknown, empty):
         assert post(f"http://hooks.example:{there.port}/", resolve=names).error == "name_not_found"
     assert post(f"http://{'x' * 70}.example:{there.port}/").error == "name_not_found"
-
-
-def test_a_name_that_is_never_resolved_is_given_up(there: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "RESOLVE", 0.2)
-
-    def slow(host: str, port: int) -> list[str]:
-        time.sleep(2)
-        return ["127.0.0.1"]
-
-    outcome = post(f"http://hooks.example:{there.port}/", resolve=slow)
-    assert outcome.error == "name_not_found"
-    assert outcome.milliseconds < 1_500
 
 
 # -- TLS ------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.test import Client, override_settings
 from django.urls import reverse
+from django.utils import timezone
 
 from agent_tools.auth import tokens
 from agent_tools.models import (
@@ -22,13 +23,11 @@ from agent_tools.models import (
 )
 from agent_tools.webhooks import deliveries, endpoints, sending
 from approvals.models import Agent, User
-from tests.agent_tools.webhooks.conftest import EVERYTHING, create, delivery, run
-from tests.agent_tools.webhooks.test_send import queue
+from tests.agent_tools.webhooks.conftest import EVERYTHING, create, delivery, queue, run
 from tests.support.pages import form, has_form, words
 from tests.support.receiver import Receiver
 
 if TYPE_CHECKING:
-    from agent_tools.webhooks.endpoints import NewSecret
     from tests.support.fixtures import ClientOf
 
 LIST = reverse("webhooks")
@@ -39,8 +38,8 @@ def browser(alice: User, client_of: ClientOf) -> Client:
     return client_of(alice)
 
 
-def page_of(hook: NewSecret) -> str:
-    return reverse("webhook", args=[hook.endpoint.pk])
+def page_of(hook: WebhookEndpoint) -> str:
+    return reverse("webhook", args=[hook.pk])
 
 
 def secret_on(page: Any) -> str:
@@ -123,14 +122,14 @@ def test_there_is_a_limit_for_each_person(browser: Client, alice: User, scribe: 
 # -- one webhook ----------------------------------------------------------------------------------
 
 
-def test_address_and_events_can_be_changed(browser: Client, hook: NewSecret, there: Receiver) -> None:
+def test_address_and_events_can_be_changed(browser: Client, hook: WebhookEndpoint, there: Receiver) -> None:
     where = page_of(hook)
     found = form(browser.get(where), where)
     assert found["url"] == there.url
     changed = {"url": f"{there.url}/new", "events": [EventType.REJECTED, EventType.APPROVED]}
     assert browser.post(where, changed).status_code == 302
-    hook.endpoint.refresh_from_db()
-    assert (hook.endpoint.url, hook.endpoint.events) == (
+    hook.refresh_from_db()
+    assert (hook.url, hook.events) == (
         f"{there.url}/new",
         [EventType.APPROVED, EventType.REJECTED],
     )
@@ -139,28 +138,34 @@ def test_address_and_events_can_be_changed(browser: Client, hook: NewSecret, the
     assert "It has no host" in words(answer)
 
 
-def test_rotating_asks_first_and_shows_the_new_secret_once(browser: Client, hook: NewSecret) -> None:
-    where = reverse("webhook_rotate", args=[hook.endpoint.pk])
+def test_rotating_asks_first_and_shows_the_new_secret_once(browser: Client, hook: WebhookEndpoint) -> None:
+    where = reverse("webhook_rotate", args=[hook.pk])
     page = browser.get(where)
-    assert hook.secret not in page.content.decode()
+    old = hook.secret
+    assert old not in page.content.decode()
     fields = form(page, where)
     made = browser.post(where, fields)
-    hook.endpoint.refresh_from_db()
-    assert secret_on(made) == hook.endpoint.secret != hook.secret
-    assert hook.endpoint.previous_secret == hook.secret
+    hook.refresh_from_db()
+    assert secret_on(made) == hook.secret != old
+    assert hook.previous_secret == old
     # Loaded again: it must not push out the secret that the receiver still has.
     browser.post(where, fields)
-    hook.endpoint.refresh_from_db()
-    assert hook.endpoint.previous_secret == hook.secret
+    hook.refresh_from_db()
+    assert hook.previous_secret == old
     assert "The old secret signs each message, too" in words(browser.get(page_of(hook)))
-    post(browser, "webhook_end_overlap", hook.endpoint.pk)
+    post(browser, "webhook_end_overlap", hook.pk)
     assert "The old secret signs each message" not in words(browser.get(page_of(hook)))
+    hook.refresh_from_db()
+    assert deliveries.secrets_of(hook, timezone.now()) == (hook.secret,)
 
 
-def test_a_test_is_sent_and_its_result_shown(browser: Client, hook: NewSecret, there: Receiver) -> None:
-    answer = post(browser, "webhook_test", hook.endpoint.pk)
+def test_a_test_is_sent_to_a_disabled_webhook_too_and_its_result_shown(
+    browser: Client, hook: WebhookEndpoint, there: Receiver
+) -> None:
+    deliveries.disable(hook.pk, why=DisabledWhy.FAILING)
+    answer = post(browser, "webhook_test", hook.pk)
     row = delivery()
-    assert answer.url == reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk])
+    assert answer.url == reverse("webhook_delivery", args=[hook.pk, row.pk])
     sending.settle()
     run()  # where a worker is expected, nobody else does it here
     page = browser.get(answer.url)
@@ -170,9 +175,9 @@ def test_a_test_is_sent_and_its_result_shown(browser: Client, hook: NewSecret, t
     assert row.message_id in page.content.decode()
 
 
-def test_while_it_is_on_its_way_the_page_asks_again(browser: Client, hook: NewSecret) -> None:
-    row = delivery_of(hook)
-    where = reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk])
+def test_while_it_is_on_its_way_the_page_asks_again(browser: Client, hook: WebhookEndpoint) -> None:
+    (row,) = queue(hook)
+    where = reverse("webhook_delivery", args=[hook.pk, row.pk])
     assert 'hx-trigger="every 1s"' in browser.get(where).content.decode()
     part = browser.get(where, headers={"HX-Request": "true"})
     assert "<html" not in part.content.decode()
@@ -180,59 +185,48 @@ def test_while_it_is_on_its_way_the_page_asks_again(browser: Client, hook: NewSe
     assert "hx-trigger" not in browser.get(where, headers={"HX-Request": "true"}).content.decode()
 
 
-def delivery_of(hook: NewSecret) -> WebhookDelivery:
-    return queue(hook.endpoint)[0]
-
-
-def test_a_test_that_fails_is_not_repeated_and_says_why(browser: Client, hook: NewSecret, there: Receiver) -> None:
+def test_a_test_that_fails_is_not_repeated_and_says_why(
+    browser: Client, hook: WebhookEndpoint, there: Receiver
+) -> None:
     there.status = 302
-    endpoints.send_test(hook.endpoint)
+    endpoints.send_test(hook)
     sending.settle()
     run()
     row = delivery()
     assert row.state == DeliveryState.FAILED
-    page = browser.get(reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk]))
+    page = browser.get(reverse("webhook_delivery", args=[hook.pk, row.pk]))
     assert "302: a redirect, which is not followed" in words(page)
     assert WebhookEndpoint.objects.get().failing_since is None
 
 
-def test_a_test_goes_to_a_disabled_webhook_too(browser: Client, hook: NewSecret, there: Receiver) -> None:
-    deliveries.disable(hook.endpoint.pk, why=DisabledWhy.FAILING)
-    post(browser, "webhook_test", hook.endpoint.pk)
-    sending.settle()
-    run()
-    assert len(there.received) == 1
-    assert delivery().state == DeliveryState.DELIVERED
-
-
-def test_tests_are_limited(browser: Client, hook: NewSecret) -> None:
-    answers = [post(browser, "webhook_test", hook.endpoint.pk) for _ in range(11)]
+def test_tests_are_limited(browser: Client, hook: WebhookEndpoint) -> None:
+    answers = [post(browser, "webhook_test", hook.pk) for _ in range(11)]
     assert answers[-1].url == page_of(hook)
     assert "Too many tests" in words(browser.get(page_of(hook)))
     sending.settle()
 
 
-def test_disabling_and_enabling_say_what_was_missed(browser: Client, hook: NewSecret) -> None:
-    queue(hook.endpoint, 2)
-    post(browser, "webhook_switch", hook.endpoint.pk, state="disabled")
+def test_disabling_and_enabling_say_what_was_missed(browser: Client, hook: WebhookEndpoint) -> None:
+    queue(hook, 2)
+    post(browser, "webhook_switch", hook.pk, state="disabled")
     page = browser.get(page_of(hook))
     assert "This webhook is disabled: nothing is sent." in words(page)
     assert "2 messages were missed since." in words(page)
-    post(browser, "webhook_switch", hook.endpoint.pk, state="active")
+    post(browser, "webhook_switch", hook.pk, state="active")
     page = browser.get(page_of(hook))
     assert "2 messages were missed. Each can be sent again from the log." in words(page)
     assert WebhookEndpoint.objects.get().state == EndpointState.ACTIVE
 
 
-def test_a_missed_message_is_sent_again_from_its_page(browser: Client, hook: NewSecret, there: Receiver) -> None:
-    row = delivery_of(hook)
-    endpoints.disable(hook.endpoint)
-    where = reverse("webhook_delivery", args=[hook.endpoint.pk, row.pk])
-    again = reverse("webhook_send_again", args=[hook.endpoint.pk, row.pk])
+def test_a_missed_message_is_sent_again_from_its_page(browser: Client, hook: WebhookEndpoint, there: Receiver) -> None:
+    (row,) = queue(hook)
+    deliveries.disable(hook.pk, why=DisabledWhy.BY_PERSON)
+    where = reverse("webhook_delivery", args=[hook.pk, row.pk])
+    again = reverse("webhook_send_again", args=[hook.pk, row.pk])
     assert not has_form(browser.get(where), again)
     browser.post(again)
     assert "can’t be sent now" in words(browser.get(where))
-    endpoints.enable(hook.endpoint)
+    endpoints.enable(hook)
     assert has_form(browser.get(where), again)
     browser.post(again)
     sending.settle()
@@ -240,14 +234,14 @@ def test_a_missed_message_is_sent_again_from_its_page(browser: Client, hook: New
     assert len(there.received) == 1
 
 
-def test_it_says_when_the_agent_has_no_token_any_more(browser: Client, hook: NewSecret) -> None:
+def test_it_says_when_the_agent_has_no_token_any_more(browser: Client, hook: WebhookEndpoint) -> None:
     assert "no token that works" not in words(browser.get(page_of(hook)))
     tokens.revoke(AgentToken.objects.get())
     assert "no token that works" in words(browser.get(page_of(hook)))
 
 
-def test_the_log_has_pages_and_filters(browser: Client, hook: NewSecret) -> None:
-    rows = queue(hook.endpoint, 30)
+def test_the_log_has_pages_and_filters(browser: Client, hook: WebhookEndpoint) -> None:
+    rows = queue(hook, 30)
     WebhookDelivery.objects.filter(pk__lte=rows[4].pk).update(state=DeliveryState.FAILED)
     page = browser.get(page_of(hook))
     assert page.content.decode().count("/deliveries/") == 25
@@ -259,9 +253,9 @@ def test_the_log_has_pages_and_filters(browser: Client, hook: NewSecret) -> None
     assert "No older messages." in words(browser.get(f"{page_of(hook)}?before=0"))
 
 
-def test_deleting_asks_first_and_takes_the_log_along(browser: Client, hook: NewSecret) -> None:
-    queue(hook.endpoint)
-    where = reverse("webhook_delete", args=[hook.endpoint.pk])
+def test_deleting_asks_first_and_takes_the_log_along(browser: Client, hook: WebhookEndpoint) -> None:
+    queue(hook)
+    where = reverse("webhook_delete", args=[hook.pk])
     assert "Delete the webhook of scribe?" in words(browser.get(where))
     assert WebhookEndpoint.objects.exists()
     assert browser.post(where)["Location"] == LIST
@@ -275,32 +269,32 @@ _ADDRESSES = ("webhook", "webhook_rotate", "webhook_delete", "webhook_end_overla
 
 @pytest.mark.parametrize("name", _ADDRESSES)
 def test_another_persons_webhook_is_not_found(
-    hook: NewSecret, mallory: User, admin: User, client_of: ClientOf, name: str
+    hook: WebhookEndpoint, mallory: User, admin: User, client_of: ClientOf, name: str
 ) -> None:
     before = WebhookEndpoint.objects.values().get()
     for person in (mallory, admin):
         client = client_of(person)
-        where = reverse(name, args=[hook.endpoint.pk])
+        where = reverse(name, args=[hook.pk])
         assert client.get(where).status_code in {404, 405}
         assert client.post(where, {"url": "https://mallory.example.org/", "events": EVERYTHING}).status_code == 404
     assert WebhookEndpoint.objects.values().get() == before
 
 
 def test_another_persons_messages_are_not_found(
-    hook: NewSecret, mallory: User, scribe: Agent, client_of: ClientOf
+    hook: WebhookEndpoint, mallory: User, scribe: Agent, client_of: ClientOf
 ) -> None:
-    row = delivery_of(hook)
+    (row,) = queue(hook)
     tokens.issue(agent=scribe, scopes=["memory:read"], owners=[mallory])
-    own = create(mallory, scribe, "https://mallory.example.org/").endpoint
+    own = create(mallory, scribe, "https://mallory.example.org/")
     client = client_of(mallory)
-    for pk in (hook.endpoint.pk, own.pk):
+    for pk in (hook.pk, own.pk):
         assert client.get(reverse("webhook_delivery", args=[pk, row.pk])).status_code == 404
         assert client.post(reverse("webhook_send_again", args=[pk, row.pk])).status_code == 404
 
 
-def test_signed_out_nothing_is_shown(client: Client, hook: NewSecret) -> None:
+def test_signed_out_nothing_is_shown(client: Client, hook: WebhookEndpoint) -> None:
     for name in _ADDRESSES:
-        assert client.post(reverse(name, args=[hook.endpoint.pk])).status_code == 401
+        assert client.post(reverse(name, args=[hook.pk])).status_code == 401
     assert client.get(LIST).status_code == 302
 
 
@@ -308,14 +302,14 @@ def test_signed_out_nothing_is_shown(client: Client, hook: NewSecret) -> None:
 
 
 def test_the_admin_shows_all_but_secrets_and_can_disable(
-    hook: NewSecret, there: Receiver, admin: User, client_of: ClientOf
+    hook: WebhookEndpoint, there: Receiver, admin: User, client_of: ClientOf
 ) -> None:
-    queue(hook.endpoint)
+    queue(hook)
     client = client_of(admin)
     changelist = reverse("admin:agent_tools_webhookendpoint_changelist")
     pages = [
         changelist,
-        reverse("admin:agent_tools_webhookendpoint_change", args=[hook.endpoint.pk]),
+        reverse("admin:agent_tools_webhookendpoint_change", args=[hook.pk]),
         reverse("admin:agent_tools_webhookdelivery_changelist"),
         reverse("admin:agent_tools_webhookdelivery_change", args=[delivery().pk]),
     ]
@@ -324,24 +318,26 @@ def test_the_admin_shows_all_but_secrets_and_can_disable(
         assert page.status_code == 200, where
         assert hook.secret not in page.content.decode()
         assert "/hook" not in page.content.decode()
-    answer = client.post(changelist, {"action": "disable", "_selected_action": [hook.endpoint.pk]})
+    answer = client.post(changelist, {"action": "disable", "_selected_action": [hook.pk]})
     assert answer.status_code == 302
     assert WebhookEndpoint.objects.get().state == EndpointState.DISABLED
 
 
 def test_the_admins_list_says_why_a_message_failed(
-    hook: NewSecret, there: Receiver, admin: User, client_of: ClientOf
+    hook: WebhookEndpoint, there: Receiver, admin: User, client_of: ClientOf
 ) -> None:
     there.status = 410
-    queue(hook.endpoint)
+    queue(hook)
     run()
     page = client_of(admin).get(reverse("admin:agent_tools_webhookdelivery_changelist")).content.decode()
     assert '<td class="field-last">410: not accepted<' in page
     assert re.search(r"field-next_attempt[^>]*>-<", page)
 
 
-def test_an_address_that_an_installation_no_longer_allows_is_not_reached(hook: NewSecret, there: Receiver) -> None:
-    queue(hook.endpoint)
+def test_an_address_that_an_installation_no_longer_allows_is_not_reached(
+    hook: WebhookEndpoint, there: Receiver
+) -> None:
+    queue(hook)
     with override_settings(WEBHOOK_ALLOWED_NETWORKS=[]):
         run()
     assert there.received == []
