@@ -29,6 +29,20 @@ from memory_app.databases.prepared import Prepared
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 
+#: What the fields of a decision are where there is none: an approval that failed, or one that is taken back.
+UNDECIDED = {
+    "status": Status.OPEN,
+    "decided_by": None,
+    "decided_at": None,
+    "approval": "",
+    "decision_comment": "",
+    "decision_reason": "",
+    "seen_sha256": "",
+    "merge_operation": "",
+    "main_before": "",
+    "lease_expires_at": None,
+}
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -64,6 +78,12 @@ def proposal_for(
     if proposal.is_with_agent and not is_with_agent:
         raise_not_open(proposal, revision)
     return proposal
+
+
+def locked_proposal(proposal_id: int) -> Proposal | None:
+    """Return the proposal, locked until the transaction ends; None where there is none."""
+    found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
+    return found.filter(pk=proposal_id).first()
 
 
 def visible_proposal(actor: User, proposal_id: int) -> Proposal:
@@ -154,14 +174,11 @@ def require_branch(proposal: Proposal, revision: Revision) -> None:
         "Reject it; the agent can propose it again."
     )
     try:
-        if dolt().head(revision.branch) != revision.head_commit:
-            raise BranchMissing(proposal, missing)
-        if not matches(proposal, revision, revision.head_commit):
+        is_there = dolt().head(revision.branch) == revision.head_commit != revision.base_commit
+        if not is_there or not matches(proposal, revision, revision.head_commit):
             raise BranchMissing(proposal, missing)
     except RevisionNotFound as error:
         raise BranchMissing(proposal, missing) from error
-    if revision.head_commit == revision.base_commit:
-        raise BranchMissing(proposal, missing)
 
 
 def block_of(target: TargetState) -> reads.Block | None:

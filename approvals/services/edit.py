@@ -5,32 +5,30 @@ Each change names the sha256 the form was loaded with, so that no edit overwrite
 
 from __future__ import annotations
 
-import uuid
-
 import structlog
 from django.utils.translation import gettext as _
 
 from approvals.models import User
 from approvals.permissions import may_edit
-from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.services.errors import (
     BlockChanged,
     EditNotAllowed,
     LabelInvalid,
     LabelTaken,
     LimitInvalid,
-    NoChange,
     OverLimit,
 )
-from approvals.services.recheck import after_change
+from approvals.services.writing import write_as_person
 from memory_app import reads
-from memory_app.dolt.errors import NothingToCommit
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change, TargetKind
 from memory_app.text import edits
-from memory_app.writing import authors, commits, ledger, rows
+from memory_app.writing import rows
 from memory_app.writing.values import BlockFields, BlockWrite
 
 log = structlog.get_logger(__name__)
+
+#: What commit messages begin with.
+_VERBS = {Change.Action.EDITED: "Edit", Change.Action.CREATED: "Create", Change.Action.DELETED: "Delete"}
 
 
 def edit_block(
@@ -48,16 +46,8 @@ def edit_block(
     """
     _require_writer(actor, owner)
     _require_valid(fields)
-    current = reads.block(owner, label)
-    if current.sha256 != loaded_sha256:
-        raise BlockChanged(current)
-    return _write(
-        actor,
-        BlockWrite(owner, label, fields, loaded_sha256),
-        action=Change.Action.EDITED,
-        subject=f"Edit {label} of {owner}",
-        comment=comment,
-    )
+    _require_as_loaded(owner, label, loaded_sha256)
+    return _write(actor, BlockWrite(owner, label, fields, loaded_sha256), action=Change.Action.EDITED, comment=comment)
 
 
 def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, comment: str = "") -> Change:
@@ -77,13 +67,7 @@ def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, co
     if reads.find_block(owner, label):
         raise taken
     try:
-        return _write(
-            actor,
-            BlockWrite(owner, label, fields, ""),
-            action=Change.Action.CREATED,
-            subject=f"Create {label} of {owner}",
-            comment=comment,
-        )
+        return _write(actor, BlockWrite(owner, label, fields, ""), action=Change.Action.CREATED, comment=comment)
     except BlockChanged:
         raise taken from None
 
@@ -95,40 +79,20 @@ def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, com
         EditNotAllowed, BlockNotFound, BlockChanged: as for `edit_block`.
     """
     _require_writer(actor, owner)
-    current = reads.block(owner, label)
-    if current.sha256 != loaded_sha256:
-        raise BlockChanged(current)
-    return _write(
-        actor,
-        BlockWrite(owner, label, None, loaded_sha256),
-        action=Change.Action.DELETED,
-        subject=f"Delete {label} of {owner}",
-        comment=comment,
-    )
+    _require_as_loaded(owner, label, loaded_sha256)
+    return _write(actor, BlockWrite(owner, label, None, loaded_sha256), action=Change.Action.DELETED, comment=comment)
 
 
-def _write(actor: User, write: BlockWrite, *, action: Change.Action, subject: str, comment: str) -> Change:
-    entry = ledger.LedgerEntry(
-        action=action,
-        owner=write.owner,
-        targets=((TargetKind.BLOCK, write.label),),
-        operation=uuid.uuid4().hex,
-        actor=actor.username,
-        comment=comment.strip(),
-    )
-    author = authors.person(actor.username, actor.display_name)
-
-    def attempt() -> Change:
-        return commits.write_main((write,), entry=entry, author=author, subject=subject)
-
+def _write(actor: User, write: BlockWrite, *, action: Change.Action, comment: str) -> Change:
+    targets = ((TargetKind.BLOCK, write.label),)
+    subject = f"{_VERBS[action]} {write.label} of {write.owner}"
     try:
-        change = retry_after_committing_stray_rows(attempt)
+        change = write_as_person(
+            actor, write.owner, action, (write,), targets=targets, subject=subject, comment=comment
+        )
     except rows.TargetMoved as error:
         raise BlockChanged(error.current) from error
-    except NothingToCommit as error:
-        raise NoChange(_("Nothing was changed.")) from error
     log.info("block_written", action=str(action), user_id=write.owner, target=write.label, actor=actor.username)
-    after_change(write.owner, ((TargetKind.BLOCK, write.label),))
     return change
 
 
@@ -144,3 +108,9 @@ def _require_valid(fields: BlockFields) -> None:
         raise LimitInvalid(_("The limit must be between 1 and %(most)d characters.") % {"most": MAX_BLOCK_LIMIT})
     if len(fields.body) > fields.limit:
         raise OverLimit(used=len(fields.body), limit=fields.limit)
+
+
+def _require_as_loaded(owner: str, label: str, loaded_sha256: str) -> None:
+    current = reads.block(owner, label)
+    if current.sha256 != loaded_sha256:
+        raise BlockChanged(current)

@@ -180,27 +180,18 @@ def _changed_note(by: ChangeContext, note: reads.Note, memory: Memory, now: date
 
 
 def _new_note(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads.Note:
-    today = memory.created is None or memory.created == now.date()
-    made = reads.Note(
-        id=memory.id,
-        owner=owner,
+    is_of_today = memory.created in (None, now.date())
+    return notes.new_note(
+        by,
+        owner,
+        memory.id,
+        now,
         content=memory.content,
         type=memory.type,
         tags=notes.tidied(memory.tags),
-        category=None,
-        confidence=0.8,
-        rationale=None,
-        importance=1.0,
         source=NoteSource.IMPORT,
-        session_id=by.session_id or None,
-        superseded_by=None,
-        superseded_reason=None,
-        superseded_at=None,
-        sha256="",
-        created_at=now if today or memory.created is None else _midnight(memory.created),
-        updated_at=now,
+        created_at=now if is_of_today or memory.created is None else _midnight(memory.created),
     )
-    return notes.stamped(made, now)
 
 
 def _midnight(day: date) -> datetime:

@@ -16,21 +16,21 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Approval, Event, Mergeability, Proposal, Revision, Status
-from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
 from approvals.services import events, repeating
-from approvals.services.checks import Seen, block_of, raise_not_open, require_branch, require_fit
+from approvals.services.checks import UNDECIDED, Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import AlreadyApplied, BranchMissing, TargetChanged
 from approvals.services.hand_back import hand_back_others
 from approvals.services.preparing import branch_name, drop_branches, write_revision_branch
 from approvals.services.recheck import after_change
+from approvals.services.writing import entry_of, write_main
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
-from memory_app.writing import authors, commits, ledger, rows
+from memory_app.writing import commits, ledger, rows
 
 log = structlog.get_logger(__name__)
 
@@ -156,15 +156,13 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     assert reviewer is not None, "MERGING is entered with a reviewer"
 
     try:
-        change = retry_after_committing_stray_rows(
-            lambda: commits.write_main(
-                commits.Merge(revision.head_commit),
-                entry=_entry(proposal),
-                author=authors.person(reviewer.username, reviewer.display_name),
-                subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
-                since=proposal.main_before,
-                on_record=partial(_close_approved, proposal),
-            )
+        change = write_main(
+            commits.Merge(revision.head_commit),
+            entry=_entry(proposal),
+            by=reviewer,
+            subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
+            since=proposal.main_before,
+            on_record=partial(_close_approved, proposal),
         )
     except AlreadyMerged:
         _reopen(proposal)
@@ -227,18 +225,9 @@ def _reopen(proposal: Proposal) -> None:
     number = agents_revision(proposal).number
     with transaction.atomic(durable=True):
         reopened = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
-            status=Status.OPEN,
+            **UNDECIDED,
             current_revision_number=number,
-            decided_by=None,
-            decided_at=None,
-            approval="",
             decision_batch="",
-            decision_comment="",
-            decision_reason="",
-            seen_sha256="",
-            merge_operation="",
-            main_before="",
-            lease_expires_at=None,
             handed_back_at=None,
             updated_at=timezone.now(),
         )
@@ -267,13 +256,5 @@ class _LeaseLost(Exception):
 
 
 def _entry(proposal: Proposal) -> ledger.LedgerEntry:
-    return ledger.LedgerEntry(
-        action=Change.Action.APPROVED,
-        owner=proposal.owner,
-        targets=targets_of(proposal, proposal.current_revision),
-        operation=proposal.merge_operation,
-        actor=proposal.decided_by.username if proposal.decided_by else "",
-        agent=proposal.agent.name,
-        proposal_id=proposal.pk,
-        comment=proposal.decision_comment,
-    )
+    operation, comment = proposal.merge_operation, proposal.decision_comment
+    return entry_of(proposal, Change.Action.APPROVED, operation, actor=proposal.decided_by, comment=comment)

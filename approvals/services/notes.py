@@ -7,9 +7,9 @@ proposed or applied by `proposing`. Several at once are changed by `bulk_notes` 
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Status, User
 from approvals.permissions import may_edit
-from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.note_changes import NoteChange, said_beside, sha256_of, stamped, text_of, title_of
 from approvals.review.targets import note_rows_to_write
 from approvals.services.close import withdraw
@@ -36,16 +35,15 @@ from approvals.services.errors import (
 )
 from approvals.services.proposed import ChangeContext, Proposed, ProposedChange
 from approvals.services.proposing import amend, anew, earlier, finished, make, own_proposal, require_amendable
-from approvals.services.recheck import after_change
 from approvals.services.texts import require_texts
+from approvals.services.writing import write_as_person
 from assent_client.text import notes
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
-from memory_app.dolt.errors import NothingToCommit
 from memory_app.models import Change, NoteSource, TargetKind
 from memory_app.reads import Note, NoteNotFound
 from memory_app.text import edits
-from memory_app.writing import authors, commits, ledger, rows
+from memory_app.writing import rows
 
 
 @dataclass(frozen=True)
@@ -78,6 +76,24 @@ class NoteChangeOutcome:
     @property
     def note_id(self) -> str:
         return self.changes[0].id
+
+
+def new_note(by: ChangeContext, owner: str, id_: str, now: datetime, **fields: Any) -> Note:
+    """Return a note that is not in the memory yet, stamped."""
+    given = {
+        "category": None,
+        "confidence": 0.8,
+        "rationale": None,
+        "importance": 1.0,
+        "session_id": by.session_id or None,
+        "superseded_by": None,
+        "superseded_reason": None,
+        "superseded_at": None,
+        "sha256": "",
+        "created_at": now,
+        "updated_at": now,
+    }
+    return stamped(Note(id=id_, owner=owner, **(given | fields)), now)
 
 
 def tidied(tags: Sequence[str]) -> tuple[str, ...]:
@@ -316,30 +332,20 @@ def commit_notes(
     """
     if not may_edit(actor, owner):
         raise EditNotAllowed(_("You may not edit this memory."))
-    entry = ledger.LedgerEntry(
-        action=action,
-        owner=owner,
-        targets=tuple((TargetKind.NOTE, change.id) for change in changes),
-        operation=uuid.uuid4().hex,
-        actor=actor.username,
-        comment=by.reasoning.strip(),
-    )
     named = changes[0].id if len(changes) == 1 else f"{len(changes)} notes"
     try:
-        made = retry_after_committing_stray_rows(
-            lambda: commits.write_main(
-                note_rows_to_write(owner, [change.as_json() for change in changes]),
-                entry=entry,
-                author=authors.person(actor.username, actor.display_name),
-                subject=f"{subject} {named} of {owner}",
-            )
+        made = write_as_person(
+            actor,
+            owner,
+            action,
+            note_rows_to_write(owner, [change.as_json() for change in changes]),
+            targets=tuple((TargetKind.NOTE, change.id) for change in changes),
+            subject=f"{subject} {named} of {owner}",
+            comment=by.reasoning,
         )
     except rows.TargetMoved as error:
         raise NotesChanged([change.id for change in changes]) from error
-    except NothingToCommit as error:
-        raise NoChange(_("Nothing was changed.")) from error
     log.info("notes_written", action=str(action), user_id=owner, notes=len(changes), actor=actor.username)
-    after_change(owner, entry.targets)
     return NoteChangeOutcome(changes, made.commit, None)
 
 
@@ -382,27 +388,18 @@ def save(
         return done
     now = timezone.now()
     id_ = new_note_id(by, owner, note_id) or notes.new_id()
-    made = stamped(
-        reads.Note(
-            id=id_,
-            owner=owner,
-            content=content,
-            type=type,
-            tags=tidied(tags),
-            category=category or None,
-            confidence=notes.clamped(confidence),
-            rationale=rationale or None,
-            importance=1.0,
-            source=NoteSource.AGENT if isinstance(by.actor, Agent) else NoteSource.USER,
-            session_id=by.session_id or None,
-            superseded_by=None,
-            superseded_reason=None,
-            superseded_at=None,
-            sha256="",
-            created_at=now,
-            updated_at=now,
-        ),
+    made = new_note(
+        by,
+        owner,
+        id_,
         now,
+        content=content,
+        type=type,
+        tags=tidied(tags),
+        category=category or None,
+        confidence=notes.clamped(confidence),
+        rationale=rationale or None,
+        source=NoteSource.AGENT if isinstance(by.actor, Agent) else NoteSource.USER,
     )
     require_valid(made)
     if note_id and reads.find_note(owner, note_id):

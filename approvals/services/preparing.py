@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -15,18 +15,18 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from approvals.models import Event, Proposal, ProposalQuerySet, ProposedNote, Revision, Status
-from approvals.review.targets import rows_to_write, targets_of
+from approvals.models import Event, Kind, Proposal, ProposalQuerySet, ProposedNote, Revision, Status
+from approvals.review.targets import rows_to_write
 from approvals.services import events
 from approvals.services.errors import BeingMade
+from approvals.services.writing import author_of, entry_of
 from memory_app import reads
 from memory_app.databases.batches import BATCH
 from memory_app.databases.prepared import insert, update
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.dolt.types import Author
+from memory_app.dolt.errors import RevisionNotFound
 from memory_app.runtime import deadlines
-from memory_app.writing import authors, commits, ledger
+from memory_app.writing import commits
 
 # -- The branches of proposals: names, writing, dropping.
 
@@ -41,27 +41,15 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
     Args:
         base: see `finish_preparing`.
     """
+    operation = uuid.uuid5(uuid.UUID(proposal.operation), str(revision.number)).hex
     return commits.write_branch(
         revision.branch,
         base=revision.base_commit,
         writes=rows_to_write(proposal, revision, base=base),
-        entry=ledger.LedgerEntry(
-            action="proposed",
-            owner=proposal.owner,
-            targets=targets_of(proposal, revision),
-            operation=uuid.uuid5(uuid.UUID(proposal.operation), str(revision.number)).hex,
-            agent=proposal.agent.name,
-            proposal_id=proposal.pk,
-        ),
-        author=_author(proposal, revision),
+        entry=entry_of(proposal, "proposed", operation, revision=revision),
+        author=author_of(revision.made_by or proposal.agent),
         subject=f"Propose {proposal.kind} of {proposal.target}",
     )
-
-
-def _author(proposal: Proposal, revision: Revision) -> Author:
-    """Return who wrote the revision's text: its agent or, of a reworded one, the reviewer."""
-    person = revision.made_by
-    return authors.person(person.username, person.display_name) if person else authors.agent(proposal.agent.name)
 
 
 def branch_name(proposal_id: int, revision: int) -> str:
@@ -76,21 +64,17 @@ def parse_branch_name(branch: str) -> tuple[int, int] | None:
 
 
 def drop_branches(proposal: Proposal) -> None:
-    """Drop the branches of a decided proposal. A failure only costs space: `recover` drops them later."""
+    """Drop the branches of a decided proposal."""
     for number in range(1, proposal.current_revision_number + 1):
-        name = branch_name(proposal.pk, number)
-        try:
-            commits.drop_branch(proposal.owner, name)
-        except Exception:
-            log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
+        drop_branch(proposal, branch_name(proposal.pk, number))
 
 
-def drop_former_branch(proposal: Proposal, revision: Revision) -> None:
-    """Drop the branch of the revision before. A failure only costs space: `recover` drops it later."""
+def drop_branch(proposal: Proposal, name: str) -> None:
+    """Drop one branch. A failure only costs space: `recover` drops it later."""
     try:
-        commits.drop_branch(proposal.owner, revision.branch)
-    except (DoltError, DatabaseError):
-        log.exception("branch_not_dropped", proposal=proposal.pk, branch=revision.branch)
+        commits.drop_branch(proposal.owner, name)
+    except Exception:
+        log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
 
 
 def give_up_branch(revision: Revision) -> None:
@@ -127,10 +111,12 @@ def insert_prepared(proposal: Proposal, *, has_branch: bool = True, **texts: Any
     proposal.hold_current_revision(insert(revision))
 
 
-def name_notes(proposal: Proposal, ids: Sequence[str]) -> None:
-    """Write the `ProposedNote` rows of a waiting import."""
-    named = (ProposedNote(proposal=proposal, note_id=id_) for id_ in ids)
-    ProposedNote.objects.bulk_create(named, batch_size=BATCH)
+def name_notes(proposal: Proposal) -> None:
+    """Write the `ProposedNote` rows of an import that waits; do nothing for other proposals."""
+    if proposal.kind == Kind.IMPORT:
+        changes = proposal.current_revision.note_changes
+        named = (ProposedNote(proposal=proposal, note_id=change["id"]) for change in changes)
+        ProposedNote.objects.bulk_create(named, batch_size=BATCH)
 
 
 def finish_once(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
@@ -29,7 +29,6 @@ from approvals.models import (
     Kind,
     Mergeability,
     Proposal,
-    ProposedNote,
     RejectedFingerprint,
     ReviewReason,
     Revision,
@@ -53,7 +52,7 @@ from approvals.services.errors import (
 )
 from approvals.services.preparing import (
     branch_name,
-    drop_former_branch,
+    drop_branch,
     finish_once,
     insert_prepared,
     lease_of,
@@ -64,8 +63,8 @@ from approvals.services.repeating import (
     RECENTLY,
     find_answered,
     find_repeated,
+    has_fingerprints,
     require_new_reasoning,
-    verdict_of,
 )
 from approvals.services.texts import require_texts
 from approvals.services.trust import finish
@@ -165,21 +164,22 @@ def _prepare(
     Returns:
         The proposal, whether it is new, and the rule that applies it at once.
     """
-    agent, is_import = by.agent, change.kind == Kind.IMPORT
+    is_import = change.kind == Kind.IMPORT
     summary = change.summary(by.reasoning, by.evidence)
     verdict = _verdict(by, change, summary)
     # Others ask in the transaction, and only of an agent of which something was rejected: it is a statement. An import
     # takes seconds, which no transaction may last.
-    is_asked = verdict.applies or is_import
-    repeated = _find_repeated(by, change) if is_asked else None
-    verdict = verdict_of(repeated, verdict)
+    repeated = None
+    if (verdict.applies or is_import) and has_fingerprints(by.agent, change.owner):
+        repeated = _find_repeated(by, change)
+        verdict = _REPEATED if repeated else verdict
     now = timezone.now()
     target = f"import-{operation[:12]}" if is_import else change.target
     proposal = Proposal(
         owner=change.owner,
         target_kind=change.target_kind,
         target=target,
-        agent=agent,
+        agent=by.agent,
         operation=operation,
         created_at=now,
         expires_at=now + settings.PROPOSAL_EXPIRY,
@@ -187,29 +187,33 @@ def _prepare(
         **by.said,
         **change.fields(summary, by.reasoning, target),
     )
-    found = Earlier(has_rejected=verdict.applies)  # then nothing is asked of it
+    has_rejected = verdict.applies  # then nothing is asked of it
     with transaction.atomic(durable=True):
         if not verdict.applies:  # changes that are applied at once do not count against the caps
-            found = find_equal_or_require_room(agent, change.owner, **change.equal)
-            if found.twin:
-                return found.twin, False, None
-            if found.has_fingerprints and not is_asked:
+            twin, has_rejected, may_repeat = _find_equal_or_require_room(by.agent, change.owner, **change.equal)
+            if twin:
+                return twin, False, None
+            if may_repeat and not is_import and not repeated:
                 repeated = _find_repeated(by, change)
-                verdict = verdict_of(repeated, verdict)
+                verdict = _REPEATED if repeated else verdict
         if require:
             require()
         require_new_reasoning(repeated)
         proposal.auto_applied, proposal.review_reason = verdict.applies, verdict.reason
         proposal.answers = repeated.earlier if repeated else by.answers
         insert_prepared(proposal, has_branch=not verdict.applies, **change.texts(summary))
-        if is_import and not verdict.applies:
-            name_notes(proposal, [each["id"] for each in change.notes])
+        if not verdict.applies:
+            name_notes(proposal)
     # After the transaction, which locks the agent: comparing long texts takes a while.
-    if found.has_rejected and not proposal.answers_id:
+    if has_rejected and not proposal.answers_id:
         proposal.answers_id = find_answered(proposal, summary.segments, change.after)
         if proposal.answers_id:
             update(Proposal, {"answers_id": proposal.answers_id}, where={"id": proposal.pk})
     return proposal, True, verdict.rule
+
+
+#: What a person rejected or undid before waits for a person.
+_REPEATED = trust.Verdict(applies=False, reason=ReviewReason.REPEATED)
 
 
 def _find_repeated(by: ChangeContext, change: ProposedChange) -> Repeated | None:
@@ -279,28 +283,17 @@ _TABLE, _FINGERPRINTS = Proposal._meta.db_table, RejectedFingerprint._meta.db_ta
 _PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """What an agent has proposed for an owner already, where there is room for another proposal.
-
-    Args:
-        twin: its undecided proposal that equals the new one.
-        has_rejected: one of its proposals was rejected within `RECENTLY`, so that a new one may answer it.
-        has_fingerprints: something of it was rejected or undone that may be proposed again.
-    """
-
-    twin: Proposal | None = None
-    has_rejected: bool = False
-    has_fingerprints: bool = False
-
-
-def find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> Earlier:
+def _find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> tuple[Proposal | None, bool, bool]:
     """Look for the agent's undecided proposal that equals this one; without one, for room for another.
 
     Call it inside the transaction that inserts the row: it locks the agent until that transaction ends.
 
     Args:
         same: the columns, with their values, in which two proposals are equal.
+
+    Returns:
+        The equal proposal; whether one of the agent's was rejected within `RECENTLY`, so that a new one may answer it;
+        whether something of it was rejected or undone that may be proposed again.
 
     Raises:
         TooManyPending: it has `PENDING_CAP` undecided proposals for this owner.
@@ -322,13 +315,13 @@ def find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> Earlier
         cursor.execute(statement, [agent.pk, owner, *same.values(), agent.pk, owner, since, agent.pk, owner])
         twin, own, in_all, rejected, fingerprints = cursor.fetchone()
     if twin:
-        return Earlier(twin=Proposal.objects.get(pk=twin))
+        return Proposal.objects.get(pk=twin), False, False
     if own >= settings.PENDING_CAP:
         waiting = Proposal.objects.pending_of(agent, owner).order_by("created_at", "id")
         raise TooManyPending(tuple(waiting), settings.PENDING_CAP)
     if in_all >= settings.MAX_OPEN_PROPOSALS:
         raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
-    return Earlier(has_rejected=bool(rejected), has_fingerprints=bool(fingerprints))
+    return None, bool(rejected), bool(fingerprints)
 
 
 def _lock(agent: Agent) -> None:
@@ -422,13 +415,13 @@ def amend(
                 proposal, Event.What.AMENDED, actor=proposal.agent, text=proposal.reasoning, at=now, **made_by
             )
             if change.kind == Kind.IMPORT:
-                ProposedNote.objects.filter(proposal=proposal).delete()
-                name_notes(proposal, [each["id"] for each in change.notes])
+                proposal.proposed_notes.all().delete()
+                name_notes(proposal)
     if not moved:
         proposal.refresh_from_db()
         if proposal.status in DECIDABLE:
             raise BeingDecided(proposal, _("Another call has just amended this proposal."))
         raise_not_open(proposal, proposal.current_revision_number)
     proposal = finished(proposal, is_mine=True, base=change.block)
-    drop_former_branch(proposal, former)
+    drop_branch(proposal, former.branch)
     return _outcome(proposal, amended=True, block=change.block)

@@ -26,7 +26,7 @@ from approvals.models import (
     Revision,
     Status,
 )
-from approvals.review import trust, turn
+from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.review.turn import Repeated
 from approvals.services.errors import RejectedBefore
@@ -114,6 +114,18 @@ def require_new_reasoning(repeated: Repeated | None) -> None:
         raise RejectedBefore(repeated)
 
 
+def has_fingerprints(agent: Agent, owner: str) -> bool:
+    """Whether something of the agent was rejected or undone that may be proposed again."""
+    return bool(settings.REJECTION_COUNTS) and bool(_ANY.all(agent=agent.pk, owner=owner))
+
+
+_ANY = Prepared(
+    lambda agent, owner: RejectedFingerprint.objects.filter(agent=agent, owner=owner).order_by().values_list("pk")[:1],
+    agent=int,
+    owner=str,
+)
+
+
 def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str, *, force: bool) -> Repeated | None:
     """Return what of the agent's own rejected or undone proposals says the same; None when it is new.
 
@@ -146,13 +158,6 @@ def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str
         has_reasoning=bool(reasoning.strip()),
         is_new=not RejectedFingerprint.objects.filter(proposal__in=counting, reasoning_key__in=told).exists(),
     )
-
-
-def verdict_of(repeated: Repeated | None, verdict: trust.Verdict) -> trust.Verdict:
-    """Return the verdict about a change: what a person rejected or undid before waits for a person."""
-    if repeated is None:
-        return verdict
-    return trust.Verdict(applies=False, reason=ReviewReason.REPEATED)
 
 
 def remember(proposal: Proposal) -> None:

@@ -6,13 +6,15 @@ All of them have one batch id, by which they are undone together. What needs a c
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import structlog
 from django.utils.translation import gettext as _
 
 from approvals.models import (
+    DECIDABLE,
     TAKEN,
     Kind,
     Mergeability,
@@ -103,23 +105,6 @@ class BatchOutcome:
         return tuple(result for result in self.results if not result.is_done)
 
 
-@dataclass
-class _Batch:
-    """The batch under way.
-
-    Attributes:
-        leads_to, reason: of the decision.
-        moved: by target, the states it was seen in and the one that this batch's last approval left it in.
-    """
-
-    id: str
-    actor: User
-    comment: str
-    leads_to: Status
-    reason: str
-    moved: dict[tuple[str, str, str], tuple[set[str], str]] = field(default_factory=dict)
-
-
 def decide_several(
     *,
     actor: User,
@@ -152,24 +137,32 @@ def decide_several(
         raise ValueError(f"{action} is not decided about several")
     if action is ReviewAction.REJECT and reason not in RejectReason.values:
         raise ValueError(f"unknown reject reason {reason!r}")
+    batch, comment = batch or uuid.uuid4().hex, comment.strip()
     leads_to = Status.APPROVED if action is ReviewAction.APPROVE else Status.REJECTED
-    under_way = _Batch(batch or uuid.uuid4().hex, actor, comment.strip(), leads_to, reason)
+    moved: _Moved = {}
 
     def decide(item: Item) -> Proposal:
-        if action is ReviewAction.APPROVE:
-            return _approve(under_way, item)
-        return reject(
-            actor=actor,
-            proposal_id=item.proposal_id,
-            revision=item.revision,
-            reason=reason,
-            comment=under_way.comment,
-            batch=under_way.id,
-        )
+        try:
+            if action is ReviewAction.APPROVE:
+                return _approve(item, actor, comment, batch, moved)
+            return reject(
+                actor=actor,
+                proposal_id=item.proposal_id,
+                revision=item.revision,
+                reason=reason,
+                comment=comment,
+                batch=batch,
+            )
+        except AlreadyDecided as error:
+            decided = error.proposal
+            is_own = decided.decision_batch == batch and decided.decided_by_id == actor.pk
+            if is_own and (decided.status, decided.decision_reason) == (leads_to, reason):
+                return decided  # by the first call with these digits
+            raise
 
-    steps = [(item.proposal_id, _once(decide, item, under_way)) for item in items]
-    outcome = BatchOutcome(under_way.id, action, _results(actor, steps))
-    log.info("decided_several", batch=outcome.batch, action=str(action), done=len(outcome.done), left=len(outcome.left))
+    results = _results(actor, [(item.proposal_id, partial(decide, item)) for item in items])
+    outcome = BatchOutcome(batch, action, results)
+    log.info("decided_several", batch=batch, action=str(action), done=len(outcome.done), left=len(outcome.left))
     return outcome
 
 
@@ -179,9 +172,18 @@ def undo_several(*, actor: User, batch: str) -> BatchOutcome:
     Returns:
         No results when this person can see no proposal of such a batch.
     """
+
+    def undone(proposal: Proposal) -> Proposal:
+        if proposal.status in DECIDABLE or (proposal.status in TAKEN and proposal.reverted_by_commit):
+            return proposal  # undone before
+        try:
+            return undo(actor=actor, proposal_id=proposal.pk)
+        except AlreadyUndone as error:
+            return error.proposal
+
     found = proposals_visible_to(actor).filter(decision_batch=batch) if batch else Proposal.objects.none()
     last_first = found.select_related("agent", "decided_by").order_by("-decided_at", "-id")
-    steps = [(proposal.pk, _undone(actor, proposal)) for proposal in last_first]
+    steps = [(proposal.pk, partial(undone, proposal)) for proposal in last_first]
     return BatchOutcome(batch, ReviewAction.UNDO, _results(actor, steps))
 
 
@@ -207,18 +209,19 @@ def require_plain(proposal: Proposal, assessment: Assessment | None) -> None:
         raise OpenToDecide(proposal, _("The text changed since it was proposed. Open it to decide."))
 
 
-# -- one item -------------------------------------------------------------------------------------
+#: By target: the states it was seen in, and the one that the last approval of this batch left it in.
+_Moved = dict[tuple[str, str, str], tuple[set[str], str]]
 
 
-def _approve(batch: _Batch, item: Item) -> Proposal:
-    proposal = proposal_for(ReviewAction.APPROVE, batch.actor, item.proposal_id, item.revision)
+def _approve(item: Item, actor: User, comment: str, batch: str, moved: _Moved) -> Proposal:
+    proposal = proposal_for(ReviewAction.APPROVE, actor, item.proposal_id, item.revision)
     revision = proposal.current_revision
     target = current_state(proposal, revision)
     if item.seen_sha256 is None:
         require_plain(proposal, target.assess(revision))
         raise OpenToDecide(proposal, _("Only a part of it was shown. Open it to decide."))
     key = (proposal.owner, proposal.target_kind, proposal.target)
-    seen_states, left_at = batch.moved.get(key, (set(), ""))
+    seen_states, left_at = moved.get(key, (set(), ""))
     if item.seen_sha256 in seen_states and target.sha256 == left_at and isinstance(target, BlockState):
         _require_same_words(proposal, revision, target)
     else:
@@ -226,15 +229,15 @@ def _approve(batch: _Batch, item: Item) -> Proposal:
             raise TargetChanged(proposal, block_of(target))
         require_plain(proposal, target.assess(revision))
     done = approve(
-        actor=batch.actor,
+        actor=actor,
         proposal_id=item.proposal_id,
         revision=item.revision,
         seen_sha256=target.sha256,
-        comment=batch.comment,
-        batch=batch.id,
+        comment=comment,
+        batch=batch,
     )
     if proposal.target_kind == TargetKind.BLOCK:
-        batch.moved[key] = (seen_states | {item.seen_sha256}, _sha256_after(done))
+        moved[key] = (seen_states | {item.seen_sha256}, _sha256_after(done))
     return done
 
 
@@ -263,42 +266,14 @@ def _sha256_after(approved: Proposal) -> str:
         return ""
 
 
-def _once(decide: Callable[[Item], Proposal], item: Item, batch: _Batch) -> Callable[[], Proposal]:
-    """Return the decision about one item; decided by this batch before, it is done."""
-
-    def step() -> Proposal:
-        try:
-            return decide(item)
-        except AlreadyDecided as error:
-            decided = error.proposal
-            is_own = decided.decision_batch == batch.id and decided.decided_by_id == batch.actor.pk
-            if is_own and (decided.status, decided.decision_reason) == (batch.leads_to, batch.reason):
-                return decided
-            raise
-
-    return step
-
-
-def _undone(actor: User, proposal: Proposal) -> Callable[[], Proposal]:
-    def step() -> Proposal:
-        is_open = proposal.status in (Status.OPEN, Status.CHANGES_REQUESTED)
-        if is_open or (proposal.status in TAKEN and proposal.reverted_by_commit):
-            return proposal  # undone before
-        try:
-            return undo(actor=actor, proposal_id=proposal.pk)
-        except AlreadyUndone as error:
-            return error.proposal
-
-    return step
-
-
-def _results(actor: User, steps: Iterable[tuple[int, Callable[[], Proposal]]]) -> tuple[ItemResult, ...]:
+def _results(actor: User, steps: Sequence[tuple[int, Callable[[], Proposal]]]) -> tuple[ItemResult, ...]:
     """Take every step. When the memory does not answer, the rest is not tried: each would wait for it."""
     results: list[ItemResult] = []
-    is_away = False
+    as_they_are: dict[int, Proposal] | None = None
     for pk, step in steps:
-        if is_away:
-            results.append(ItemResult(pk, None, UNANSWERED, _("Not tried: the memory did not answer.")))
+        if as_they_are is not None:
+            why = _("Not tried: the memory did not answer.")
+            results.append(ItemResult(pk, as_they_are.get(pk), UNANSWERED, why))
             continue
         try:
             results.append(ItemResult(pk, step()))
@@ -308,14 +283,8 @@ def _results(actor: User, steps: Iterable[tuple[int, Callable[[], Proposal]]]) -
             results.append(ItemResult(pk, None, error.code, error.message))
         except (EngineUnavailable, OutcomeUnknown):
             log.exception("decision_failed", proposal=pk)
-            is_away = True
+            visible = proposals_visible_to(actor).select_related("agent", "decided_by")
+            as_they_are = visible.in_bulk([number for number, _step in steps])
             why = _("The memory did not answer. If it had begun, it finishes by itself; look again in a minute.")
-            results.append(ItemResult(pk, None, UNANSWERED, why))
-    unseen = [result.proposal_id for result in results if result.proposal is None and result.code == UNANSWERED]
-    known = proposals_visible_to(actor).select_related("agent", "decided_by").in_bulk(unseen) if unseen else {}
-    return tuple(
-        ItemResult(each.proposal_id, known[each.proposal_id], each.code, each.why)
-        if each.proposal_id in known
-        else each
-        for each in results
-    )
+            results.append(ItemResult(pk, as_they_are.get(pk), UNANSWERED, why))
+    return tuple(results)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Agent, Attention, Event, Proposal, User
 from approvals.permissions import is_open_for_talk, may_comment, may_decide
 from approvals.services import events
-from approvals.services.checks import visible_proposal
+from approvals.services.checks import locked_proposal, visible_proposal
 from approvals.services.errors import (
     AlreadyDecided,
     CommentInvalid,
@@ -56,9 +56,7 @@ def assign(*, actor: User, proposal_id: int, to: str) -> Proposal:
                 proposal, _("%(who)s may not decide about this memory, so it cannot be assigned to them.") % {"who": to}
             )
     with transaction.atomic(durable=True):
-        proposal = (
-            Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by").get(pk=proposal.pk)
-        )
+        proposal = locked_proposal(proposal_id) or proposal
         if proposal.is_decided:
             raise AlreadyDecided(proposal, _("This proposal is decided."))
         if proposal.assigned_to_id != (person.pk if person else None):
@@ -138,14 +136,11 @@ def _of_this(operation: str, actor: User | Agent, text: str, change: str) -> str
 
 def _locked(actor: User | Agent, proposal_id: int) -> Proposal:
     """Return the proposal, locked: its texts may be removed at the same time, and this one would stay."""
-    found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
-    proposal = found.filter(pk=proposal_id).first()
+    proposal = locked_proposal(proposal_id)
     if proposal is None:
         raise ProposalNotFound
-    if isinstance(actor, Agent):
-        if proposal.agent_id != actor.pk:
-            raise ProposalNotFound
-    elif not may_comment(actor, proposal.owner):
+    may = proposal.agent_id == actor.pk if isinstance(actor, Agent) else may_comment(actor, proposal.owner)
+    if not may:
         raise ProposalNotFound
     return proposal
 

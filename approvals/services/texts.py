@@ -17,6 +17,7 @@ from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.permissions import may_delete_messages, may_read, may_redact
 from approvals.review import compared
 from approvals.services import events
+from approvals.services.checks import locked_proposal
 from approvals.services.errors import AlreadyDecided, DeletionNotAllowed, NotAllowed, NotRemovable, ProposalNotFound
 from memory_app import conversations
 from memory_app.dolt import maintenance
@@ -40,8 +41,7 @@ def redact(*, actor: User, proposal_id: int) -> Proposal:
         NotRemovable: it is undecided, or all of its change is in the memory.
     """
     with transaction.atomic(durable=True):
-        found = Proposal.objects.select_for_update(of=("self",)).select_related("agent", "decided_by")
-        proposal = found.filter(pk=proposal_id).first()
+        proposal = locked_proposal(proposal_id)
         if proposal is None or not may_read(actor, proposal.owner):
             raise ProposalNotFound
         if not may_redact(actor, proposal.owner):

@@ -15,17 +15,17 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Event, Kind, Proposal, ReviewReason, Status, TrustRule, User
 from approvals.permissions import may_edit
-from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review import trust
 from approvals.review.targets import rows_to_write, targets_of
 from approvals.services import events
 from approvals.services.errors import EditNotAllowed, NotesChanged, RuleGone, RuleInvalid, RuleTaken
 from approvals.services.preparing import branch_name, finish_preparing, name_notes
 from approvals.services.recheck import after_change, recheck
+from approvals.services.writing import entry_of, write_main
 from memory_app import reads
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
-from memory_app.writing import authors, commits, ledger, rows
+from memory_app.writing import commits, ledger, rows
 
 # -- An owner makes, changes and deletes rules of trust; staff do it in the admin.
 
@@ -171,31 +171,27 @@ def finish(
                 raise
             commits.drop_branch(proposal.owner, proposal.current_revision.branch)
             raise _discarded(proposal) from error
-    done = None if is_new else find_commit(proposal)
+    done = None if is_new else _find_commit(proposal)
     if done is None and not (is_new and proposal.kind != Kind.IMPORT):
-        found = verdict_now(proposal)
+        found = _verdict_now(proposal)
         rule = found.rule
         if not found.applies:
             return _let_wait(proposal, base, reason=found.reason)
     try:
-        return apply_at_once(proposal, rule=rule, done=done, base=base)
+        return _apply(proposal, rule=rule, done=done, base=base)
     except (rows.TargetMoved, reads.BlockNotFound) as error:
         if is_of_block:
             return _let_wait(proposal, base)
         raise _discarded(proposal) from error
 
 
-def find_commit(proposal: Proposal) -> Commit | None:
+def _find_commit(proposal: Proposal) -> Commit | None:
     """Return the commit that applied the proposal, when a process died after making it."""
     return commits.find(proposal.owner, proposal.operation, since=proposal.current_revision.base_commit)
 
 
-def apply_at_once(
-    proposal: Proposal,
-    *,
-    rule: TrustRule | None,
-    done: Commit | None,
-    base: reads.Block | None = None,
+def _apply(
+    proposal: Proposal, *, rule: TrustRule | None, done: Commit | None, base: reads.Block | None = None
 ) -> Proposal:
     """Commit the change to main in the agent's name, and close the proposal as APPLIED.
 
@@ -208,31 +204,24 @@ def apply_at_once(
     """
     revision = proposal.current_revision
     if done and rule is None:
-        rule = _rule_that_let_it_through(proposal)
-    entry = ledger.LedgerEntry(
-        action=Change.Action.APPLIED,
-        owner=proposal.owner,
-        targets=targets_of(proposal, revision),
-        operation=proposal.operation,
-        agent=proposal.agent.name,
-        proposal_id=proposal.pk,
-    )
+        block = proposal.target if proposal.target_kind == TargetKind.BLOCK else ""
+        found = trust.rule_for(proposal.owner, proposal.agent, block=block, kind=proposal.kind)
+        rule = found if found and found.needs != TrustRule.Needs.REVIEW else None
+    entry = entry_of(proposal, Change.Action.APPLIED, proposal.operation)
     close = partial(_close_applied, proposal, rule)
     if done is None:
         try:
-            retry_after_committing_stray_rows(
-                lambda: commits.write_main(
-                    rows_to_write(proposal, revision, base=base),
-                    entry=entry,
-                    author=authors.agent(proposal.agent.name),
-                    subject=f"Apply {proposal.kind} of {proposal.target} by {'rule' if rule else 'policy'}",
-                    since=revision.base_commit,
-                    on_record=close,
-                )
+            write_main(
+                rows_to_write(proposal, revision, base=base),
+                entry=entry,
+                by=proposal.agent,
+                subject=f"Apply {proposal.kind} of {proposal.target} by {'rule' if rule else 'policy'}",
+                since=revision.base_commit,
+                on_record=close,
             )
         except rows.TargetMoved:
             # Another process may have finished it first, after the lease of a large import expired.
-            done = find_commit(proposal)
+            done = _find_commit(proposal)
             if done is None:
                 raise
     if done:
@@ -244,7 +233,7 @@ def apply_at_once(
     return proposal
 
 
-def verdict_now(proposal: Proposal) -> trust.Verdict:
+def _verdict_now(proposal: Proposal) -> trust.Verdict:
     """Return whether an interrupted change is still applied at once: policy and rules may have changed since, and its
     agent may have been deactivated."""
     agent = Agent.objects.get(pk=proposal.agent_id)
@@ -256,16 +245,8 @@ def verdict_now(proposal: Proposal) -> trust.Verdict:
         kind=proposal.kind,
         block=proposal.target if proposal.target_kind == TargetKind.BLOCK else "",
         weight=trust.Weight.of_proposal(proposal),
-        # Checked when it was proposed.
-        may_apply=True,
+        may_apply=True,  # checked when it was proposed
     )
-
-
-def _rule_that_let_it_through(proposal: Proposal) -> TrustRule | None:
-    """Return the rule about an interrupted change that is in the memory already; None where there is none now."""
-    block = proposal.target if proposal.target_kind == TargetKind.BLOCK else ""
-    rule = trust.rule_for(proposal.owner, proposal.agent, block=block, kind=proposal.kind)
-    return rule if rule and rule.needs != TrustRule.Needs.REVIEW else None
 
 
 def _close_applied(proposal: Proposal, rule: TrustRule | None, commit: str) -> None:
@@ -280,7 +261,6 @@ def _close_applied(proposal: Proposal, rule: TrustRule | None, commit: str) -> N
         "lease_expires_at": None,
         "updated_at": now,
     }
-    by_rule = {"rule": trust.as_data(rule)} if rule else {}
     # Also from OPEN: another process that finished it may have read a newer policy and set it to OPEN. The change is
     # in the memory anyway, and can be reverted.
     events.close(
@@ -291,21 +271,19 @@ def _close_applied(proposal: Proposal, rule: TrustRule | None, commit: str) -> N
         actor=proposal.agent,
         text=proposal.reasoning,
         commit=commit,
-        **by_rule,
+        **({"rule": trust.as_data(rule)} if rule else {}),
     )
 
 
 def _let_wait(proposal: Proposal, base: reads.Block | None, *, reason: str = "") -> Proposal:
     """Turn an automatic change into a proposal that waits for a person."""
-    revision = proposal.current_revision
     with transaction.atomic(durable=True):
         waits = Proposal.objects.filter(pk=proposal.pk, status=Status.PREPARING, auto_applied=True).update(
             auto_applied=False, review_reason=reason, updated_at=timezone.now()
         )
         if waits:
-            proposal.revisions.update(branch=branch_name(proposal.pk, revision.number))
-            if proposal.kind == Kind.IMPORT:
-                name_notes(proposal, [change["id"] for change in revision.note_changes])
+            proposal.revisions.update(branch=branch_name(proposal.pk, proposal.current_revision_number))
+            name_notes(proposal)
     now = Proposal.objects.select_related("agent", "decided_by").filter(pk=proposal.pk).first()
     if now is None:  # another process found that it no longer fits
         raise _discarded(proposal)

@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import (
+    DECIDABLE,
     TAKEN,
     Event,
     Kind,
@@ -29,15 +30,16 @@ from approvals.models import (
     User,
 )
 from approvals.permissions import ReviewAction, available_actions, may_decide
-from approvals.recovery.ledger import retry_after_committing_stray_rows, revert_operation
+from approvals.recovery.ledger import revert_operation
 from approvals.review.targets import current_state, targets_of
 from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events, repeating
-from approvals.services.checks import raise_not_open, visible_proposal
+from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
 from approvals.services.hand_back import take_back_others
 from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
 from approvals.services.recheck import after_change
+from approvals.services.writing import entry_of, write_main
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, NothingToCommit, RevisionNotFound
@@ -45,7 +47,7 @@ from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.runtime import deadlines
 from memory_app.text.trailers import Trailers
-from memory_app.writing import authors, commits, ledger, rows
+from memory_app.writing import commits, ledger, rows
 
 log = structlog.get_logger(__name__)
 
@@ -70,26 +72,18 @@ def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
         raise
     now = timezone.now()
     values = {
-        "status": Status.OPEN,
+        **UNDECIDED,
         "mergeability": _mergeability(proposal, revision),
-        "decided_by": None,
-        "decided_at": None,
-        "decision_reason": "",
-        "decision_comment": "",
-        "merge_operation": "",
-        "seen_sha256": "",
         "expires_at": now + settings.PROPOSAL_EXPIRY,
         "reminded_at": None,
         "owner_reminded_at": None,
-        "lease_expires_at": None,
         "updated_at": now,
     }
     with transaction.atomic(durable=True):
         opened = Proposal.objects.filter(pk=proposal.pk, **as_read).update(**values)
         if opened:
             Revision.objects.filter(pk=revision.pk).update(head_commit=head)
-            if proposal.kind == Kind.IMPORT:
-                name_notes(proposal, [change["id"] for change in revision.note_changes])
+            name_notes(proposal)
             repeating.forget(proposal)
             events.record(proposal, Event.What.REOPENED, actor=actor, text=comment, decided=decided, reason=reason)
     proposal.refresh_from_db()
@@ -201,7 +195,7 @@ def _raise_not_undoable(actor: User, proposal: Proposal) -> NoReturn:
         raise NotUndoable(
             proposal, _("The texts of this proposal were removed for good, so it cannot be opened again.")
         )
-    if proposal.status in (Status.OPEN, Status.CHANGES_REQUESTED):
+    if proposal.status in DECIDABLE:
         if proposal.events.filter(what=Event.What.REOPENED, actor_kind=Event.ActorKind.PERSON).exists():
             raise AlreadyUndone(proposal, _("This proposal is open again already."))
         raise NotUndoable(proposal, _("This proposal is not decided yet: there is nothing to undo."))
@@ -220,27 +214,15 @@ def revert(proposal: Proposal, actor: User, *, seen_sha256: str | None, comment:
     if not plan.is_exact and (done := _made_before(proposal)):
         return _finish_found(proposal, done)
     _require_doable(plan, seen_sha256)
-    entry = _announced(
-        ledger.LedgerEntry(
-            action=Change.Action.REVERTED,
-            owner=proposal.owner,
-            targets=plan.targets,
-            operation=revert_operation(proposal),
-            actor=actor.username,
-            agent=proposal.agent.name,
-            proposal_id=proposal.pk,
-            comment=comment,
-        )
-    )
+    operation = revert_operation(proposal)
+    entry = _announced(entry_of(proposal, Change.Action.REVERTED, operation, actor=actor, comment=comment))
     try:
-        made = retry_after_committing_stray_rows(
-            lambda: commits.write_main(
-                plan.writes,
-                entry=entry,
-                author=authors.person(actor.username, actor.display_name),
-                subject=f"Revert {proposal.kind} of {proposal.target}",
-                on_record=partial(_close_reverted, proposal, actor, entry.comment),
-            )
+        made = write_main(
+            plan.writes,
+            entry=entry,
+            by=actor,
+            subject=f"Revert {proposal.kind} of {proposal.target}",
+            on_record=partial(_close_reverted, proposal, actor, entry.comment),
         )
     except (rows.TargetMoved, NothingToCommit) as error:
         if done := _made_before(proposal):
@@ -277,18 +259,11 @@ def _after(proposal: Proposal, made: Change) -> None:
 def _finish_found(proposal: Proposal, done: Commit) -> Proposal:
     """Finish what another call committed, which may be another person's and may have died since."""
     person = User.objects.get(username=Trailers.of(done.message).person)
-    announced = DirectWrite.objects.filter(pk=revert_operation(proposal), actor=person.username).first()
-    entry = ledger.LedgerEntry(
-        action=Change.Action.REVERTED,
-        owner=proposal.owner,
-        targets=targets_of(proposal, proposal.current_revision),
-        operation=revert_operation(proposal),
-        actor=person.username,
-        agent=proposal.agent.name,
-        proposal_id=proposal.pk,
-        comment=announced.comment if announced else "",
-    )
-    close = partial(_close_reverted, proposal, person, entry.comment)
+    operation = revert_operation(proposal)
+    announced = DirectWrite.objects.filter(pk=operation, actor=person.username).first()
+    comment = announced.comment if announced else ""
+    entry = entry_of(proposal, Change.Action.REVERTED, operation, actor=person, comment=comment)
+    close = partial(_close_reverted, proposal, person, comment)
     _after(proposal, ledger.record(done.hash, entry, at=ledger.time_of(done), on_record=close))
     return proposal
 

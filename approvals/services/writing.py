@@ -1,0 +1,99 @@
+"""How use cases write main: in whose name, and what the ledger says of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from django.utils.translation import gettext as _
+
+from approvals.models import Agent, Proposal, Revision, User
+from approvals.recovery.ledger import retry_after_committing_stray_rows
+from approvals.review.targets import targets_of
+from approvals.services.errors import NoChange
+from approvals.services.recheck import after_change
+from memory_app.dolt.errors import NothingToCommit
+from memory_app.dolt.types import Author
+from memory_app.models import Change
+from memory_app.writing import authors, commits
+from memory_app.writing.ledger import LedgerEntry
+from memory_app.writing.values import Write
+
+
+def write_main(
+    work: commits.Merge | tuple[Write, ...],
+    *,
+    entry: LedgerEntry,
+    by: User | Agent,
+    subject: str,
+    since: str | None = None,
+    on_record: Callable[[str], object] | None = None,
+) -> Change:
+    """Write main as `commits.write_main` does. Rows that others left uncommitted are committed first, as `unknown`."""
+    return retry_after_committing_stray_rows(
+        lambda: commits.write_main(
+            work, entry=entry, author=author_of(by), subject=subject, since=since, on_record=on_record
+        )
+    )
+
+
+def write_as_person(
+    actor: User,
+    owner: str,
+    action: Change.Action,
+    work: tuple[Write, ...],
+    *,
+    targets: tuple[tuple[str, str], ...],
+    subject: str,
+    comment: str,
+) -> Change:
+    """Write what a person changes directly, and recheck the proposals about it.
+
+    Raises:
+        NoChange: the memory says so already.
+        What else `commits.write_main` raises.
+    """
+    entry = LedgerEntry(
+        action=action,
+        owner=owner,
+        targets=targets,
+        operation=uuid.uuid4().hex,
+        actor=actor.username,
+        comment=comment.strip(),
+    )
+    try:
+        made = write_main(work, entry=entry, by=actor, subject=subject)
+    except NothingToCommit as error:
+        raise NoChange(_("Nothing was changed.")) from error
+    after_change(owner, targets)
+    return made
+
+
+def author_of(by: User | Agent) -> Author:
+    return authors.person(by.username, by.display_name) if isinstance(by, User) else authors.agent(by.name)
+
+
+def entry_of(
+    proposal: Proposal,
+    action: str,
+    operation: str,
+    *,
+    actor: User | None = None,
+    comment: str = "",
+    revision: Revision | None = None,
+) -> LedgerEntry:
+    """Return what the ledger says of a commit about a proposal.
+
+    Args:
+        revision: the current one by default.
+    """
+    return LedgerEntry(
+        action=action,
+        owner=proposal.owner,
+        targets=targets_of(proposal, revision or proposal.current_revision),
+        operation=operation,
+        actor=actor.username if actor else "",
+        agent=proposal.agent.name,
+        proposal_id=proposal.pk,
+        comment=comment,
+    )
