@@ -34,7 +34,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper  # noqa: E402
 from django.db.backends.utils import CursorWrapper  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from approvals import services  # noqa: E402, F401 (imported once, before the forks)
+import memory_app.celery  # noqa: E402
+import memory_app.urls  # noqa: E402, F401 (imported once, before the forks: under a profile function it takes seconds)
 from approvals.models import Proposal  # noqa: E402
 
 #: An upper bound for one piece of work, so that a sweep ends when the counting goes wrong.
