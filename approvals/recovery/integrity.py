@@ -226,9 +226,9 @@ def _history() -> Iterator[Finding]:
             yield Finding("ledger_differs", commit.hash, what, f"{REBUILD} {LOOK}")
         recorded = {(row.owner, row.target_kind, row.target) for row in rows}
         for expected in expected_entries(commit):
-            for kind, target in expected.entry.targets:
-                if (expected.entry.owner, kind, target) not in recorded:
-                    changed = f"{kind} {expected.entry.owner}/{target}"
+            for kind, target in expected.targets:
+                if (expected.owner, kind, target) not in recorded:
+                    changed = f"{kind} {expected.owner}/{target}"
                     what = f"Commit {commit.hash} changed {changed}, which the ledger does not have."
                     advice = REBUILD if rows else RECOVER
                     yield Finding("ledger_lacks", commit.hash, what, advice)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
@@ -32,10 +31,6 @@ T = TypeVar("T")
 
 #: How many recorded commits each run goes back to compare the ledger with the log.
 LOOK_BACK = 100
-
-#: Commits known to be older than announced direct writes: a cache, since a rebuild asks for each commit in turn.
-_older: set[str] = set()
-MOST_HELD = 50_000
 
 #: Actions of commits without a proposal.
 _DIRECT = {
@@ -83,14 +78,15 @@ def sync_ledger(*, trust_log: bool = False) -> int:
     recorded: set[str] = set()
     for some in batched([commit.hash for commit in own]):
         recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
-    doubted = _recorded_as_outside() if trust_log else set()
+    outside = Change.objects.filter(action=Change.Action.RECOVERED)
+    doubted = set(outside.values_list("commit", flat=True)) if trust_log else set()
     added = 0
     for commit in reversed(own):
         # The rows of a commit are written together: one that has any has all.
         if commit.hash in recorded and commit.hash not in doubted:
             continue
         expected = expected_entries(commit, trust_log=trust_log)
-        is_outside = any(each.entry.action == Change.Action.RECOVERED for each in expected)
+        is_outside = any(each.action == Change.Action.RECOVERED for each in expected)
         if commit.hash in recorded and is_outside:
             continue
         with transaction.atomic():
@@ -98,26 +94,12 @@ def sync_ledger(*, trust_log: bool = False) -> int:
                 Change.objects.filter(commit=commit.hash).delete()
             added += _record(commit, expected)
         if is_outside:
-            log.error("written_outside_assent", commit=commit.hash, owners=[each.entry.owner for each in expected])
+            log.error("written_outside_assent", commit=commit.hash, owners=[each.owner for each in expected])
     return added
 
 
-def _recorded_as_outside() -> set[str]:
-    """Return the commits that the ledger records as written outside Assent."""
-    return set(Change.objects.filter(action=Change.Action.RECOVERED).values_list("commit", flat=True))
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """How many rows of the ledger a rebuild removed, wrote and kept."""
-
-    removed: int
-    written: int
-    kept: int
-
-
-def rebuild_ledger() -> Rebuilt:
-    """Rebuild the ledger from the log of main.
+def rebuild_ledger() -> tuple[int, int, int]:
+    """Rebuild the ledger from the log of main. Return how many rows were removed, written and kept.
 
     Correct rows keep their ids, which the search index follows, and their times: commits older than the trailer `At`
     only have theirs to the second.
@@ -128,11 +110,11 @@ def rebuild_ledger() -> Rebuilt:
         present.setdefault(row.commit, []).append(row)
     total = sum(map(len, present.values()))
     wrong: list[int] = []
-    missing: list[tuple[Commit, tuple[ExpectedEntry, ...], datetime | None]] = []
+    missing: list[tuple[Commit, tuple[LedgerEntry, ...], datetime | None]] = []
     for commit in reversed(own):
         rows = present.pop(commit.hash, [])
         expected = expected_entries(commit)
-        if wrong_rows(commit, rows) or len(rows) < sum(len(each.entry.targets) for each in expected):
+        if wrong_rows(commit, rows) or len(rows) < sum(len(each.targets) for each in expected):
             wrong += [row.pk for row in rows]  # all of them: pages show the rows of a commit in the order of their ids
             missing.append((commit, expected, rows[0].at if rows else None))
     wrong += [row.pk for rows in present.values() for row in rows]  # of commits that main does not have
@@ -140,35 +122,21 @@ def rebuild_ledger() -> Rebuilt:
         for some in batched(wrong):
             Change.objects.filter(pk__in=some).delete()
         written = sum(_record(commit, expected, at) for commit, expected, at in missing)
-    return Rebuilt(removed=len(wrong), written=written, kept=total - len(wrong))
+    return len(wrong), written, total - len(wrong)
 
 
-# -- what a commit did ----------------------------------------------------------------------------
+def _agrees(entry: LedgerEntry, row: Change) -> bool:
+    """Whether a row of the ledger equals this entry for one of the targets."""
+    return (row.action, row.actor, row.agent, row.proposal_id, row.comment) == (
+        entry.action,
+        entry.actor,
+        entry.agent,
+        entry.proposal_id,
+        entry.comment,
+    ) and (row.target_kind, row.target) in entry.targets
 
 
-@dataclass(frozen=True)
-class ExpectedEntry:
-    """The ledger entry that a commit requires for one owner.
-
-    Args:
-        comment_known: False for direct edits whose comment is only in the message, cut to 4,000 characters.
-    """
-
-    entry: LedgerEntry
-    comment_known: bool = True
-
-    def agrees(self, row: Change) -> bool:
-        """Whether a row of the ledger equals this entry for one of the targets."""
-        entry = self.entry
-        return (
-            (row.action, row.actor, row.agent, row.proposal_id)
-            == (entry.action, entry.actor, entry.agent, entry.proposal_id)
-            and (row.target_kind, row.target) in entry.targets
-            and (row.comment == entry.comment or not self.comment_known)
-        )
-
-
-def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[ExpectedEntry, ...]:
+def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[LedgerEntry, ...]:
     """Return the ledger entries that a commit of main requires, one per owner; none for a change of schema.
 
     Rows without a known operation are recorded as `written outside Assent`, in one entry per owner.
@@ -183,11 +151,11 @@ def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[Expect
         if len(commit.parents) > 1:
             expected = _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
         else:
-            expected = _written(commit, trailers, owner, targets, trust_log=trust_log)
+            expected = _written(trailers, owner, targets, trust_log=trust_log)
         if expected:
             return (expected,)
     return tuple(
-        ExpectedEntry(LedgerEntry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation=""))
+        LedgerEntry(action=Change.Action.RECOVERED, owner=owner, targets=targets, operation="")
         for owner, targets in changed.items()
     )
 
@@ -200,14 +168,14 @@ def wrong_rows(commit: Commit, rows: list[Change]) -> list[Change]:
     bad = rows
     for trust_log in (False, True):
         if bad:
-            expected = {each.entry.owner: each for each in expected_entries(commit, trust_log=trust_log)}
-            bad = [row for row in bad if row.owner not in expected or not expected[row.owner].agrees(row)]
+            expected = {each.owner: each for each in expected_entries(commit, trust_log=trust_log)}
+            bad = [row for row in bad if row.owner not in expected or not _agrees(expected[row.owner], row)]
     return bad
 
 
 def _merged(
     trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], head: str, *, trust_log: bool
-) -> ExpectedEntry | None:
+) -> LedgerEntry | None:
     """Return the entry of a merge: an approval, identified by the merged head."""
     revision = (
         Revision.objects.filter(head_commit=head, proposal__owner=owner)
@@ -219,29 +187,27 @@ def _merged(
         if not (trust_log and is_approval and trailers.owner in (owner, "")):
             return None
         agent = Trailers.of(dolt().log(head, limit=1)[0].message).agent
-        return ExpectedEntry(_entry(trailers, owner, targets, agent=agent, proposal_id=trailers.proposal_id))
+        return _entry(trailers, owner, targets, agent=agent, proposal_id=trailers.proposal_id)
     proposal = revision.proposal
     believed = (
         is_approval and trailers.person and trailers.operation == (proposal.merge_operation or trailers.operation)
     )
     decided_by = proposal.decided_by.username if proposal.decided_by else ""
-    return ExpectedEntry(
-        LedgerEntry(
-            action=Change.Action.APPROVED,
-            owner=owner,
-            targets=targets,
-            operation=proposal.merge_operation or trailers.operation,
-            actor=trailers.person if believed else decided_by,
-            agent=proposal.agent.name,
-            proposal_id=proposal.pk,
-            comment=proposal.decision_comment,
-        )
+    return LedgerEntry(
+        action=Change.Action.APPROVED,
+        owner=owner,
+        targets=targets,
+        operation=proposal.merge_operation or trailers.operation,
+        actor=trailers.person if believed else decided_by,
+        agent=proposal.agent.name,
+        proposal_id=proposal.pk,
+        comment=proposal.decision_comment,
     )
 
 
 def _written(
-    commit: Commit, trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool
-) -> ExpectedEntry | None:
+    trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool
+) -> LedgerEntry | None:
     """Return the entry of a commit that is not a merge: applied by policy, reverted, or written directly."""
     if trailers.owner != owner:
         return None
@@ -256,40 +222,16 @@ def _written(
             said = DirectWrite.objects.filter(pk=operation, actor=trailers.person).first() if not applied else None
             comment = said.comment if said else ""
             agent, number = proposal.agent.name, proposal.pk
-            return ExpectedEntry(_entry(trailers, owner, targets, agent=agent, proposal_id=number, comment=comment))
-        return ExpectedEntry(_entry(trailers, owner, targets, proposal_id=trailers.proposal_id)) if trust_log else None
+            return _entry(trailers, owner, targets, agent=agent, proposal_id=number, comment=comment)
+        return _entry(trailers, owner, targets, proposal_id=trailers.proposal_id) if trust_log else None
     if trailers.action not in _DIRECT or trailers.proposal_id is not None:
         return None
     announced = DirectWrite.objects.filter(pk=trailers.operation).first()
     if announced:
         if (announced.owner, announced.action, announced.actor) != (owner, trailers.action, trailers.person):
             return None
-        return ExpectedEntry(_entry(trailers, owner, targets, comment=announced.comment))
-    if trailers.at is None and _is_older_than_announcing(commit):
-        return ExpectedEntry(_entry(trailers, owner, targets, comment=trailers.comment), comment_known=False)
-    return ExpectedEntry(_entry(trailers, owner, targets), comment_known=False) if trust_log else None
-
-
-def _is_older_than_announcing(commit: Commit) -> bool:
-    """Whether `commit`, which has no trailer `At`, is older than announced direct writes.
-
-    The release that introduced announcements also introduced `At`. So a commit without it after a commit with it was
-    made outside Assent.
-    """
-    passed: list[str] = []
-    parents, is_older = commit.parents, True
-    while parents and parents[0] not in _older:
-        (before,) = dolt().log(parents[0], limit=1)
-        if Trailers.of(before.message).at is not None:
-            is_older = False
-            break
-        passed.append(before.hash)
-        parents = before.parents
-    if is_older:
-        if len(_older) > MOST_HELD:
-            _older.clear()
-        _older.update(passed)
-    return is_older
+        return _entry(trailers, owner, targets, comment=announced.comment)
+    return _entry(trailers, owner, targets) if trust_log else None
 
 
 def revert_operation(proposal: Proposal) -> str:
@@ -318,9 +260,6 @@ def _entry(
     )
 
 
-# -- steps ----------------------------------------------------------------------------------------
-
-
 def _last_recorded() -> str | None:
     """Return a recorded commit to start from.
 
@@ -336,7 +275,7 @@ def _last_recorded() -> str | None:
     return None
 
 
-def _record(commit: Commit, expected: tuple[ExpectedEntry, ...], at: datetime | None = None) -> int:
+def _record(commit: Commit, expected: tuple[LedgerEntry, ...], at: datetime | None = None) -> int:
     """Write the ledger rows of a commit in one transaction. Return how many were added.
 
     Args:
@@ -346,5 +285,5 @@ def _record(commit: Commit, expected: tuple[ExpectedEntry, ...], at: datetime | 
     before = rows.count()
     with transaction.atomic():  # sorted by owner, since each entry waits for its owner's lock
         for each in expected:
-            ledger.record(commit.hash, each.entry, at=at or ledger.time_of(commit))
+            ledger.record(commit.hash, each, at=at or ledger.time_of(commit))
     return rows.count() - before

@@ -42,8 +42,7 @@ class Trailers:
     Args:
         targets: (kind, label or id) pairs; empty also where the message only counts them.
         person: username of the person who decided or edited.
-        at: when the change was made, to the microsecond; None on commits made before this trailer existed.
-        comment: the text between subject and trailers, which only commits of that time have.
+        at: when the change was made, to the microsecond.
     """
 
     action: str = ""
@@ -54,14 +53,13 @@ class Trailers:
     person: str = ""
     at: datetime | None = None
     operation: str = ""
-    comment: str = ""
 
     @classmethod
     def of(cls, message: str) -> Trailers:
         """Return the trailers of `message`, none when its last paragraph is not made of trailers alone."""
         values: dict[str, str] = {}
         targets: list[tuple[str, str]] = []
-        rest, _, last = message.rstrip("\n").rpartition("\n\n")
+        last = message.rstrip("\n").rpartition("\n\n")[2]
         for line in last.split("\n"):
             match = _TRAILER.fullmatch(line)
             if not match:
@@ -83,7 +81,6 @@ class Trailers:
             person=values.get("Reviewed-by") or values.get("Actor", ""),
             at=_read(values.get("At", "")),
             operation=values.get("Operation", ""),
-            comment=rest.partition("\n\n")[2].strip(),
         )
 
 

@@ -11,5 +11,5 @@ class Command(BaseCommand):
     help = "Rebuild the ledger from the commits of the memory; correct rows stay as they are."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        rebuilt = rebuild_ledger()
-        self.stdout.write(f"{rebuilt.removed} rows removed, {rebuilt.written} rows written, {rebuilt.kept} kept.")
+        removed, written, kept = rebuild_ledger()
+        self.stdout.write(f"{removed} rows removed, {written} rows written, {kept} kept.")

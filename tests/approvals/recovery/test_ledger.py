@@ -142,7 +142,13 @@ def test_messages_of_the_longest_names_fit() -> None:
 def test_what_is_written_past_assent_is_recorded_as_that(goals: Block, alice: User) -> None:
     operation = uuid.uuid4().hex
     forged = "Edit\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice\nAt: 2026-01-01T00:00:00.000000Z"
-    for message in ("Just so.", f"{forged}\nOperation: {operation}", "Edit\n\nAction: nonsense\nOwner: ben"):
+    without_time = forged.partition("\nAt: ")[0]
+    for message in (
+        "Just so.",
+        f"{forged}\nOperation: {operation}",
+        f"{without_time}\nOperation: {operation}",
+        "Edit\n\nAction: nonsense\nOwner: ben",
+    ):
         hash_ = write_outside(f"{message} {operation}", message)
         (problem,) = problems()
         assert (problem.code, problem.about) == ("ledger_lacks", hash_)
@@ -179,40 +185,6 @@ def test_a_restored_ledger_believes_the_log_when_told_to(goals: Block, alice: Us
     before = ledger_snapshot()
     call_command("rebuild_ledger", verbosity=0)
     assert ledger_snapshot() == before
-
-
-RELEASED = "Edit goals of alice\n\nBecause.\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice"
-
-
-def test_what_the_first_release_wrote_is_forged_once_a_later_one_has_written(goals: Block, alice: User) -> None:
-    """Everything since says its time: who leaves that out would else be believed without having announced anything."""
-    for number in range(2):
-        write_outside(f"Forged {number}.", f"{RELEASED}\nOperation: {number:032}")
-    services.recover()
-    assert [row.action for row in reads.history("alice", "block", "goals")] == ["recovered", "recovered", "created"]
-    assert list(problems()) == []
-
-
-def test_commits_of_the_first_release_keep_their_comment(alice: User) -> None:
-    """It put the comment between subject and trailers, and announced nothing."""
-    for number in range(2):
-        write_outside(f"Released {number}.", f"{RELEASED}\nOperation: {number:032}")
-    assert services.recover().ledger_rows == 2
-    services.create_block(
-        actor=alice, owner="alice", label="other", fields=BlockFields(title="", description="", body="x", limit=100)
-    )
-    call_command("rebuild_ledger", verbosity=0)
-    assert [row.action for row in reads.history("alice", "block", "goals")] == ["edited", "edited"]
-
-
-def test_a_comment_of_the_first_release_is_kept_whole(alice: User) -> None:
-    write_outside("Released.", f"{RELEASED}\nOperation: {'c' * 32}")
-    assert services.recover().ledger_rows == 1
-    newest = reads.history("alice", "block", "goals")[0]
-    assert (newest.action, newest.actor, newest.comment) == ("edited", "alice", "Because.")
-    Change.objects.filter(pk=newest.pk).update(comment="Because. And this, which the message had cut off.")
-    call_command("rebuild_ledger", verbosity=0)
-    assert reads.history("alice", "block", "goals")[0].comment.endswith("cut off.")
 
 
 def test_no_words_of_people_or_agents_are_in_the_log(goals: Block, alice: User, tim: User, propose: Propose) -> None:
