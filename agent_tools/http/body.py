@@ -86,7 +86,7 @@ def parse(raw: bytes) -> Any:
 
 
 def _read(request: HttpRequest, limit: int) -> bytes:
-    if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
+    if "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
         # Under ASGI Django has read it. waitress puts the chunks together; other WSGI servers do not, and Django takes
         # the body for an empty one.
         if getattr(request, "environ", None):

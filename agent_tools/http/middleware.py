@@ -32,7 +32,7 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-ID", "")
+        given = request.META.get("HTTP_X_REQUEST_ID", "")
         request_id = given if _VALID.fullmatch(given) else uuid.uuid4().hex
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.request import Request
 
 from agent_tools.calls import execution
 from agent_tools.calls.api_operation import ApiOperation
@@ -53,7 +52,7 @@ def by_query(
     """
 
     # No docstring, which would be the description in the OpenAPI document.
-    def handle(view: ApiView, request: Request, **address: str | int) -> HttpResponse:
+    def handle(view: ApiView, request: HttpRequest, **address: str | int) -> HttpResponse:
         return view.by_query(request, asked, defaults=defaults, **_arguments_of(address))
 
     parameters = query(asked.arguments, leave_out=leave_out, also=also)
@@ -63,7 +62,7 @@ def by_query(
 def by_body(asked: ApiOperation[Any], tag: str, operation_id: str = "", *, leave_out: Collection[str] = ()) -> Handler:
     """Return the method of a view that runs a tool or endpoint with the arguments in the body; see `by_query`."""
 
-    def handle(view: ApiView, request: Request, **address: str | int) -> HttpResponse:
+    def handle(view: ApiView, request: HttpRequest, **address: str | int) -> HttpResponse:
         return view.by_body(request, asked, **_arguments_of(address))
 
     taken = body_of(asked.arguments, leave_out=leave_out)
@@ -148,7 +147,7 @@ class MemoriesFile(ApiView):
         responses={status: answer for status, answer in answers("", 400).items() if status != 200}
         | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
     )
-    def get(self, request: Request, user_id: str) -> HttpResponse:
+    def get(self, request: HttpRequest, user_id: str) -> HttpResponse:
         export = files.export_file
         self.begin(export)
         given = from_path(from_query(request, files.ExportArguments), user_id=user_id)
@@ -166,10 +165,10 @@ class MemoriesFile(ApiView):
         request={"text/markdown": _FILE},
         responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
     )
-    def post(self, request: Request, user_id: str) -> HttpResponse:
+    def post(self, request: HttpRequest, user_id: str) -> HttpResponse:
         self.begin(files.import_file)
         given = from_query(request, files.ImportArguments)
-        file = body.read_markdown(request._request, memories_md.LARGEST_FILE)
+        file = body.read_markdown(request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
         given = from_path(given, user_id=user_id) | {"file": file}
         return self.run(request, files.import_file, given)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from pydantic import Field
-from rest_framework.request import Request
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.auth import grants
@@ -43,7 +42,7 @@ class ToolList(ApiView):
         parameters=query(ToolListQuery),
         responses=answers("data.tools: the definitions.", 400),
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         asked = parse(ToolListQuery, from_query(request, ToolListQuery), called="the list of tools")
         write = registry.FORMATS[asked.format]
         # A tool the token has no scope for would only teach a model to fail.
@@ -62,7 +61,7 @@ class TokenDetail(ApiView):
         summary="What this token may do, and for whom",
         responses=answers("data.agent, data.scopes, data.all_owners and data.owners (empty when it serves everyone)."),
     )
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         parse(Arguments, from_query(request, Arguments), called="this endpoint")
         token = self.caller.token
         owners = token.owners.filter(is_active=True).order_by("username").values_list("username", flat=True)
@@ -84,7 +83,7 @@ class ToolRun(ApiView):
         parameters=query(ListQuery),
         responses=answers("data.tool: the definition.", 400, 404),
     )
-    def get(self, request: Request, name: str) -> HttpResponse:
+    def get(self, request: HttpRequest, name: str) -> HttpResponse:
         asked = parse(ListQuery, from_query(request, ListQuery), called="the definition of a tool")
         tool = registry.find(name)
         registry.require_on(tool)
@@ -93,7 +92,7 @@ class ToolRun(ApiView):
         return exceptions.json_response(Answer(f"{tool.name}: {tool.description}", data).payload())
 
     @describe(summary="Run a tool", responses=answers("What the tool says."))
-    def post(self, request: Request, name: str) -> HttpResponse:
+    def post(self, request: HttpRequest, name: str) -> HttpResponse:
         self.audit.tool = name if name in registry.TOOLS else "unknown"
         tool = registry.find(name)
         return self.by_body(request, tool)

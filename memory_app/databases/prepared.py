@@ -6,8 +6,8 @@ call are described once, as a queryset, and kept here as SQL. Not for rare queri
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -15,7 +15,13 @@ from uuid import UUID
 
 from django.db import connections, models, router
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.query import QuerySet
+from django.db.models.query import (
+    FlatValuesListIterable,
+    ModelIterable,
+    QuerySet,
+    ValuesListIterable,
+    get_related_populators,
+)
 
 Row = TypeVar("Row")
 Model = TypeVar("Model", bound=models.Model)
@@ -32,14 +38,18 @@ _SAMPLES: dict[type, Callable[[int], Any]] = {
 @dataclass(frozen=True)
 class _Compiled:
     """Args:
-    places: for each parameter of the SQL the name of the value that goes there, or None for one that never changes.
+    parameters: those of the SQL, with samples where a value goes.
+    places: which of them are a value's, with its name.
+    converters: position in a row, what converts the value there, and the expression they take.
+    make: makes a result of a row.
     """
 
+    db: str
     sql: str
-    parameters: tuple[Any, ...]
-    places: tuple[str | None, ...]
-    compiler: Any
-    queryset: QuerySet[Any, Any]
+    parameters: list[Any]
+    places: list[tuple[int, str]]
+    converters: list[tuple[int, list[Callable[..., Any]], Any]]
+    make: Callable[[Sequence[Any]], Any]
 
 
 class Prepared(Generic[Row]):
@@ -63,14 +73,14 @@ class Prepared(Generic[Row]):
     def all(self, **values: Any) -> list[Row]:
         """Return every row, in the queryset's order."""
         kept = self._compiled or self._compile()
-        connection = connections[kept.queryset.db]
-        adapted = {name: _adapted(value, connection) for name, value in values.items()}
-        parameters = tuple(
-            value if name is None else adapted[name] for value, name in zip(kept.parameters, kept.places, strict=True)
-        )
-        bound = _Bound(kept.queryset, _Query(kept.queryset.query, _run_as(kept, connection, parameters)))
-        iterable: Any = kept.queryset._iterable_class
-        return list(iterable(bound))
+        connection = connections[kept.db]
+        parameters = kept.parameters.copy()
+        for place, name in kept.places:
+            parameters[place] = _adapted(values[name], connection)
+        with connection.cursor() as cursor:
+            cursor.execute(kept.sql, parameters)
+            rows = cursor.fetchall()
+        return [kept.make(_converted(row, kept.converters, connection)) for row in rows]
 
     def first(self, **values: Any) -> Row | None:
         """Return the first row, or None. Limit the queryset to one row (`[:1]`) where there may be many."""
@@ -81,7 +91,7 @@ class Prepared(Generic[Row]):
         queryset = self._build(**samples)
         compiler = queryset.query.get_compiler(using=queryset.db)
         sql, parameters = compiler.as_sql()
-        places: list[str | None] = [None] * len(parameters)
+        places: dict[int, str] = {}
         for name, kind in self._kinds.items():
             other = self._build(**samples | {name: _SAMPLES[kind](len(samples))})
             other_sql, others = other.query.get_compiler(using=other.db).as_sql()
@@ -90,12 +100,51 @@ class Prepared(Generic[Row]):
             for place, (one, another) in enumerate(zip(parameters, others, strict=True)):
                 if one != another:
                     places[place] = name
-        if missing := set(self._kinds) - set(places):
+        if missing := set(self._kinds) - set(places.values()):
             raise ValueError(f"the query does not use {', '.join(sorted(missing))}")
         converters = compiler.get_converters([column for column, *_ in compiler.select])
-        compiler.get_converters = lambda columns: converters
-        self._compiled = _Compiled(sql, tuple(parameters), tuple(places), compiler, queryset)
+        self._compiled = _Compiled(
+            queryset.db,
+            sql,
+            list(parameters),
+            list(places.items()),
+            [(position, *converter) for position, converter in converters.items()],
+            _maker(queryset, compiler),
+        )
         return self._compiled
+
+
+def _maker(queryset: QuerySet[Any, Any], compiler: Any) -> Callable[[Sequence[Any]], Any]:
+    """Return what makes a row into what the queryset yields, as Django's iterables do."""
+    iterable: Any = queryset._iterable_class
+    if iterable is FlatValuesListIterable:
+        return operator.itemgetter(0)
+    if iterable is ValuesListIterable:
+        return tuple
+    if iterable is not ModelIterable or compiler.annotation_col_map:
+        raise ValueError("a prepared query yields instances without annotations, or values_list()")
+    model, columns = compiler.klass_info["model"], compiler.klass_info["select_fields"]
+    own = slice(columns[0], columns[-1] + 1)
+    names = [column.target.attname for column, *_ in compiler.select[own]]
+    populators = get_related_populators(compiler.klass_info, compiler.select, queryset.db)  # type: ignore[call-arg]
+
+    def instance(row: Sequence[Any]) -> Any:
+        made = model.from_db(queryset.db, names, row[own])
+        for each in populators:
+            each.populate(row, made)
+        return made
+
+    return instance
+
+
+def _converted(row: Sequence[Any], converters: list[Any], connection: BaseDatabaseWrapper) -> Sequence[Any]:
+    if not converters:
+        return row
+    values = list(row)
+    for position, functions, expression in converters:
+        for convert in functions:
+            values[position] = convert(values[position], expression, connection)
+    return values
 
 
 def _adapted(value: Any, connection: BaseDatabaseWrapper) -> Any:
@@ -109,46 +158,27 @@ def _adapted(value: Any, connection: BaseDatabaseWrapper) -> Any:
 _UUID: models.UUIDField[UUID, UUID] = models.UUIDField()
 
 
-def _run_as(kept: _Compiled, connection: BaseDatabaseWrapper, parameters: tuple[Any, ...]) -> Any:
-    compiler = copy.copy(kept.compiler)
-    compiler.connection = connection
-    compiler.as_sql = lambda *_args, **_named: (kept.sql, parameters)
-    return compiler
-
-
-@dataclass(frozen=True)
-class _Query:
-    """The attributes of a query that Django's iterables read."""
-
-    query: Any
-    compiler: Any
-
-    def get_compiler(self, using: str) -> Any:
-        return self.compiler
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.query, name)
-
-
-class _Bound:
-    """The attributes of a queryset that Django's iterables read."""
-
-    def __init__(self, queryset: Any, query: _Query) -> None:
-        self.db = queryset.db
-        self.model = queryset.model
-        self.query = query
-        self._known_related_objects: dict[Any, Any] = {}
-        self._fields = queryset._fields
-
-
-# -- rows -----------------------------------------------------------------------------------------
+_Field = models.Field[Any, Any]
 
 
 @dataclass(frozen=True)
 class _Insert:
+    """Args:
+    fields: with the type whose values the driver takes as they are, and whether the field makes its own value.
+    """
+
     sql: str
-    fields: tuple[models.Field[Any, Any], ...]
-    returns_key: bool
+    fields: tuple[tuple[_Field, type | None, bool], ...]
+    returning: str
+
+    def values(self, instance: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
+        values = []
+        for field, plain, makes_value in self.fields:
+            value = field.pre_save(instance, True) if makes_value else getattr(instance, field.attname)
+            if value is not None and type(value) is not plain:
+                value = field.get_db_prep_save(value, connection)
+            values.append(value)
+        return values
 
 
 _inserts: dict[tuple[type[models.Model], str], _Insert] = {}
@@ -161,16 +191,26 @@ def insert(instance: Model) -> Model:
         IntegrityError: as saving does.
         WriteOutsideCommit: the router's, of a versioned row.
     """
+    kept, connection = _insert_of(instance)
+    with connection.cursor() as cursor:
+        cursor.execute(kept.sql + kept.returning, kept.values(instance, connection))
+        if kept.returning:
+            instance.pk = cursor.fetchone()[0]
+    instance._state.adding, instance._state.db = False, connection.alias
+    return instance
+
+
+def insert_all(instances: Sequence[models.Model]) -> None:
+    """Insert rows of one model at once; their keys are not set."""
+    kept, connection = _insert_of(instances[0])
+    with connection.cursor() as cursor:
+        cursor.executemany(kept.sql, [kept.values(each, connection) for each in instances])
+
+
+def _insert_of(instance: models.Model) -> tuple[_Insert, BaseDatabaseWrapper]:
     using = router.db_for_write(type(instance), instance=instance)
     connection = connections[using]
-    kept = _inserts.get((type(instance), using)) or _prepared_insert(type(instance), using, connection)
-    values = [field.get_db_prep_save(field.pre_save(instance, True), connection) for field in kept.fields]
-    with connection.cursor() as cursor:
-        cursor.execute(kept.sql, values)
-        if kept.returns_key:
-            instance.pk = cursor.fetchone()[0]
-    instance._state.adding, instance._state.db = False, using
-    return instance
+    return _inserts.get((type(instance), using)) or _prepared_insert(type(instance), using, connection), connection
 
 
 def update(model: type[models.Model], values: Mapping[str, Any], *, where: Mapping[str, Any]) -> bool:
@@ -203,14 +243,21 @@ def update(model: type[models.Model], values: Mapping[str, Any], *, where: Mappi
 def _prepared_insert(model: type[models.Model], using: str, connection: BaseDatabaseWrapper) -> _Insert:
     pk = model._meta.pk
     is_numbered = isinstance(pk, models.AutoField | models.BigAutoField)
-    fields = tuple(field for field in model._meta.local_concrete_fields if not (is_numbered and field is pk))
+    fields = [field for field in model._meta.local_concrete_fields if not (is_numbered and field is pk)]
     quote = connection.ops.quote_name
     names = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join("%s" for _ in fields)
     sql = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608 (names from the model)
-    if is_numbered:
-        assert pk is not None
-        sql += f" RETURNING {quote(str(pk.column))}"
-    kept = _Insert(sql, fields, is_numbered)
+    kept = _Insert(
+        sql,
+        tuple((field, _plain_type(field), type(field).pre_save is not models.Field.pre_save) for field in fields),
+        f" RETURNING {quote(str(pk.column))}" if is_numbered and pk is not None else "",
+    )
     _inserts[model, using] = kept
     return kept
+
+
+def _plain_type(field: _Field) -> type | None:
+    """Return the type whose values need no preparation: most do not, and asking each field for it took 8 calls."""
+    kinds = (models.CharField, str), (models.TextField, str), (models.IntegerField, int), (models.BooleanField, bool)
+    return next((plain for kind, plain in kinds if isinstance(field, kind)), None)
