@@ -20,7 +20,7 @@ from django.utils import timezone
 from agent_tools.calls.api_operation import Call
 from agent_tools.models import AgentToken, ToolCall
 from memory_app.configuration.logs import current_request_id
-from memory_app.databases.prepared import insert
+from memory_app.databases.prepared import insert_all
 from memory_app.runtime import deadlines
 from memory_app.runtime.gatherer import Gatherer
 
@@ -64,8 +64,8 @@ class Audit:
             return
         _rows.add(
             ToolCall(
-                token=token,
-                agent=token.agent,
+                token_id=token.pk,
+                agent_id=token.agent_id,
                 owner=self.owner,
                 tool=self.tool[:64],
                 target=self.target[:64],
@@ -88,8 +88,7 @@ def settle() -> None:
 def _insert(rows: list[ToolCall]) -> None:
     try:
         with deadlines.within(_SECONDS), transaction.atomic():
-            for row in rows:
-                insert(row)
+            insert_all(rows)
     except DatabaseError as error:
         log.error("tool_calls_not_recorded", count=len(rows), error=type(error).__name__)
 

@@ -75,11 +75,14 @@ class DecisionPage:
 
 def visible(call: Call) -> QuerySet[Event]:
     """Return what the caller may be told, about the owner of the call or all it serves, in its order."""
-    told = Event.objects.filter(tells=call.caller.agent, owner__in=grants.served_owners(call.caller.token))
-    if call.owner:
-        told = told.filter(owner=call.owner)
+    told = told_to_agent(call.caller.agent.pk).filter(owner__in=grants.served_owners(call.caller.token))
+    return told.filter(owner=call.owner) if call.owner else told
+
+
+def told_to_agent(agent: int) -> QuerySet[Event]:
+    """Return what an agent is told about any owner, in its order."""
     # The text of a comment was removed with the proposal's; nothing is left to tell.
-    return told.exclude(Q(what=Event.What.COMMENTED) & Q(text="")).order_by("pk")
+    return Event.objects.filter(tells=agent).exclude(Q(what=Event.What.COMMENTED) & Q(text="")).order_by("pk")
 
 
 def place_of(call: Call, since: str, *, argument: str) -> int | None:

@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connections, transaction
-from django.db.models import BigIntegerField, Q, Subquery, Value
+from django.db.models import BigIntegerField, Count, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from pydantic import Field
@@ -37,7 +37,7 @@ from approvals import services
 from approvals.models import Event
 from approvals.services.events import told_to
 from memory_app.databases import row_order
-from memory_app.databases.prepared import Prepared
+from memory_app.databases.prepared import Prepared, update
 from memory_app.reads import EngineUnavailable
 from memory_app.runtime import deadlines, waits
 
@@ -51,15 +51,14 @@ _HEADLINE = "Decided since you were last told:"
 
 _NEWS = Prepared(
     lambda agent, owner, token, after: (
-        Event.objects.filter(
-            tells=agent,
+        reading.told_to_agent(agent)
+        .filter(
             owner=owner,
             pk__gt=Coalesce(
                 Subquery(ToldUntil.objects.filter(token=token, owner=owner).values("event_id")),
                 Value(after, output_field=BigIntegerField()),
             ),
         )
-        .exclude(Q(what=Event.What.COMMENTED) & Q(text=""))
         .order_by()
         .values_list("pk", flat=True)[:1]
     ),
@@ -67,6 +66,32 @@ _NEWS = Prepared(
     owner=str,
     token=int,
     after=int,
+)
+_TOLD_UNTIL = Prepared(
+    lambda token, owner: ToldUntil.objects.filter(token=token, owner=owner).values_list("event_id", flat=True),
+    token=int,
+    owner=str,
+)
+_WAITING = Prepared(
+    lambda agent, owner, after: reading.with_proposals(reading.told_to_agent(agent).filter(owner=owner, pk__gt=after))[
+        : MOST + 1
+    ],
+    agent=int,
+    owner=str,
+    after=int,
+)
+_LEFT_OUT = Prepared(
+    lambda agent, owner, until: (
+        reading.told_to_agent(agent)
+        .filter(owner=owner, pk__gt=until)
+        .order_by()
+        .values("tells")
+        .annotate(number=Count("pk"))
+        .values_list("number", flat=True)
+    ),
+    agent=int,
+    owner=str,
+    until=int,
 )
 
 
@@ -98,20 +123,22 @@ def _add(tool: ApiOperation[Any], call: Call, payload: dict[str, Any]) -> dict[s
 
 
 def _told(call: Call, payload: dict[str, Any]) -> dict[str, Any]:
-    told = ToldUntil.objects.filter(token=call.caller.token.original_id, owner=call.owner)
-    before: int | None = told.values_list("event_id", flat=True).first()
-    waiting = reading.visible(call).filter(pk__gt=call.caller.token.tells_after if before is None else before)
-    events = list(reading.with_proposals(waiting)[:MOST])
+    token, owner = call.caller.token, call.owner
+    place = {"token_id": token.original_id, "owner": owner}
+    before = _TOLD_UNTIL.first(token=token.original_id, owner=owner)
+    waiting = _WAITING.all(agent=token.agent_id, owner=owner, after=token.tells_after if before is None else before)
+    events = waiting[:MOST]
     every = items.of_events(call, events)
     every = every[: bounds.that_fit(every, _CHARACTERS)]
     if not every:  # another call was faster
         return payload
     until = events[len(every) - 1].pk
     if before is None:
-        ToldUntil.objects.create(token_id=call.caller.token.original_id, owner=call.owner, event_id=until)
+        ToldUntil.objects.create(**place, event_id=until)
     else:
-        told.update(event_id=until)
-    left_out = waiting.filter(pk__gt=until).count()
+        update(ToldUntil, {"event_id": until}, where=place)
+    is_all = len(every) == len(waiting)
+    left_out = 0 if is_all else _LEFT_OUT.first(agent=token.agent_id, owner=owner, until=until) or 0
     shown = [item for item in every if not _is_told_by(payload["data"], item)]
     if not shown and not left_out:
         return payload

@@ -8,6 +8,7 @@ this thread's slot is, and it is put back in `finally`.
 from __future__ import annotations
 
 import copy
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,6 @@ from typing import Protocol, TypeVar, cast
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import InterfaceError, OperationalError
-from tenacity import RetryError, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from memory_app.dolt.engine import MAIN
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
@@ -157,22 +157,19 @@ def retrying(work: Callable[[], T], attempts: int = 12) -> T:
         DeadlineExceeded: it stayed busy until this thread's time was up.
     """
     operations = dolt()
-    retry = Retrying(
-        retry=retry_if_exception(operations.is_retryable),
-        wait=wait_random_exponential(multiplier=0.005, max=1),
-        stop=stop_after_attempt(attempts),
-        sleep=_sleep_in_time,
-    )
-    try:
-        return retry(work)
-    except RetryError as error:
-        raise EngineUnavailable("the memory is busy") from error
-
-
-def _sleep_in_time(seconds: float) -> None:
-    if seconds >= deadlines.remaining():
-        raise deadlines.DeadlineExceeded
-    time.sleep(seconds)
+    for attempt in range(attempts):
+        try:
+            return work()
+        except Exception as error:
+            if not operations.is_retryable(error):
+                raise
+            if attempt == attempts - 1:
+                raise EngineUnavailable("the memory is busy") from error
+        pause = random.uniform(0, min(1, 0.005 * 2**attempt))  # noqa: S311 (jitter)
+        if pause >= deadlines.remaining():
+            raise deadlines.DeadlineExceeded
+        time.sleep(pause)
+    raise ValueError("no attempts")
 
 
 def head_of_main() -> str:

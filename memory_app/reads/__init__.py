@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -167,23 +166,17 @@ def snapshot(owner: str, label: str) -> Snapshot:
 
 
 def made_at_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], datetime]:
-    """Return when the blocks of many (owner, label) pairs were made, in one query; missing blocks are left out.
+    """Return when the blocks of many (owner, label) pairs were made, by primary key; missing blocks are left out.
 
     It tells a block from one that had its label before and was deleted.
     """
-    labels: defaultdict[str, set[str]] = defaultdict(set)
-    for owner, label in targets:
-        labels[owner].add(label)
-    if not labels:
-        return {}
-    everything = sorted(set().union(*labels.values()))
-    found = MemoryBlock.objects.filter(owner__in=sorted(labels), label__in=everything)
-    with dolt().named_errors():
-        return {
-            (owner, label): aware(made_at)
-            for owner, label, made_at in found.values_list("owner", "label", "created_at")
-            if label in labels[owner]
-        }
+    ids = [block_id(owner, label).hex for owner, label in dict.fromkeys(targets)]
+    columns = ("owner", "label", "created_at")
+    return {
+        (row["owner"], row["label"]): aware(row["created_at"])
+        for some in batched(ids)
+        for row in dolt().rows(BLOCKS, None, {"id": some}, columns=columns)
+    }
 
 
 def _key(owner: str, label: str) -> Row:

@@ -8,8 +8,6 @@ Why no tool runs in a thread of its own: docs/decisions/0010. Why fixed limits d
 from __future__ import annotations
 
 import contextlib
-import heapq
-import itertools
 import math
 import os
 import socket
@@ -26,6 +24,8 @@ log = structlog.get_logger(__name__)
 
 #: Seconds to record the outcome of a call whose deadline has passed.
 GRACE = 2.0
+#: Seconds after which the watchdog looks at the latest.
+_LOOK = 1.0
 #: Seconds between two interruptions of the same deadline.
 _INTERRUPT_EVERY = 0.25
 #: Milliseconds by which SQLite's lock timeout may be longer than the time left: two deadlines, one inside the other,
@@ -44,7 +44,7 @@ class Deadline:
     """A point in time, and the connections that must not wait past it.
 
     A deadline inside another never ends later, so the innermost one speaks for all: it shares the connections of the
-    others, and each statement asks one.
+    others, and each statement asks one. As a context manager it applies to this thread for the block (`within`).
     """
 
     def __init__(self, seconds: float, outer: Deadline | None = None, *, waits_for_locks: bool = True) -> None:
@@ -55,6 +55,23 @@ class Deadline:
         self._lock: threading.Lock = threading.Lock() if outer is None else outer._lock
         self._watched: dict[int, _Watched] = {} if outer is None else outer._watched
         self._has_ended = self._has_interrupted = self._has_passed = False
+
+    def __enter__(self) -> Deadline:
+        try:
+            if self._outer is None:
+                for alias in connections:
+                    self.watch(connections[alias])
+            _thread.deadline = self
+            _watchdog.watch(self)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _watchdog.forget(self)
+        self.end()
+        _thread.deadline = self._outer
 
     @property
     def remaining(self) -> float:
@@ -106,19 +123,15 @@ class Deadline:
             for watched in list(self._watched.values()):
                 self.unwatch(watched.connection)
 
-    def interrupt_all(self) -> bool:
-        """Interrupt the connections if the deadline has passed; called by the watchdog.
-
-        Returns:
-            Whether to call it again: an interruption does not reach a statement that is just about to start.
-        """
+    def interrupt_all(self) -> None:
+        """Interrupt the connections if the deadline has passed; called by the watchdog, again and again, since an
+        interruption does not reach a statement that is just about to start."""
         with self._lock:
             if self._has_ended or self.remaining > 0:
-                return False
+                return
             self._has_interrupted = True
             for watched in self._watched.values():
                 watched.interrupt()
-            return True
 
     def _close_interrupted(self) -> None:
         """Close interrupted connections: the interruption might reach the next statement on the same connection."""
@@ -246,9 +259,8 @@ def _lock_timeout_of(connection: BaseDatabaseWrapper, raw: Any) -> _LockTimeout:
 _thread = threading.local()
 
 
-@contextlib.contextmanager
-def within(seconds: float, *, waits_for_locks: bool = True) -> Iterator[Deadline]:
-    """Limit how long this thread waits for its databases; of nested deadlines, the earlier one counts.
+def within(seconds: float, *, waits_for_locks: bool = True) -> Deadline:
+    """Limit how long this thread waits for its databases in a block; of nested deadlines, the earlier one counts.
 
     Args:
         waits_for_locks: False where all statements read `default`, which waits for no lock of SQLite.
@@ -256,18 +268,7 @@ def within(seconds: float, *, waits_for_locks: bool = True) -> Iterator[Deadline
     A database that would wait longer raises one of Django's errors at the deadline, or a moment later:
     `DeadlineExceeded`, or the engine's error for an interrupted statement.
     """
-    outer = _current()
-    deadline = Deadline(seconds, outer, waits_for_locks=waits_for_locks)
-    try:
-        if outer is None:
-            for alias in connections:
-                deadline.watch(connections[alias])
-        _thread.deadline = deadline
-        _watchdog.watch(deadline)
-        yield deadline
-    finally:
-        deadline.end()
-        _thread.deadline = outer
+    return Deadline(seconds, _current(), waits_for_locks=waits_for_locks)
 
 
 @contextlib.contextmanager
@@ -320,43 +321,45 @@ def _current() -> Deadline | None:
     return getattr(_thread, "deadline", None)
 
 
-# -- the watchdog ---------------------------------------------------------------------------------
-
-
 class _Watchdog:
-    """One thread of the process, which sleeps until the next deadline. The first deadline starts it."""
+    """One thread of the process, which sleeps until the next deadline. The first deadline starts it.
+
+    Most deadlines end long before they pass, and a thread that woke for each of those would take turns with the calls:
+    with eight clients, hundreds of times a second. So those that ended are forgotten.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._waiting: list[tuple[float, int, Deadline]] = []
-        self._numbers = itertools.count()
+        #: The deadlines that apply, and when to interrupt them.
+        self._running: dict[Deadline, float] = {}
+        self._looks_at = 0.0
         self._thread: threading.Thread | None = None
 
     def watch(self, deadline: Deadline) -> None:
-        self._push(deadline.at, deadline)
-
-    def _push(self, at: float, deadline: Deadline) -> None:
-        entry = (at, next(self._numbers), deadline)
         with self._changed:
-            heapq.heappush(self._waiting, entry)
+            self._running[deadline] = deadline.at
             if self._thread is None or not self._thread.is_alive():  # the second: after a fork
                 self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
                 self._thread.start()
-            elif self._waiting[0] is entry:
+            elif deadline.at < self._looks_at:
                 self._changed.notify()
+
+    def forget(self, deadline: Deadline) -> None:
+        with self._changed:
+            self._running.pop(deadline, None)
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting:
-                    self._changed.wait()
-                at, _, deadline = self._waiting[0]
-                if (left := at - time.monotonic()) > 0:
-                    self._changed.wait(left)
-                    continue
-                heapq.heappop(self._waiting)
-            if deadline.interrupt_all():
-                self._push(time.monotonic() + _INTERRUPT_EVERY, deadline)
+                now = time.monotonic()
+                self._looks_at = min([now + _LOOK, *self._running.values()])
+                self._changed.wait(max(0.0, self._looks_at - now))
+                now = time.monotonic()
+                passed = [deadline for deadline, at in self._running.items() if at <= now]
+                for deadline in passed:
+                    self._running[deadline] = now + _INTERRUPT_EVERY
+            for deadline in passed:
+                deadline.interrupt_all()
 
 
 _watchdog = _Watchdog()
