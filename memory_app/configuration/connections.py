@@ -38,7 +38,7 @@ def default_database(url: str, file: Path | None) -> dict[str, Any]:
     """Return the entry of DATABASES for everything else: PostgreSQL at `url`, or SQLite in `file`."""
     if file:
         return {
-            "ENGINE": "django.db.backends.sqlite3",
+            "ENGINE": "memory_app.databases.sqlite",
             # Where DoltLite stands in for SQLite, the parameter asks it for stock SQLite; SQLite itself ignores it.
             # Always given: with the memory on a server, DoltLite may be preloaded all the same.
             "NAME": f"file:{file}?doltlite_engine=sqlite",

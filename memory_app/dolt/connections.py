@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeVar, cast
 
 from django.db import connections
@@ -121,7 +121,7 @@ def _transaction(current: BaseDatabaseWrapper, wrapper: DoltConnection) -> Itera
             current.set_autocommit(True)
 
 
-_writing = threading.Lock()
+_writing = threading.RLock()
 #: Seconds to wait for a turn. An import writes for longer, and other writers may finish before it.
 _TURN = 0.25
 
@@ -139,6 +139,14 @@ def _in_turn() -> Iterator[None]:
     finally:
         if is_held:
             _writing.release()
+
+
+def one_after_another() -> AbstractContextManager[None]:
+    """Let the threads of this process do what changes branches one after the other, where the engine has one writer.
+
+    Eight threads that each create a branch, commit to it and drop it were a fifth faster so.
+    """
+    return _in_turn() if dolt().has_one_writer else nullcontext()
 
 
 def _roll_back(current: BaseDatabaseWrapper) -> None:

@@ -15,7 +15,15 @@ from datetime import datetime
 import structlog
 from django.utils import timezone
 
-from memory_app.dolt.connections import connection, dolt, dolt_transaction, head_of_main, open_at, retrying
+from memory_app.dolt.connections import (
+    connection,
+    dolt,
+    dolt_transaction,
+    head_of_main,
+    one_after_another,
+    open_at,
+    retrying,
+)
 from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, DirectWrite
@@ -132,7 +140,8 @@ def write_branch(
             return branch.commit(message, author)
 
     try:
-        return retrying(attempt)
+        with one_after_another():
+            return retrying(attempt)
     except (TargetMoved, BranchExists, RevisionNotFound):
         # Another process may have written the same branch first, after this one's lease expired.
         done = retrying(lambda: made() if dolt().exists(name) else None)
@@ -166,7 +175,8 @@ def find(owner: str, operation: str, since: str) -> Commit | None:
 
 def drop_branch(owner: str, name: str) -> None:
     """Drop the branch of a proposal to this owner's memory, if it exists."""
-    retrying(lambda: dolt().drop_branch(name))
+    with one_after_another():
+        retrying(lambda: dolt().drop_branch(name))
 
 
 def commit_schema() -> None:

@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from django.db.backends.sqlite3.base import DatabaseWrapper as SQLiteWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
 from memory_app.databases import backups
+from memory_app.databases.sqlite.base import QuietSQLiteWrapper
 from memory_app.dolt import errors
 from memory_app.dolt.engine import MAIN
 from memory_app.dolt.operations import DoltOperations
@@ -119,7 +119,7 @@ class DoltLiteOperations(DoltOperations):
         return ", ".join(map(str, backups.files_of(str(self.connection.settings_dict["NAME"]))))
 
 
-class DatabaseWrapper(SQLiteWrapper):
+class DatabaseWrapper(QuietSQLiteWrapper):
     """SQLite's wrapper; `dolt` has the verbs, `writable` is the router's permission to write."""
 
     display_name = "DoltLite"
