@@ -8,10 +8,13 @@ from __future__ import annotations
 import binascii
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
@@ -159,44 +162,35 @@ class RestoreForm(forms.Form):
 REFUSALS = (Refused, ForbiddenCharacter, EngineUnavailable, OutcomeUnknown, DirtyMemory)
 
 
+#: The field that a refusal is about, where the refusal does not name it itself.
+_FIELDS = {OverLimit: "body", LimitInvalid: "limit", LabelInvalid: "label", LabelTaken: "label"}
+
+
 def add_refusal(form: forms.BaseForm, error: Exception) -> int:
     """Write on the form why a service refused, beside the field concerned. Return the HTTP status to answer with.
 
     Args:
         error: one of `REFUSALS`.
     """
-    match error:
-        case OverLimit():
-            form.add_error("body" if "body" in form.fields else None, error.message)
-        case LimitInvalid():
-            form.add_error("limit", error.message)
-        case LabelInvalid():
-            form.add_error("label", error.message)
-        case LabelTaken():
-            form.add_error("label" if "label" in form.fields else None, error.message)
-            return 409
-        case ImportUnderWay():
-            form.add_error(None, error.message)
-            return 409
-        case ForbiddenCharacter():
-            form.add_error(
-                error.field if error.field in form.fields else None,
-                _("It contains the character %(code)s, which cannot be stored.") % {"code": error.code},
-            )
-        case NoteInvalid():
-            form.add_error(error.field if error.field in form.fields else None, error.message)
-        case Refused():
-            form.add_error(None, error.message)
-        case _:
-            # Sending it again is safe even when this one did arrive: the sha256 shows it.
-            form.add_error(
-                None, _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
-            )
-            return 503
-    return 422
+    if not isinstance(error, Refused | ForbiddenCharacter):
+        # Sending it again is safe even when this one did arrive: the sha256 shows it.
+        form.add_error(
+            None, _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
+        )
+        return 503
+    field = next((name for kind, name in _FIELDS.items() if isinstance(error, kind)), None)
+    if isinstance(error, NoteInvalid | ForbiddenCharacter):
+        field = error.field
+    form.add_error(field if field in form.fields else None, in_words(error))
+    return 409 if isinstance(error, LabelTaken | ImportUnderWay) else 422
 
 
-# -- Forms of the pages of notes: what may be typed, and how it becomes arguments of `services.notes`.
+def in_words(error: Exception) -> str:
+    """Return a refusal of a text as a sentence."""
+    if isinstance(error, ForbiddenCharacter):
+        return gettext("It contains the character %(code)s, which cannot be stored.") % {"code": error.code}
+    return str(error)
+
 
 #: Characters of a checked file that a form carries, about 20,000 notes: it must survive an expired session with it.
 MOST_CARRIED = 1_500_000
@@ -299,6 +293,10 @@ class SupersedeNoteForm(forms.Form):
                 self.add_error("words", _("Choose one of the notes found, or “No replacement”."))
         return cleaned
 
+    def outcome(self) -> tuple[str, str]:
+        """Return why the note is no longer true, and which one takes its place; empty where neither is said."""
+        return self.cleaned_data["reason"].strip(), self.cleaned_data["replacement_id"]
+
 
 class BulkForm(forms.Form):
     """What is done to the notes that were selected."""
@@ -331,7 +329,7 @@ class BulkForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    """A memories.md to bring in."""
+    """A memories.md to bring in: chosen as a file, or carried by the page that checked it and says what it would do."""
 
     file = forms.FileField(
         label=_("File"),
@@ -342,7 +340,17 @@ class ImportForm(forms.Form):
         % {"size": LARGEST_FILE // (1024 * 1024), "count": f"{MOST_MEMORIES:,}"},
         widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
     )
+    #: The file, compressed, in base64.
+    carried = forms.CharField(widget=forms.HiddenInput, strip=False)
+    file_name = forms.CharField(required=False, max_length=200, widget=forms.HiddenInput)
     comment = comment_field(_("Saved in the history."))
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *args: Any, **more: Any) -> None:
+        super().__init__(data, *args, **more)
+        #: The field that the file comes in.
+        self.source = "carried" if data and "carried" in data else "file"
+        if self.is_bound:
+            del self.fields["file" if self.source == "carried" else "carried"]
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -352,21 +360,20 @@ class ImportForm(forms.Form):
             )
         return file
 
-
-class CheckedImportForm(forms.Form):
-    """A memories.md that was checked, sent back by the page that says what it would do."""
-
-    #: The file, compressed, in base64.
-    carried = forms.CharField(widget=forms.HiddenInput, strip=False)
-    file_name = forms.CharField(required=False, max_length=200, widget=forms.HiddenInput)
-    comment = comment_field(_("Saved in the history."))
-
     def clean_carried(self) -> bytes:
         """Return the file's bytes."""
         try:
             return unpacked(self.cleaned_data["carried"])
         except ValueError:
             raise forms.ValidationError(_("The file did not arrive whole. Please choose it again.")) from None
+
+    @cached_property
+    def sent(self) -> tuple[bytes, str]:
+        """Return the bytes of the file of a valid form, and its name."""
+        if self.source == "carried":
+            return self.cleaned_data["carried"], self.cleaned_data["file_name"]
+        file = self.cleaned_data["file"]
+        return file.read(), file.name
 
 
 def packed(data: bytes) -> str:

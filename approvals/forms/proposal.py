@@ -206,55 +206,9 @@ class Ticks:
     def is_on(self, id_: str) -> bool:
         return (id_ in self.exceptions) != self.all
 
-    def count(self, ids: Collection[str]) -> int:
-        return sum(map(self.is_on, ids))
-
     def accepted(self, ids: Collection[str]) -> frozenset[str]:
         """Return which of a proposal's changes are ticked, with every id named that is none of them."""
         return frozenset(filter(self.is_on, ids)) | (self.exceptions - frozenset(ids))
-
-
-@dataclass(frozen=True)
-class TickBoxes:
-    """The boxes by which a page has the changes of a proposal ticked.
-
-    Args:
-        ids: of all changes, in their order.
-        outdated: of those that no longer fit; their boxes cannot be ticked.
-    """
-
-    ids: tuple[str, ...]
-    outdated: frozenset[str]
-    ticks: Ticks
-
-    @property
-    def total(self) -> int:
-        return len(self.ids)
-
-    @property
-    def count(self) -> int:
-        return self.ticks.count(self.ids)
-
-    @property
-    def left(self) -> int:
-        return self.total - self.count
-
-    @property
-    def exceptions(self) -> str:
-        return " ".join(sorted(self.ticks.exceptions))
-
-    @property
-    def outdated_ids(self) -> str:
-        return " ".join(sorted(self.outdated))
-
-
-def tick_boxes(ids: Sequence[str], outdated: frozenset[str], ticks: Ticks, was: Sequence[str]) -> TickBoxes:
-    """Return the boxes of a page.
-
-    Args:
-        was: the ids that the form named as shown, where it comes back.
-    """
-    return TickBoxes(tuple(ids), outdated, ticks.moved(was, ids).without(outdated))
 
 
 # -- The forms of asking an agent for changes, and of taking that back.

@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from approvals.forms.proposal import ApproveForm, TickBoxes, new_batch
+from approvals.forms.proposal import ApproveForm, new_batch
 from approvals.models import Approval, Kind, Proposal, RejectReason, Status
 from approvals.pages import inbox, risk_wording
 from approvals.pages.blocks import url_of_target
@@ -54,16 +54,16 @@ def url_of_proposal(pk: int, list_query: str, page: str = "proposal", **more: ob
 
 
 @register.inclusion_tag("proposal/tick.html")
-def tick_change(boxes: TickBoxes, number: int) -> dict[str, Any]:
+def tick_change(boxes: dict[str, Any], number: int) -> dict[str, Any]:
     """Return the box of one change of a block, by its number."""
-    id_ = boxes.ids[number - 1]
-    return {"id": id_, "number": number, "total": boxes.total, "ticked": boxes.ticks.is_on(id_)}
+    id_ = boxes["ids"][number - 1]
+    return {"id": id_, "number": number, "total": boxes["total"], "ticked": boxes["ticks"].is_on(id_)}
 
 
 @register.inclusion_tag("proposal/tick.html")
-def tick_note(boxes: TickBoxes, id_: str, number: int) -> dict[str, Any]:
+def tick_note(boxes: dict[str, Any], id_: str, number: int) -> dict[str, Any]:
     """Return the box of one note of an import."""
-    ticked, outdated = boxes.ticks.is_on(id_), id_ in boxes.outdated
+    ticked, outdated = boxes["ticks"].is_on(id_), id_ in boxes["outdated"]
     return {"id": id_, "number": number, "of_note": True, "ticked": ticked, "outdated": outdated}
 
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals import services
 from approvals.accounts.sign_in import display_names, typed_before, viewer_of
+from approvals.forms.memory import in_words
 from approvals.forms.proposal import ApproveSomeForm, ResolveForm, RewordBlockForm, RewordForm, Ticks, seen_of
 from approvals.models import Approval, Proposal, Status, User
 from approvals.pages.blocks import url_of_target
@@ -120,7 +121,7 @@ def _approve_text(
     try:
         approved = service(actor=user, proposal_id=found.pk, text=text, **form.arguments())
     except _UNFIT as error:
-        form.add_error("text", _in_words(error))
+        form.add_error("text", in_words(error))
         return _page(request, form, status=422) if texts else _nothing_left(request, found, text, status=422)
     except REFUSED as error:
         if isinstance(error, AlreadyDecided):
@@ -159,7 +160,7 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
         resolved = services.approve_edited(actor=user, proposal_id=found.pk, text=text, resolves=True, **named)
     except _UNFIT as error:
         if is_as_seen:
-            form.add_error(None, _in_words(error))
+            form.add_error(None, in_words(error))
             return _page(request, form, status=422)
         # It was changed and changed back while this was looked at.
         panel = Panel(_("The text changed since you opened this page."), _("Your decision was not saved."))
@@ -240,9 +241,3 @@ def _nothing_left(
     """Return the page of a proposal that can no longer be reworded, with what was typed, to copy."""
     context = {"panel": panel, "typed": typed, **_about(request, found)}
     return render(request, "proposal/reword_over.html", context, status=status)
-
-
-def _in_words(error: Exception) -> str:
-    if isinstance(error, ForbiddenCharacter):
-        return _("It contains the character %(code)s, which cannot be stored.") % {"code": error.code}
-    return str(error)

@@ -1,35 +1,47 @@
-"""Reading memory: the blocks of an owner, one block now and earlier.
+"""Reading memory: the blocks of an owner, one block now and earlier, its history, and where each sentence comes from.
 
-Its history is `block_history`, changing it `block_forms`. A viewer who may not read an owner's
-memory gets the answer of a page that is not there.
+Changing it is `block_forms`. A viewer who may not read an owner's memory gets the answer of a page that is not there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from approvals import permissions, services
 from approvals.accounts.sign_in import viewer_of
 from approvals.markdown import rendering
 from approvals.models import Proposal, User
-from approvals.pages.blocks import NOW, HistoryEntry, history_entries, version, waiting_and_new, waiting_by_block
+from approvals.pages.blocks import (
+    NOW,
+    HistoryEntry,
+    Version,
+    field_changes,
+    history_entries,
+    undoable,
+    version,
+    waiting_and_new,
+    waiting_by_block,
+)
 from approvals.pages.memory_search import find
 from approvals.pages.notes_page import Automatic, automatic_changes
+from approvals.pages.versions import ChangeBy, blamed_text, strip_of
+from approvals.review.diff_mode import laid_out
 from approvals.views.request import reading_page, whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Note
+from memory_app.reads import Block, Note
+from memory_app.reads.blame import BlockBlame, blame_of_block
 from memory_app.text.lines import first_words
-
-# -- Whose memory a person may read: the owner that an address names. The list of them is the board (`statistics`).
 
 
 def readable_owner(request: HttpRequest, owner: str) -> User:
@@ -64,6 +76,12 @@ def about(request: HttpRequest, owner: User) -> dict[str, Any]:
     return {"section": "memory", "owner": owner, "is_own": owner.pk == viewer_of(request).pk}
 
 
+def about_block(request: HttpRequest, owner: User, label: str, block: Block | None) -> dict[str, Any]:
+    """Return what every page of a block needs, also of one that is not there."""
+    title = block.display_title if block else reads.title_of(label)
+    return {**about(request, owner), "label": label, "title": title}
+
+
 #: Drawing one takes 1 ms.
 BLOCKS_ON_A_PAGE = 40
 RECENT_CHANGES = 8
@@ -71,38 +89,9 @@ OPENING_LENGTH = 240
 #: A block has a list of contents from so many characters and headings on: about two screens.
 LONG_TEXT = 4_000
 FEWEST_CONTENTS = 3
-
-
-@dataclass(frozen=True)
-class RecentChange:
-    """A change in the list of the last ones, and where what it changed can be read.
-
-    Args:
-        automatic: what is known of it where no person approved it.
-    """
-
-    entry: HistoryEntry
-    title: str
-    url: str
-    automatic: Automatic | None = None
-
-    @classmethod
-    def of(
-        cls,
-        entry: HistoryEntry,
-        titles: Mapping[str, str],
-        notes: Mapping[str, Note],
-        automatic: Mapping[int, Automatic],
-    ) -> RecentChange:
-        """Return it with the title of a block or the first words of a note."""
-        change = entry.change
-        known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
-        if change.target_kind == TargetKind.BLOCK:
-            url = reverse("block_history", args=[change.owner, change.target])
-            return cls(entry, titles.get(change.target, change.target), url, known)
-        note = notes.get(change.target)
-        words = first_words(note.content, 80) if note else gettext("Deleted note")
-        return cls(entry, words, reverse("note", args=[change.owner, change.target]), known)
+CHANGES_ON_A_PAGE = 20
+#: Drawing one takes 0.5 ms; what is told of sentences from further changes is fetched when they are pointed at.
+CHANGES_IN_A_TABLE = 25
 
 
 def recent_changes(owner: str) -> list[Change]:
@@ -154,11 +143,27 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
             "page": number,
             "pages": pages,
             "waiting_total": Proposal.objects.open().of_owner(owner).count(),
-            "recent": [RecentChange.of(entries[change.pk], titles, said, automatic) for change in recent],
+            "recent": [_recent_change(entries[change.pk], titles, said, automatic) for change in recent],
             "automatic": automatic,
             "tab": "blocks",
         },
     )
+
+
+def _recent_change(
+    entry: HistoryEntry, titles: Mapping[str, str], notes: Mapping[str, Note], automatic: Mapping[int, Automatic]
+) -> dict[str, Any]:
+    """Return a change in the list of the last ones: what it changed, where that can be read, and what is known of it
+    where no person approved it."""
+    change = entry.change
+    if change.target_kind == TargetKind.BLOCK:
+        title, page = titles.get(change.target, change.target), "block_history"
+    else:
+        note = notes.get(change.target)
+        title, page = first_words(note.content, 80) if note else gettext("Deleted note"), "note"
+    known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
+    url = reverse(page, args=[change.owner, change.target])
+    return {"entry": entry, "title": title, "url": url, "automatic": known}
 
 
 @reading_page
@@ -173,9 +178,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     if shown.block is None and shown.last is None and not as_of:
         raise Http404
     context = {
-        **about(request, person),
-        "label": label,
-        "title": shown.block.display_title if shown.block else reads.title_of(label),
+        **about_block(request, person, label, shown.block),
         "shown": shown,
         "memory_block": shown.block,
         "as_of": as_of,
@@ -196,9 +199,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 
 def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:
     """Return the page for a commit or time that this memory does not know, with links onward."""
-    there = reads.find_block(person.username, label)
-    title = there.display_title if there else reads.title_of(label)
-    context = {**about(request, person), "label": label, "title": title}
+    context = about_block(request, person, label, reads.find_block(person.username, label))
     return render(request, "memory/unknown_revision.html", {**context, "revision": revision}, status=404)
 
 
@@ -210,7 +211,129 @@ def opening(body: str) -> str:
     return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + "\u00a0…"
 
 
-# -- The search box over one memory.
+def compare(before: Version, after: Version) -> dict[str, Any]:
+    """Return two versions of a block and what lies between them; no redline where the text is the same in both."""
+    changed = laid_out(before.body, after.body) if before.body != after.body else None
+    fields = field_changes(before.block, after.block) if before.block and after.block else ()
+    return {"before": before, "after": after, "redline": changed, "fields": fields}
+
+
+@reading_page
+def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
+    """Show every change of a block, as a strip and as a list, newest first.
+
+    With `?v=` a commit, what that change did; with `?a=` and `?b=`, what changed between two versions; with `?from=`,
+    the bars of the strip lead to comparisons with that one.
+    """
+    person = readable_owner(request, owner)
+    found = blame_of_block(owner, label)
+    current = reads.find_block(owner, label)
+    if current is None and not found.changes:
+        raise Http404
+    context = {
+        **about_block(request, person, label, current),
+        "current": current,
+        "page_url": reverse("block_history", args=[owner, label]),
+        "page_query": request.GET,
+    }
+    try:
+        context |= _chosen(request, found)
+    except RevisionNotFound as error:
+        return unknown_revision(request, person, label, str(error))
+    context["may_restore"] = permissions.may_edit(viewer_of(request), owner)
+    if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "shown":
+        return render(request, "memory/version_part.html", context)
+    before = whole_number(request.GET.get("before", ""), digits=17)
+    changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
+    page = changes[:CHANGES_ON_A_PAGE]
+    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
+    entries = history_entries(page, older=older)
+    context |= {
+        "versions": len(found.changes),
+        "kinds": [by for by in ChangeBy if any(bar.by == by for bar in context["strip"])],
+        "entries": entries,
+        "undoable": undoable(entries, viewer_of(request)),
+        "is_first_page": not before,
+        "older": urlencode({"before": page[-1].pk}) if older else "",
+    }
+    return render(request, "memory/block_history.html", context)
+
+
+def _chosen(request: HttpRequest, found: BlockBlame) -> dict[str, object]:
+    """Return what the page shows of what the address chooses in the strip.
+
+    Raises:
+        RevisionNotFound: it names a commit that this memory, or for `?v=` and `?from=` this block, does not have.
+    """
+    asked, owner, label = request.GET, found.owner, found.label
+    if "a" in asked or "b" in asked:
+        a, b = asked.get("a", ""), asked.get("b", "") or NOW
+        comparison = compare(version(owner, label, a), version(owner, label, b))
+        last = found.changes[-1].commit if found.changes else ""
+        strip = strip_of(found, ends=(a, last if b == NOW else b))
+        return {"strip": strip, "comparison": comparison, "a": a, "b": b}
+    if picked := asked.get("from", ""):
+        _number(found, picked)
+        return {"strip": strip_of(found, picked=picked), "picked": version(owner, label, picked)}
+    if commit := asked.get("v", ""):
+        shown = _shown_version(found, commit, viewer_of(request))
+        return {"strip": strip_of(found, shown=commit), "version": shown}
+    return {"strip": strip_of(found)}
+
+
+def _number(found: BlockBlame, commit: str) -> int:
+    """Return the number of the version that a commit made, counted from 0. Raises RevisionNotFound."""
+    for number, change in enumerate(found.changes):
+        if change.commit == commit:
+            return number
+    raise RevisionNotFound(commit)
+
+
+def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, Any]:
+    """Return a version of a block, counted from 1: who made it, what it changed, and those before and after it."""
+    owner, label = found.owner, found.label
+    number = _number(found, commit)
+    previous = found.changes[number - 1].commit if number else ""
+    entry = replace(history_entries([found.changes[number]])[0], previous=previous)
+    now, then = version(owner, label, NOW), version(owner, label, commit)
+    return {
+        "number": number + 1,
+        "versions": len(found.changes),
+        "entry": entry,
+        "comparison": compare(version(owner, label, previous), then),
+        "by": ChangeBy.of(entry.change),
+        "newer": found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
+        "is_as_now": bool(
+            then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)
+        ),
+        "is_undoable": bool(undoable([entry], viewer)),
+    }
+
+
+@reading_page
+def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
+    """Show the text with who proposed and approved each sentence, when and why; with `?s=`, all about one of them."""
+    person = readable_owner(request, owner)
+    found = blame_of_block(owner, label)
+    current = reads.find_block(owner, label)
+    if current is None and not found.changes:
+        raise Http404
+    context = about_block(request, person, label, current)
+    if current is None:
+        last = history_entries(found.changes[-1:])[0]
+        return render(request, "memory/block_missing.html", {**context, "last": last}, status=410)
+    by_age = request.GET.get("by") == "age"
+    blamed = blamed_text(
+        found,
+        chosen=whole_number(request.GET.get("s", "")),
+        now=timezone.now(),
+        query="&by=age" if by_age else "",
+    )
+    context |= {"blamed": blamed, "by_age": by_age, "is_peek": "peek" in request.GET}
+    is_all = "all" in request.GET
+    rows = blamed.changes if is_all else blamed.changes[:CHANGES_IN_A_TABLE]
+    return render(request, "memory/block_blame.html", {**context, "rows": rows, "is_all": is_all})
+
 
 LONGEST_QUERY = 500
 

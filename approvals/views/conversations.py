@@ -6,6 +6,8 @@ read, for the pages that delete.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -64,42 +66,36 @@ def conversation(request: HttpRequest, owner: str, session_id: str) -> HttpRespo
 
 
 @form_page
-def conversation_delete(request: HttpRequest, owner: str, session_id: str) -> HttpResponse:
-    """Delete a conversation, after saying what that means."""
-    person = _deletable_owner(request, owner)
+def conversation_delete(request: HttpRequest, owner: str, session_id: str, number: int | None = None) -> HttpResponse:
+    """Delete a conversation, or one message of it, after saying what that means."""
+    person = readable_owner(request, owner)
+    if not permissions.may_delete_messages(viewer_of(request), owner):
+        raise Http404
+    message = kept.find_message(owner, session_id, number) if number is not None else None
+    page = _page_of(message) if message else 1
     if request.method != "POST":
-        context = {**_about(request, person), "session": _session(owner, session_id)}
-        return render(request, "conversations/conversation_delete.html", context)
-    count = services.delete_messages(actor=viewer_of(request), owner=owner, session_id=session_id)
-    text = ngettext(
-        "The conversation is deleted: %(number)d message. Agents no longer find it.",
-        "The conversation is deleted: %(number)d messages. Agents no longer find them.",
-        count,
-    ) % {"number": count}
-    messages.success(request, text if count else _("The conversation was deleted already."))
-    return redirect("conversations", owner=owner)
-
-
-@form_page
-def message_delete(request: HttpRequest, owner: str, session_id: str, number: int) -> HttpResponse:
-    """Delete one message, after saying what that means."""
-    person = _deletable_owner(request, owner)
-    message = kept.find_message(owner, session_id, number)
-    if request.method != "POST":
-        if message is None:
+        if number is not None and message is None:
             raise Http404
-        page = _page_of(message)
         context = {**_about(request, person), "session": _session(owner, session_id), "message": message, "page": page}
         return render(request, "conversations/conversation_delete.html", context)
-    if message is None:  # sent twice: it is gone, as asked
+    named: dict[str, Any] = {"actor": viewer_of(request), "owner": owner, "session_id": session_id}
+    if number is None:
+        count = services.delete_messages(**named)
+        text = ngettext(
+            "The conversation is deleted: %(number)d message. Agents no longer find it.",
+            "The conversation is deleted: %(number)d messages. Agents no longer find them.",
+            count,
+        ) % {"number": count}
+        messages.success(request, text if count else _("The conversation was deleted already."))
+    elif message:
+        services.delete_messages(**named, message_id=message.message_id)
+        messages.success(request, _("The message is deleted. Agents no longer find it."))
+    else:  # sent twice: it is gone, as asked
         messages.success(request, _("The message was deleted already."))
-        return _back(owner, session_id)
-    page = _page_of(message)
-    services.delete_messages(
-        actor=viewer_of(request), owner=owner, session_id=session_id, message_id=message.message_id
-    )
-    messages.success(request, _("The message is deleted. Agents no longer find it."))
-    return _back(owner, session_id, page)
+    if number is None or kept.find_session(owner, session_id) is None:
+        return redirect("conversations", owner=owner)
+    address = reverse("conversation", args=[owner, session_id])
+    return redirect(f"{address}?page={page}" if page > 1 else address)
 
 
 def _about(request: HttpRequest, person: User) -> dict[str, object]:
@@ -118,20 +114,5 @@ def _session(owner: str, session_id: str) -> Conversation:
     return session
 
 
-def _deletable_owner(request: HttpRequest, owner: str) -> User:
-    person = readable_owner(request, owner)
-    if not permissions.may_delete_messages(viewer_of(request), owner):
-        raise Http404
-    return person
-
-
 def _page_of(message: Message) -> int:
     return kept.how_many_before(message) // MESSAGES_ON_A_PAGE + 1
-
-
-def _back(owner: str, session_id: str, page: int = 1) -> HttpResponse:
-    """Redirect to the conversation; to the list, when no message of it is left."""
-    if kept.find_session(owner, session_id) is None:
-        return redirect("conversations", owner=owner)
-    address = reverse("conversation", args=[owner, session_id])
-    return redirect(f"{address}?page={page}" if page > 1 else address)

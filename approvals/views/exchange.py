@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.accounts.sign_in import kept_fields
-from approvals.forms.memory import REFUSALS, CheckedImportForm, ImportForm, add_refusal, packed
+from approvals.forms.memory import REFUSALS, ImportForm, add_refusal, packed
 from approvals.models import Proposal, User
 from approvals.pages import note_history
 from approvals.services import imports
@@ -75,70 +76,55 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     person = own_memory(request, owner)
     if request.method != "POST":
         return _import_start(request, person)
-    form: ImportForm | CheckedImportForm
-    form = CheckedImportForm(request.POST) if "carried" in request.POST else ImportForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return _import_again(request, person, form)
-    data, file_name = _sent(form)
-    deadlines.allow(_IMPORT_SECONDS)
-    by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
+    form, done, status = ImportForm(request.POST, request.FILES), None, 422
     is_check = "check" in request.POST
-    carry_out = imports.check_file if is_check else imports.import_file
-    try:
-        done = carry_out(by=by, owner=owner, data=data)
-    except memories_md.Unreadable as error:
-        form.add_error(_file_field(form), _sentence(error))
-        return _import_again(request, person, form)
-    except REFUSALS as error:
-        return _import_again(request, person, form, status=add_refusal(form, error))
-    if done.is_empty:
-        form.add_error(
-            _file_field(form), _("There are no memories in this file: it has no heading such as “### mem-…”.")
-        )
-        return _import_again(request, person, form)
+    if form.is_valid():
+        try:
+            done = _carried_out(person, form, imports.check_file if is_check else imports.import_file)
+        except memories_md.Unreadable as error:
+            text = str(error)
+            form.add_error(form.source, f"{text[:1].upper()}{text[1:]}.")
+        except REFUSALS as error:
+            status = add_refusal(form, error)
+    if done and done.is_empty:
+        text = _("There are no memories in this file: it has no heading such as “### mem-…”.")
+        form.add_error(form.source, text)
+    if done is None or form.errors:
+        return _import_page(request, person, _sent_again(form), status=status)
     if is_check:
-        return _import_page(request, person, _checked(done, data, file_name, by.reasoning))
+        return _import_page(request, person, _checked(done, form))
     changed = [change.id for change in done.outcome.changes if change.before] if done.outcome else []
     overtaken = Proposal.objects.open().of_owner(owner).about_notes(changed).count() if changed else 0
-    return _import_page(request, person, {"done": done, "file_name": file_name, "overtaken": overtaken})
+    return _import_page(request, person, {"done": done, "file_name": form.sent[1], "overtaken": overtaken})
 
 
 def _import_start(request: Request, person: User) -> HttpResponse:
     """Show the form; after an expired session what the file would do, where it was sent back already checked."""
     kept = kept_fields(request)
-    comment = kept.get("comment", "")
     context: dict[str, object] = {"was_signed_out": bool(kept)}
-    if kept.get("carried"):
-        form = CheckedImportForm(kept)
+    form = ImportForm(kept)
+    if kept.get("carried") and form.is_valid():
         try:
-            if form.is_valid():
-                data, file_name = _sent(form)
-                deadlines.allow(_IMPORT_SECONDS)
-                by = ChangeContext(actor=person, reasoning=comment)
-                done = imports.check_file(by=by, owner=person.username, data=data)
-                return _import_page(request, person, context | _checked(done, data, file_name, comment))
+            check = _carried_out(person, form, imports.check_file)
+            return _import_page(request, person, context | _checked(check, form))
         except (memories_md.Unreadable, *REFUSALS):
             pass  # the form says that the file has to be chosen again
-    context |= {"form": _form(comment=comment), "is_under_way": imports.is_under_way(person.username)}
+    empty = ImportForm(initial={"comment": kept.get("comment", "")})
+    context |= {"form": empty, "is_under_way": imports.is_under_way(person.username)}
     return _import_page(request, person, context)
 
 
-def _sent(form: ImportForm | CheckedImportForm) -> tuple[bytes, str]:
-    """Return the bytes of the file of a valid form, and its name."""
-    if isinstance(form, CheckedImportForm):
-        return form.cleaned_data["carried"], form.cleaned_data["file_name"]
-    file = form.cleaned_data["file"]
-    return file.read(), file.name
+def _carried_out(person: User, form: ImportForm, service: Callable[..., ImportOutcome]) -> ImportOutcome:
+    """Return what became of the file of a valid form."""
+    deadlines.allow(_IMPORT_SECONDS)
+    by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
+    return service(by=by, owner=person.username, data=form.sent[0])
 
 
-def _file_field(form: ImportForm | CheckedImportForm) -> str:
-    return "carried" if isinstance(form, CheckedImportForm) else "file"
-
-
-def _checked(check: ImportOutcome, data: bytes, file_name: str, comment: str) -> dict[str, object]:
+def _checked(check: ImportOutcome, form: ImportForm) -> dict[str, object]:
     """Return what the page says of a file that was checked, and the form that imports it."""
-    carried = packed(data)
-    initial = {"carried": carried, "file_name": file_name[:200], "comment": comment}
+    data, file_name = form.sent
+    initial = {"carried": packed(data), "file_name": file_name[:200], "comment": form.cleaned_data["comment"]}
     return {
         "check": check,
         "count": len(check.changes),
@@ -146,9 +132,25 @@ def _checked(check: ImportOutcome, data: bytes, file_name: str, comment: str) ->
         "changed": note_history.changed(check.changes),
         "new": note_history.new(check.changes),
         "file_name": file_name,
-        "checked_form": CheckedImportForm(initial=initial) if carried else None,
-        "form": None if carried else _form(comment=comment),
+        "checked_form": ImportForm(initial=initial) if initial["carried"] else None,
     }
+
+
+def _sent_again(form: ImportForm) -> dict[str, object]:
+    """Return a refused form with its errors and what was typed; for a file that it carries, one to choose another."""
+    if form.source == "file":
+        return {"form": form}
+    return {
+        "form": ImportForm(initial={"comment": form.data.get("comment", "")}),
+        "refused": [error for each in form.errors.values() for error in each],
+        "checked_form": form if "carried" not in form.errors else None,
+        "file_name": form.data.get("file_name", ""),
+    }
+
+
+def _import_page(request: Request, person: User, context: dict[str, object], *, status: int = 200) -> HttpResponse:
+    context |= about(request, person) | {"tab": "notes"}
+    return render(request, "notes/import_part.html" if request.htmx else "notes/import.html", context, status=status)
 
 
 def _line_by_line(exported: dict[str, Any]) -> str:
@@ -161,32 +163,6 @@ def _line_by_line(exported: dict[str, Any]) -> str:
         else:
             parts.append(f'  "{name}": {json.dumps(value, ensure_ascii=False)}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def _form(comment: str = "") -> ImportForm:
-    return ImportForm(initial={"comment": comment})
-
-
-def _import_again(
-    request: Request, person: User, form: ImportForm | CheckedImportForm, *, status: int = 422
-) -> HttpResponse:
-    """Return the form with its errors and what was typed."""
-    if isinstance(form, CheckedImportForm):
-        again = _form(comment=request.POST.get("comment", ""))
-        errors = [error for each in form.errors.values() for error in each]
-        context = {"form": again, "refused": errors, "checked_form": form if "carried" not in form.errors else None}
-        return _import_page(request, person, context | {"file_name": request.POST.get("file_name", "")}, status=status)
-    return _import_page(request, person, {"form": form}, status=status)
-
-
-def _import_page(request: Request, person: User, context: dict[str, object], *, status: int = 200) -> HttpResponse:
-    context |= about(request, person) | {"tab": "notes"}
-    return render(request, "notes/import_part.html" if request.htmx else "notes/import.html", context, status=status)
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _download(text: str, name: str, content_type: str) -> HttpResponse:

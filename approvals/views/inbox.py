@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -24,7 +23,6 @@ from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages import risk_wording
 from approvals.pages.inbox import (
-    Arrivals,
     arrived,
     counts,
     last_decisions,
@@ -40,7 +38,6 @@ from approvals.pages.inbox_filters import (
     CHANGED,
     MINE,
     REVERTED,
-    InboxFilters,
     Key,
     Listing,
     Sort,
@@ -73,7 +70,6 @@ _OUTCOMES = (
     (Status.EXPIRED.value, gettext_lazy("expired")),
 )
 
-
 #: The orders, in the words of the switch.
 _SORTS = (
     (Sort.NEWEST.value, gettext_lazy("Newest")),
@@ -81,12 +77,8 @@ _SORTS = (
     (Sort.RISK.value, gettext_lazy("Risk")),
 )
 
-
-class Density(StrEnum):
-    """How much room a row takes; the value is the word in the URL."""
-
-    COMFORTABLE = "comfortable"
-    COMPACT = "compact"
+#: How much room a row takes, as the address and the stylesheet call it; the first one unless the reader chose.
+_DENSITIES = ("comfortable", "compact")
 
 
 @reading_page
@@ -109,7 +101,11 @@ def inbox(request: Request) -> HttpResponse:
     since = Key.parse(request.GET.get("since", ""))
     if since and request.htmx:
         read = Key.parse(request.GET.get("read", ""))
-        return _arrived(request, arrived(proposals, tab, since, user, read=read, owners=owners), listing)
+        came = arrived(proposals, tab, since, user, read=read, owners=owners)
+        if not (came.new or came.changed):
+            return HttpResponse(status=204)
+        arrivals = {"arrived": came.new + came.changed, "new": came.new, "changed": came.changed}
+        return render(request, "inbox/arrived.html", arrivals | {"list_url": listing.url})
 
     services.recover_on_read()
     _expire_overdue()
@@ -125,14 +121,13 @@ def inbox(request: Request) -> HttpResponse:
     )
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
     names = display_names({row.proposal.owner for row in rows}) if people is None else people
-    fields = _fields(visible, people, tab, filters)
     context = {
         "tab": tab.value,
         "tabs": [(each.value, by_tab[each]) for each in Tab],
         "counts_here": by_tab[tab],
         "found": proposals.count() if filters.active and not shown.is_empty else None,
-        "density": chosen(request, "density", set(Density)) or Density.COMFORTABLE.value,
-        **_filtered(fields, listing),
+        "density": chosen(request, "density", _DENSITIES) or _DENSITIES[0],
+        **_filtered(visible, people, listing),
         "page": shown,
         "names": names,
         "several_owners": owners is None or len(owners) > 1,
@@ -148,14 +143,6 @@ def inbox(request: Request) -> HttpResponse:
         "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
-
-
-def _arrived(request: Request, found: Arrivals, listing: Listing) -> HttpResponse:
-    """Return the line that offers to show what came or changed; 204 when nothing did."""
-    if not (found.new or found.changed):
-        return HttpResponse(status=204)
-    context = {"arrived": found.new + found.changed, "new": found.new, "changed": found.changed}
-    return render(request, "inbox/arrived.html", context | {"list_url": listing.url})
 
 
 def _several(request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow]) -> dict[str, Any]:
@@ -189,7 +176,7 @@ def _saved(user: User, listing: Listing, kept: Mapping[str, str]) -> dict[str, A
         }
         for each in found
     ]
-    is_saved = any(each.query == listing.query for each in found)
+    is_saved = any(each["is_shown"] for each in links)
     return {"saved": links, "is_saved": is_saved, "filter_name": kept.get("filter_name", "")}
 
 
@@ -197,42 +184,9 @@ def _with_density(request: Request) -> HttpResponse:
     others = request.GET.copy()
     (wanted,) = others.pop("density")[-1:]
     response = redirect(f"{request.path}?{others.urlencode()}" if others else request.path)
-    if wanted in set(Density):
+    if wanted in _DENSITIES:
         keep(response, "density", wanted)
     return response
-
-
-@dataclass(frozen=True)
-class Field:
-    """A filter as the form shows it. Options complete what the reader types where there are too many to choose from."""
-
-    name: str
-    label: str
-    value: str
-    options: tuple[tuple[str, str], ...]
-
-    @property
-    def is_typed(self) -> bool:
-        """Whether the reader types instead of choosing from a list."""
-        return not self.options or (self.name == "owner" and len(self.options) > MOST_OWNERS_IN_A_LIST)
-
-    @property
-    def shown(self) -> str:
-        return dict(self.options).get(self.value, self.value)
-
-
-def _agents(visible: ProposalQuerySet) -> list[str]:
-    """Return the names of the agents that proposed something this person may see."""
-    # Asked of each agent, which are few: telling them from the proposals means reading all of those.
-    theirs = visible.order_by().filter(agent=OuterRef("pk"))
-    return list(Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES])
-
-
-def _deciders(visible: ProposalQuerySet) -> list[tuple[str, str]]:
-    """Return the people who decided something this person may see: username and name."""
-    theirs = visible.order_by().filter(decided_by=OuterRef("pk"))
-    people = User.objects.filter(Exists(theirs))[:MOST_CHOICES]
-    return sorted(((person.username, person.display_name) for person in people), key=lambda item: item[1].lower())
 
 
 def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
@@ -244,48 +198,64 @@ def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
     return replace(listing, filters=replace(listing.filters, owner=called[0])) if len(called) == 1 else listing
 
 
-def _fields(visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab, filters: InboxFilters) -> list[Field]:
-    targets = titles_of_targets(visible.filter(target_kind=TargetKind.BLOCK), MOST_CHOICES + 1)
-    states = _OUTCOMES if tab is Tab.DECIDED else Mergeability.choices
-    offered: list[tuple[str, Any, Any]] = [
-        ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),
-        ("target", _("Block"), targets.items() if len(targets) <= MOST_CHOICES else []),
-        ("agent", _("Agent"), [(name, name) for name in _agents(visible)]),
-        ("kind", _("Kind"), Kind.choices),
-        ("state", _("Outcome") if tab is Tab.DECIDED else _("State"), states),
-        *([("by", _("Decided by"), _deciders(visible))] if tab is Tab.DECIDED else []),
-        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_wording.title(key)) for key in flags.KEYS)]),
-        ("age", _("Proposed"), AGES.items()),
-        *([("decided", _("Decided"), AGES.items())] if tab is Tab.DECIDED else []),
-    ]
-    if tab is Tab.YOURS:
-        offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
-    if people is None or len(people) > 1:
-        by_name = sorted((people or {}).items(), key=lambda item: item[1].lower())
-        offered.insert(0, ("owner", _("Whose memory"), by_name))
-    return [
-        Field(name, str(label), getattr(filters, name), tuple((value, str(text)) for value, text in options))
-        for name, label, options in offered
-    ]
-
-
-def _filtered(fields: list[Field], listing: Listing) -> dict[str, Any]:
+def _filtered(visible: ProposalQuerySet, people: dict[str, str] | None, listing: Listing) -> dict[str, Any]:
     """Return what the filters offer, and those that are active, each with the way back out of it."""
+    fields = []
+    for name, label, offered in _offered(visible, people, listing.tab):
+        options, value = [(option, str(words)) for option, words in offered], getattr(listing.filters, name)
+        # Options complete what the reader types where there are too many to choose from.
+        is_typed = not options or (name == "owner" and len(options) > MOST_OWNERS_IN_A_LIST)
+        fields.append({"name": name, "label": str(label), "value": value, "options": options, "is_typed": is_typed})
+    text = {"name": "q", "label": _("Text"), "value": listing.filters.q, "options": []}
     chips = [
         {
-            "label": field.label,
-            "value": field.shown,
-            "without": url_of({name: value for name, value in listing.parameters.items() if name != field.name}),
+            "label": field["label"],
+            "value": dict(field["options"]).get(field["value"], field["value"]),
+            "without": url_of({name: value for name, value in listing.parameters.items() if name != field["name"]}),
         }
-        for field in [*fields, Field("q", _("Text"), listing.filters.q, ())]
-        if field.value
+        for field in [*fields, text]
+        if field["value"]
     ]
     return {
         "filters": listing.filters,
         "filter_fields": fields,
-        "filter_count": sum(1 for field in fields if field.value),
+        "filter_count": sum(1 for field in fields if field["value"]),
         "filter_chips": chips,
     }
+
+
+def _offered(
+    visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab
+) -> list[tuple[str, str, Iterable[tuple[str, Any]]]]:
+    """Return each filter of a tab: its name, its label, and what to choose from, as values and words."""
+    targets = titles_of_targets(visible.filter(target_kind=TargetKind.BLOCK), MOST_CHOICES + 1)
+    # Asked of each agent and each person, who are few: telling them from the proposals means reading all of those.
+    theirs = visible.order_by().filter(agent=OuterRef("pk"))
+    agents = Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES]
+    offered: list[tuple[str, str, Iterable[tuple[str, Any]]]] = [
+        ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),
+        ("target", _("Block"), targets.items() if len(targets) <= MOST_CHOICES else []),
+        ("agent", _("Agent"), [(name, name) for name in agents]),
+        ("kind", _("Kind"), Kind.choices),
+        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_wording.title(key)) for key in flags.KEYS)]),
+        ("age", _("Proposed"), AGES.items()),
+    ]
+    if tab is Tab.DECIDED:
+        decided = visible.order_by().filter(decided_by=OuterRef("pk"))
+        deciders = [(each.username, each.display_name) for each in User.objects.filter(Exists(decided))[:MOST_CHOICES]]
+        offered[4:4] = [("state", _("Outcome"), _OUTCOMES), ("by", _("Decided by"), sorted(deciders, key=_by_name))]
+        offered.append(("decided", _("Decided"), AGES.items()))
+    else:
+        offered.insert(4, ("state", _("State"), Mergeability.choices))
+    if tab is Tab.YOURS:
+        offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
+    if people is None or len(people) > 1:
+        offered.insert(0, ("owner", _("Whose memory"), sorted((people or {}).items(), key=_by_name)))
+    return offered
+
+
+def _by_name(person: tuple[str, str]) -> str:
+    return person[1].lower()
 
 
 def _expire_overdue() -> None:

@@ -26,7 +26,7 @@ from approvals.services.notes import ChangeContext
 from approvals.views.block_views import own_memory
 from approvals.views.note_views import about_notes
 from approvals.views.request import Request, form_page
-from approvals.views.service_form import ServiceFormView
+from approvals.views.service_form import ChangeView, ServiceFormView
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
@@ -61,36 +61,21 @@ class NoteNew(ServiceFormView[NoteForm]):
         return reverse("note", args=[self.owner.username, self.made.note_id])
 
 
-class NoteFormView(ServiceFormView[F]):
-    """A form about one note. Children say what to do with the note, and what to do when it is gone."""
+class NoteChange(ChangeView[F]):
+    """A form about one note."""
 
     conflicts = (NotesChanged, NoteNotFound)
-    current: Note
+    current: Note | None
 
-    def load(self) -> HttpResponse | None:
-        current = reads.find_note(self.owner.username, self.kwargs["note_id"])
-        if current is None:
-            return redirect(self.get_success_url())
-        self.current = current
-        return None
-
-    def initial_fields(self) -> dict[str, Any]:
-        return {"loaded_sha256": self.current.sha256}
-
-    def on_conflict(self, form: F, error: Exception) -> HttpResponse:
-        """Show the note as somebody else left it, and ask once more."""
-        now = reads.find_note(self.owner.username, self.current.id)
-        if now is None:
-            return redirect("note", owner=self.owner.username, note_id=self.current.id)
-        self.current = now
-        return self.show(self.sent_about(now.sha256), status=409, overtaken=True)
+    def find(self) -> Note | None:
+        return reads.find_note(self.owner.username, self.kwargs["note_id"])
 
     def change(self, form: F, comment: str = "comment") -> dict[str, Any]:
         """Return what every service is told about the change of this note."""
         return {
             "by": ChangeContext(actor=self.owner, reasoning=form.cleaned_data[comment]),
             "owner": self.owner.username,
-            "note_id": self.current.id,
+            "note_id": self.kwargs["note_id"],
             "loaded_sha256": form.cleaned_data["loaded_sha256"],
         }
 
@@ -98,17 +83,19 @@ class NoteFormView(ServiceFormView[F]):
         return reverse("note", args=[self.owner.username, self.kwargs["note_id"]])
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        pending = notes_page.waiting_notes(self.owner.username, self.current.id)
+        pending = notes_page.waiting_notes(self.owner.username, self.kwargs["note_id"])
         return super().get_context_data(note=self.current, pending=pending, **kwargs)
 
 
-class NoteEdit(NoteFormView[NoteForm]):
+class NoteEdit(NoteChange[NoteForm]):
     """Change a note."""
 
     template_name = "notes/note_edit.html"
     form_class = NoteForm
     done_already = (NoChange,)  # sent twice, or nothing was typed
     success_message = gettext_lazy("Saved.")
+
+    current: Note
 
     def initial_fields(self) -> dict[str, Any]:
         return NoteForm.initial_of(self.current)
@@ -117,13 +104,15 @@ class NoteEdit(NoteFormView[NoteForm]):
         notes.update(**self.change(form), **form.fields_of_note(self.current))
 
 
-class NoteDelete(NoteFormView[DeleteForm]):
+class NoteDelete(NoteChange[DeleteForm]):
     """Delete a note, after saying what that means. Its history stays."""
 
     template_name = "notes/note_delete.html"
     form_class = DeleteForm
-    done_already = (NoteNotFound,)
     success_message = gettext_lazy("The note is deleted. Its history is kept.")
+
+    def is_done(self, form: DeleteForm, now: Note | None) -> bool:
+        return now is None
 
     def call_service(self, form: DeleteForm) -> None:
         notes.delete(**self.change(form))
@@ -132,13 +121,14 @@ class NoteDelete(NoteFormView[DeleteForm]):
         return reverse("notes", args=[self.owner.username])
 
 
-class NoteSupersede(NoteFormView[SupersedeNoteForm]):
+class NoteSupersede(NoteChange[SupersedeNoteForm]):
     """Mark a note as outdated: it stays readable, and agents no longer find it. Sent with `find`, the form
     comes back with the notes its words find, to choose the one that takes its place."""
 
     template_name = "notes/note_supersede.html"
     form_class = SupersedeNoteForm
     success_message = gettext_lazy("The note is marked as outdated. Agents no longer see it.")
+    current: Note
 
     def get(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponse:
         if self.current.is_superseded:
@@ -151,20 +141,18 @@ class NoteSupersede(NoteFormView[SupersedeNoteForm]):
         return super().post(request, *args, **kwargs)
 
     def call_service(self, form: SupersedeNoteForm) -> None:
-        self.reason, self.replacement_id = form.cleaned_data["reason"].strip(), form.cleaned_data["replacement_id"]
-        notes.supersede(
-            **self.change(form, "reason"), reason=self.reason or None, replacement_id=self.replacement_id or None
-        )
+        reason, replacement_id = form.outcome()
+        notes.supersede(**self.change(form, "reason"), reason=reason or None, replacement_id=replacement_id or None)
+
+    def is_done(self, form: SupersedeNoteForm, now: Note | None) -> bool:
+        if now is None or not now.is_superseded:
+            return False
+        return form.outcome() == (now.superseded_reason or "", now.superseded_by or "")
 
     def on_conflict(self, form: SupersedeNoteForm, error: Exception) -> HttpResponse:
         if isinstance(error, NoteNotFound):
             form.add_error("words", _("There is no note with this id."))
             return self.show(form, status=422)
-        now = reads.find_note(self.owner.username, self.current.id)
-        if now and now.is_superseded:
-            outcome = now.superseded_reason or "", now.superseded_by or ""
-            if outcome == (self.reason, self.replacement_id):
-                return self.succeed()  # sent twice: it is superseded, as asked
         return super().on_conflict(form, error)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -178,7 +166,7 @@ class NoteSupersede(NoteFormView[SupersedeNoteForm]):
         return {**context, "found": found, "chosen": chosen, "words": words}
 
 
-class NoteReinstate(NoteFormView[ReinstateNoteForm]):
+class NoteReinstate(NoteChange[ReinstateNoteForm]):
     """Reinstate a superseded note: agents find it again."""
 
     template_name = "notes/note_reinstate.html"
@@ -186,20 +174,13 @@ class NoteReinstate(NoteFormView[ReinstateNoteForm]):
     done_already = (NoChange,)
     success_message = gettext_lazy("The note is reinstated. Agents see it again.")
 
-    def load(self) -> HttpResponse | None:
-        elsewhere = super().load()
-        if elsewhere is None and not self.current.is_superseded:
-            return redirect(self.get_success_url())
-        return elsewhere
+    def find(self) -> Note | None:
+        found = super().find()
+        return found if found and found.is_superseded else None
 
     def call_service(self, form: ReinstateNoteForm) -> None:
-        notes.reinstate(
-            actor=self.owner,
-            owner=self.owner.username,
-            note_id=self.current.id,
-            loaded_sha256=form.cleaned_data["loaded_sha256"],
-            comment=form.cleaned_data["comment"],
-        )
+        loaded = form.cleaned_data["loaded_sha256"]
+        notes.reinstate(**self.said(form), note_id=self.kwargs["note_id"], loaded_sha256=loaded)
 
 
 # -- Several notes at once: what would happen, doing it, and taking it back.
@@ -245,20 +226,14 @@ class NotesChange(ServiceFormView[BulkForm]):
         return {id_: there[id_] for id_ in ids if id_ in there}
 
     def initial_fields(self) -> dict[str, Any]:
-        found = self.selected()
-        return {
-            "action": self.request.GET.get("do"),
-            "seen": _seen(found),
-        }
+        return {"action": self.request.GET.get("do"), "seen": _seen(self.selected())}
 
     def call_service(self, form: BulkForm) -> None:
         data = form.cleaned_data
         self.done = bulk_notes.change_many(
-            actor=self.owner,
-            owner=self.owner.username,
+            **self.said(form),
             action=BulkAction(data["action"]),
             seen=data["seen"],
-            comment=data["comment"],
             add_tags=data["add_tags"].split(","),
             remove_tags=notes.tidied(data["remove_tags"].split(",")),
         )

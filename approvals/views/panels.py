@@ -12,13 +12,13 @@ import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Kind, Proposal, Revision, Status, User
 from approvals.review.diff_mode import Redline, redline
 from approvals.review.mergeability import assess
 from approvals.review.targets import replacement_ids
-from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services.errors import (
     AlreadyApplied,
     AlreadyDecided,
@@ -135,6 +135,24 @@ class Panel:
     changed_by: Change | None = None
 
 
+#: What is said of a refusal that does not tell what changed: a title, and a message where it is not the refusal's own.
+_NOTICES: dict[type[Exception], tuple[Any, Any]] = {
+    DoltError: (
+        _("The memory did not answer."),
+        _("If your decision had begun, it will finish by itself once the memory is back. Look again in a minute."),
+    ),
+    AlreadyApplied: (_("This is already in the memory."), _("There is nothing left to approve.")),
+    NotAllowed: (_("You can’t decide this one."), _("You don’t have permission to decide about this memory.")),
+    NewRevision: (_("There is a newer revision."), None),
+    NoLongerFits: (_("The change no longer fits."), None),
+    BranchMissing: (_("The proposed text cannot be merged."), None),
+    NothingChosen: (_("Nothing was approved."), None),
+    ChangesDiffer: (_("Nothing was approved."), None),
+    NotesOutdated: (_("Nothing was approved."), None),
+    DecisionRefused: (_("Your decision was not saved."), None),
+}
+
+
 def panel_for(error: DecisionRefused | DoltError, decision: Mapping[str, Any], viewer: User) -> Panel:
     """Return the notice for `error`.
 
@@ -147,112 +165,71 @@ def panel_for(error: DecisionRefused | DoltError, decision: Mapping[str, Any], v
             return _target_changed(error, decision.get("seen_sha256", ""), viewer)
         case AlreadyDecided():
             return _already_decided(error, viewer)
-        case DoltError():
-            title = _("The memory did not answer.")
-            message = _(
-                "If your decision had begun, it will finish by itself once the memory is back. Look again in a minute."
-            )
-        case BeingDecided():
-            agent = {"agent": error.proposal.agent.name}
-            is_amended = error.proposal.is_being_amended
-            title = (
-                _("%(agent)s is changing this proposal right now.")
-                if is_amended
-                else _("Somebody is deciding right now.")
-            )
-            title %= agent
-            message = _("This proposal is being processed. Look at it again in a few seconds.")
+        case BeingDecided(proposal=proposal):
+            title = gettext("Somebody is deciding right now.")
+            if proposal.is_being_amended:
+                title = gettext("%(agent)s is changing this proposal right now.") % {"agent": proposal.agent.name}
+            return Panel(title, gettext("This proposal is being processed. Look at it again in a few seconds."))
         case WithAgent():
-            title, message = error.message, _("Your decision was not saved. Decide again if you still want to.")
-        case AlreadyApplied():
-            title, message = _("This is already in the memory."), _("There is nothing left to approve.")
-        case NotAllowed():
-            title, message = (
-                _("You can’t decide this one."),
-                _("You don’t have permission to decide about this memory."),
-            )
-        case NewRevision():
-            title, message = _("There is a newer revision."), error.message
-        case NoLongerFits():
-            title, message = _("The change no longer fits."), error.message
-        case BranchMissing():
-            title, message = _("The proposed text cannot be merged."), error.message
-        case NothingChosen() | ChangesDiffer() | NotesOutdated():
-            title, message = _("Nothing was approved."), error.message
-        case _:
-            title, message = _("Your decision was not saved."), error.message
-    return Panel(title, message)
+            return Panel(error.message, gettext("Your decision was not saved. Decide again if you still want to."))
+    title, message = next(notice for kind, notice in _NOTICES.items() if isinstance(error, kind))
+    return Panel(str(title), str(message) if message else str(error))
 
 
 def _already_decided(error: AlreadyDecided, viewer: User) -> Panel:
     decided = error.proposal
-    who = {"who": decided.decided_by.display_name if decided.decided_by else decided.agent.name}
-    is_own = decided.decided_by_id == viewer.pk
-    if is_own and decided.status == Status.APPROVED:
-        return Panel(_("You approved this already, in another window."), _("Nothing more was saved."))
-    if is_own and decided.status == Status.REJECTED:
-        return Panel(_("You rejected this already, in another window."), _("Nothing more was saved."))
-    if is_own:
-        return Panel(_("You decided this already, in another window."), _("Nothing more was saved."))
+    if decided.decided_by_id == viewer.pk:
+        own = {
+            Status.APPROVED: gettext("You approved this already, in another window."),
+            Status.REJECTED: gettext("You rejected this already, in another window."),
+        }
+        title = own.get(Status(decided.status), gettext("You decided this already, in another window."))
+        return Panel(title, gettext("Nothing more was saved."))
     if decided.was_already_applied and not decided.decided_by:
-        return Panel(_("Already decided."), _("It was already in the memory, so it has been closed."))
+        return Panel(gettext("Already decided."), gettext("It was already in the memory, so it has been closed."))
     outcomes = {
-        Status.APPROVED: _("%(who)s approved this."),
-        Status.REJECTED: _("%(who)s rejected this."),
-        Status.WITHDRAWN: _("%(who)s withdrew this."),
+        Status.APPROVED: gettext("%(who)s approved this."),
+        Status.REJECTED: gettext("%(who)s rejected this."),
+        Status.WITHDRAWN: gettext("%(who)s withdrew this."),
     }
     said = outcomes.get(Status(decided.status))
-    return Panel(_("Already decided."), said % who if said else error.message)
+    who = decided.decided_by.display_name if decided.decided_by else decided.agent.name
+    return Panel(gettext("Already decided."), said % {"who": who} if said else error.message)
 
 
 def _target_changed(error: TargetChanged, seen_sha256: str, viewer: User) -> Panel:
     proposal, block = error.proposal, error.block
     last = reads.history(proposal.owner, proposal.target_kind, proposal.target, limit=MOST_OWN + 1)
-    changed_by = last[0] if last else None
+    changed_by, since = last[0] if last else None, None
+    message = gettext("Your decision was not saved. Below is the proposal against the current text.")
     if proposal.target_kind != TargetKind.BLOCK:
-        instead = replacement_ids(proposal.current_revision)
-        # Which of them it was is not known here; the last change would be named for the wrong one.
-        return Panel(
-            _("The note, or the one in its place, changed since you opened this page.")
-            if instead
-            else _("The note changed since you opened this page."),
-            _("Your decision was not saved. Below is the proposal as it is now."),
-            changed_by=None if instead else changed_by,
-        )
-    if proposal.kind in WHOLE_KINDS and (block is None) == (proposal.kind == Kind.DELETE_BLOCK):
-        return _overtaken(proposal, changed_by)
-    if block is None and proposal.kind == Kind.CREATE_BLOCK:
-        return Panel(
-            _("The block with this label was deleted since you opened this page."),
-            _("Your decision was not saved. The proposal can be approved now."),
-            changed_by=changed_by,
-        )
-    if block is None:
-        return Panel(
-            _("The block was deleted."),
-            _("Your decision was not saved. The proposal can only be rejected now."),
-            changed_by=changed_by,
-        )
-    if _is_own(last, viewer, seen_sha256):
+        title = gettext("The note changed since you opened this page.")
+        if replacement_ids(proposal.current_revision):
+            title = gettext("The note, or the one in its place, changed since you opened this page.")
+            # Which of them it was is not known here; the last change would be named for the wrong one.
+            changed_by = None
+        message = gettext("Your decision was not saved. Below is the proposal as it is now.")
+    elif proposal.kind == Kind.DELETE_BLOCK and block is None:
+        title, message = gettext("The block was deleted already."), gettext("Nothing is left to delete.")
+    elif proposal.kind == Kind.CREATE_BLOCK and block is not None:
+        title = gettext("A block with this label was created since you opened this page.")
+        message = gettext("Your decision was not saved, and that block is as it was.")
+    elif proposal.kind == Kind.CREATE_BLOCK:
+        title = gettext("The block with this label was deleted since you opened this page.")
+        message = gettext("Your decision was not saved. The proposal can be approved now.")
+    elif block is None:
+        title = gettext("The block was deleted.")
+        message = gettext("Your decision was not saved. The proposal can only be rejected now.")
+    elif _is_own(last, viewer, seen_sha256):
         return _own_change(proposal, block, last[0])
-    seen = _text_seen(proposal, seen_sha256)
-    since = None
-    message = _("Your decision was not saved. Below is the proposal against the current text.")
-    if seen == block.body:
-        message = _("Only its title or settings changed. Decide again if that’s fine.")
-    elif seen is not None:
-        since = redline(worddiff.diff(seen, block.body))
-    return Panel(_("The block changed since you opened this page."), message, since, changed_by)
-
-
-def _overtaken(proposal: Proposal, changed_by: Change | None) -> Panel:
-    """Return the notice about a block that was made, or deleted, by somebody else first."""
-    if proposal.kind == Kind.DELETE_BLOCK:
-        title, message = _("The block was deleted already."), _("Nothing is left to delete.")
     else:
-        title = _("A block with this label was created since you opened this page.")
-        message = _("Your decision was not saved, and that block is as it was.")
-    return Panel(title, message, changed_by=changed_by)
+        title = gettext("The block changed since you opened this page.")
+        seen = Revision.objects.filter(proposal=proposal, base_sha256=seen_sha256).first()
+        if seen and seen.base_text == block.body:
+            message = gettext("Only its title or settings changed. Decide again if that’s fine.")
+        elif seen:
+            since = redline(worddiff.diff(seen.base_text, block.body))
+    return Panel(title, message, since, changed_by)
 
 
 def _is_own(changes: Sequence[Change], viewer: User, seen_sha256: str) -> bool:
@@ -272,23 +249,14 @@ def _is_own(changes: Sequence[Change], viewer: User, seen_sha256: str) -> bool:
 
 
 def _own_change(proposal: Proposal, block: reads.Block, change: Change) -> Panel:
-    approved = change.action == Change.Action.APPROVED
-    if assess(proposal.current_revision, block).can_be_approved:
-        title = (
-            _("You approved another change to this block a moment ago; this one still fits.")
-            if approved
-            else _("You changed this block a moment ago; the proposal still fits.")
-        )
-        return Panel(title, _("It is shown against the current text. Decide again."))
-    title = (
-        _("You approved another change to this block a moment ago; this one no longer fits.")
-        if approved
-        else _("You changed this block a moment ago; the proposal no longer fits.")
-    )
-    return Panel(title, _("Your decision was not saved."))
-
-
-def _text_seen(proposal: Proposal, seen_sha256: str) -> str | None:
-    """Return the target's text that the decision was made against, where a revision recorded it."""
-    revision = Revision.objects.filter(proposal=proposal, base_sha256=seen_sha256).first()
-    return revision.base_text if revision else None
+    fits, approved = assess(proposal.current_revision, block).can_be_approved, change.action == Change.Action.APPROVED
+    titles = {
+        (True, True): gettext("You approved another change to this block a moment ago; this one still fits."),
+        (True, False): gettext("You approved another change to this block a moment ago; this one no longer fits."),
+        (False, True): gettext("You changed this block a moment ago; the proposal still fits."),
+        (False, False): gettext("You changed this block a moment ago; the proposal no longer fits."),
+    }
+    message = gettext("Your decision was not saved.")
+    if fits:
+        message = gettext("It is shown against the current text. Decide again.")
+    return Panel(titles[approved, fits], message)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -25,9 +24,7 @@ from approvals.forms.proposal import (
     CommentForm,
     RejectForm,
     RequestChangesForm,
-    TickBoxes,
     Ticks,
-    tick_boxes,
 )
 from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal, Revision, Status, User
@@ -58,18 +55,17 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     """Show the page; for the switch between views of the change, only the change."""
     found = proposal_or_404(pk, viewer_of(request))
     kept = kept_fields(request)
-    if kept and {"said", "to", "until", "span"} & kept.keys():
-        panel = Panel(
-            _("Welcome back."), _("Nothing was saved while you were signed out. What you typed is still here.")
-        )
-        response = proposal_page(request, found, panel=panel, said=kept, list_query=kept.get("list", ""))
-    elif kept:
-        panel = Panel(_("Welcome back."), _("Nothing was decided while you were signed out. Your text is still here."))
-        response = proposal_page(
-            request, found, panel=panel, form=_form_kept(kept), list_query=kept.get("list", ""), ticks=Ticks.of(kept)
-        )
-    else:
+    if not kept:
         response = proposal_page(request, found, seen_before=_seen_before(request, found))
+    elif {"said", "to"} & kept.keys():
+        text = _("Nothing was saved while you were signed out. What you typed is still here.")
+        typed: dict[str, Any] = {"comment_form": CommentForm(initial=kept)}
+    else:
+        text = _("Nothing was decided while you were signed out. Your text is still here.")
+        typed = {"form": _form_kept(kept), "ticks": Ticks.of(kept)}
+    if kept:
+        panel = Panel(_("Welcome back."), text)
+        response = proposal_page(request, found, panel=panel, list_query=kept.get("list", ""), **typed)
     if request.GET.get("view") in set(DiffMode):
         keep(response, "view", request.GET["view"])
     return response
@@ -103,14 +99,12 @@ def proposal_page(
     list_query: str = "",
     seen_before: int = 0,
     ticks: Ticks | None = None,
-    said: Mapping[str, str] | None = None,
     comment_form: CommentForm | None = None,
 ) -> HttpResponse:
     """Render the page, its body, or its change: what the request asked for.
 
     Args:
-        said: what was typed into the form of the thread while signed out.
-        comment_form: the form of the thread as it was refused.
+        comment_form: the form of the thread as it was refused, or sent while signed out.
         form: what was typed into the form of one decision.
         ticks: which changes are ticked; as they were sent by default.
         list_query: the list it was opened from, where neither form nor address has it.
@@ -120,16 +114,18 @@ def proposal_page(
     review = _review(request, found)
     context = _context_of_change(request, review, listing, ticks or Ticks.sent(request.POST))
     if request.htmx and request.htmx.target == "change":
-        if (
-            found.is_redacted and not found.is_approved_in_part
-        ):  # since the page was loaded: there is no change to show in another view
+        if found.is_redacted and not found.is_approved_in_part:
+            # Since the page was loaded: there is no change to show in another view.
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
         template = "proposal/notes.html" if review.note_count else "proposal/change.html"
         return render(request, template, context | {"is_part": True}, status=status)
+    # To whom an undecided proposal may be assigned.
+    may_care = not found.is_decided and may_decide(viewer_of(request), found.owner)
     context |= {
         **_neighbours(request, review, listing),
-        **_care_context(request, found),
-        **talk_context(review, said, comment_form),
+        "may_care": may_care,
+        "deciders": deciders_of(found.owner) if may_care else [],
+        **talk_context(review, comment_form),
         "conflicts": [each.other.pk for each in review.collisions if each.is_conflict],
         "listing": listing,
         "list_query": listing.query,
@@ -209,11 +205,15 @@ def _context_of_change(request: Request, review: Review, listing: Listing, ticks
     }
 
 
-def _boxes(request: Request, review: Review, ticks: Ticks) -> TickBoxes | None:
-    """Return the boxes to tick the changes one by one; None where that cannot be done."""
+def _boxes(request: Request, review: Review, ticks: Ticks) -> dict[str, Any] | None:
+    """Return the boxes to tick the changes one by one, of which the `outdated` cannot be ticked; None where that cannot
+    be done."""
     if ReviewAction.APPROVE_SOME not in review.actions:
         return None
-    return tick_boxes(review.ids, review.outdated, ticks, request.POST.getlist("shown"))
+    ticks = ticks.moved(request.POST.getlist("shown"), review.ids).without(review.outdated)
+    total, count = len(review.ids), sum(map(ticks.is_on, review.ids))
+    boxes = {"ids": review.ids, "outdated": review.outdated, "ticks": ticks}
+    return boxes | {"total": total, "count": count, "left": total - count}
 
 
 def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str, Any]:
@@ -272,57 +272,41 @@ def _form_kept(kept: dict[str, str]) -> ApproveForm:
     return RejectForm(initial=typed) if is_rejection else ApproveSomeForm(initial=typed)
 
 
-# -- The thread beside the change, and to whom the proposal may be assigned.
-
 #: Changes offered to comment on one by one; with more, a comment says which it means.
 MOST_CHANGES = 60
 #: Flags of an agent's comment that people are told: it may be written to lead them or a model astray.
 _FLAGS = ("hidden_characters", "mixed_scripts", "reads_like_instructions")
 
 
-@dataclass(frozen=True)
-class ChangeOption:
-    """A change one can comment on: its id, its number on the page, and its words."""
-
-    id: str
-    number: int
-    words: str
-
-
-def talk_context(
-    review: Review, typed: Mapping[str, str] | None = None, form: CommentForm | None = None
-) -> dict[str, Any]:
+def talk_context(review: Review, form: CommentForm | None = None) -> dict[str, Any]:
     """Return what the thread's template needs.
 
     Args:
-        typed: what was typed into the form before, such as while signed out.
-        form: the form as it was refused.
+        form: the form of the thread as it was refused, or sent while signed out.
     """
-    proposal = review.proposal
-    options = {each.id: each for each in _options(review)}
+    options = _options(review)
+    by_id = {option["id"]: option for option in options}
     comments = [each for each in review.events if each.what == Event.What.COMMENTED and each.text]
     names = display_names(each.actor for each in comments if each.actor_kind == Event.ActorKind.PERSON)
-    values = dict(form.data.items()) if form else dict(typed or {})
-    shown = [_shown(each, names, options) for each in comments]
-    about = Counter(each["about"].number for each in shown if each["about"])
+    shown = [_shown(each, names, by_id) for each in comments]
+    form = form or CommentForm()
     return {
         "review": review,
-        "proposal": proposal,
+        "proposal": review.proposal,
         "comments": shown,
-        "comments_at": dict(about),
-        "change_ids": {each.number: each.id for each in options.values()},
-        "talk_changes": list(options.values()) if len(options) > 1 else [],
-        "talk_open": is_open_for_talk(proposal),
-        "talk_errors": form.errors.get("said", []) if form else [],
-        "talk_said": values.get("said", ""),
-        "talk_change": values.get("change", ""),
+        "comments_at": dict(Counter(each["about"]["number"] for each in shown if each["about"])),
+        "change_ids": {option["number"]: option["id"] for option in options},
+        "talk_changes": options if len(options) > 1 else [],
+        "talk_open": is_open_for_talk(review.proposal),
+        "talk_errors": form.errors.get("said", []),
+        "talk_said": form["said"].value() or "",
+        "talk_change": form["change"].value() or "",
         # A refused form goes on being the same one.
-        "talk_nonce": values.get("nonce") or uuid.uuid4().hex,
-        "is_typed_again": bool(typed),
+        "talk_nonce": form["nonce"].value() or uuid.uuid4().hex,
     }
 
 
-def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, ChangeOption]) -> dict[str, Any]:
+def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return a comment as the page draws it: by whom, about which change if that is still there, and warnings."""
     change = event.data.get("change", "")
     by_agent = event.actor_kind == Event.ActorKind.AGENT
@@ -336,13 +320,17 @@ def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, ChangeO
     }
 
 
-def _options(review: Review) -> list[ChangeOption]:
+def _options(review: Review) -> list[dict[str, Any]]:
+    """Return the changes one can comment on: the id of each, its number on the page, and its words."""
     if review.proposal.target_kind == TargetKind.BLOCK:
         hunks = compared(review.before_text, review.after_text).hunks[:MOST_CHANGES]
-        return [ChangeOption(hunk.id, hunk.number, _beginning(hunk.after or hunk.before)) for hunk in hunks]
+        return [
+            {"id": hunk.id, "number": hunk.number, "words": _beginning(hunk.after or hunk.before)} for hunk in hunks
+        ]
+    notes = [(note.id, note.after or note.before) for note in review.notes[:MOST_CHANGES]]
     return [
-        ChangeOption(note.id, number, first_words((note.after or note.before).content, 60))  # type: ignore[union-attr]
-        for number, note in enumerate(review.notes[:MOST_CHANGES], start=review.first_note)
+        {"id": id_, "number": number, "words": first_words(note.content if note else "", 60)}
+        for number, (id_, note) in enumerate(notes, start=review.first_note)
     ]
 
 
@@ -350,9 +338,3 @@ def _beginning(text: str) -> str:
     """Return the first words of a change without the marks of Markdown, unless it consists of marks."""
     start = text[:1_000]
     return first_words(on_one_line(start) or start, 60)
-
-
-def _care_context(request: Request, found: Proposal) -> dict[str, Any]:
-    """Return to whom an undecided proposal may be assigned."""
-    may = not found.is_decided and may_decide(viewer_of(request), found.owner)
-    return {"may_care": may, "deciders": deciders_of(found.owner) if may else []}

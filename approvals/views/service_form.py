@@ -20,7 +20,7 @@ from django.utils.decorators import method_decorator
 from django.views.generic import FormView
 from django_stubs_ext import StrOrPromise
 
-from approvals.accounts.sign_in import signed_in, typed_before
+from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.forms.memory import REFUSALS, add_refusal
 from approvals.models import User
 from approvals.views.block_views import about, own_memory
@@ -67,6 +67,11 @@ class ServiceFormView(FormView[F]):
     def get_success_message(self) -> StrOrPromise:
         return self.success_message
 
+    def said(self, form: F) -> dict[str, Any]:
+        """Return what every service of a memory is told: who changes whose memory, and why."""
+        actor, comment = viewer_of(self.request), form.cleaned_data["comment"]
+        return {"actor": actor, "owner": self.owner.username, "comment": comment}
+
     # Engine commits cannot be part of a request's transaction.
     @method_decorator(transaction.non_atomic_requests)
     @method_decorator(signed_in())  # type: ignore[arg-type]  # ours answer with whole pages
@@ -111,9 +116,50 @@ class ServiceFormView(FormView[F]):
         """Return the page with this form."""
         return self.render_to_response(self.get_context_data(form=form, **more), status=status)
 
-    def sent_about(self, sha256: str) -> F:
-        """Return the form as it was sent, but about what there is now: sent once more, it is carried out."""
-        return self.get_form_class()({**self.request.POST.dict(), "loaded_sha256": sha256})
-
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**about(self.request, self.owner), **kwargs)
+        return super().get_context_data(**(about(self.request, self.owner) | kwargs))
+
+
+class ChangeView(ServiceFormView[F]):
+    """A form about a block or a note, which carries the sha256 of what it was shown with.
+
+    Attributes:
+        current: the block or note as it is now.
+    """
+
+    current: Any
+
+    def find(self) -> Any:
+        """Return the block or note as it is now; None where there is none."""
+        raise NotImplementedError
+
+    def gone(self) -> HttpResponse:
+        """Answer where there is nothing to change, or no longer."""
+        return redirect(self.get_success_url())
+
+    def is_done(self, form: F, now: Any) -> bool:
+        """Whether a block or note that changed is now as the form asked for: the same form was sent before."""
+        return False
+
+    def load(self) -> HttpResponse | None:
+        self.current = self.find()
+        return None if self.current else self.gone()
+
+    def initial_fields(self) -> dict[str, Any]:
+        return {"loaded_sha256": self.current.sha256}
+
+    def on_conflict(self, form: F, error: Exception) -> HttpResponse:
+        """Show the block or note as somebody else left it, and ask once more."""
+        now = self.find()
+        if self.is_done(form, now):
+            return self.succeed()
+        self.current = now
+        if now is None:
+            return self.gone()
+        return self.show_overtaken(form)
+
+    def show_overtaken(self, form: F, *, status: int = 409, **more: Any) -> HttpResponse:
+        """Return the form as it was sent, but about what there is now: sent once more, it is carried out."""
+        sha256 = self.current.sha256 if self.current else ""
+        again = self.get_form_class()({**self.request.POST.dict(), "loaded_sha256": sha256})
+        return self.show(again, status=status, overtaken=True, **more)
