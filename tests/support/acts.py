@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.test import Client
+from django.urls import reverse
+
 from approvals import services
 from approvals.models import Proposal, User
 from approvals.review.targets import current_state
 from approvals.services import notes
 from memory_app import reads
 from memory_app.models import Change
+from tests.support.pages import form
 
 
 def approve(actor: User, proposal: Proposal, *, comment: str = "", **seen: Any) -> Proposal:
@@ -42,6 +46,16 @@ def save(owner: User, content: str = "Reads on Mondays.", **fields: Any) -> str:
     """Save a note of the owner's own; its id."""
     made = notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **fields)
     return made.note_id
+
+
+def sign_in_again(client: Client, person: User, refused: Any) -> Any:
+    """Sign in where a form sent while signed out was answered with that; the page that the form is on."""
+    assert refused.status_code == 401
+    person.set_password("a long enough passphrase")
+    person.save()
+    go_on = reverse("sign_in_and_go_on")
+    kept = form(refused, go_on) | {"username": person.username, "password": "a long enough passphrase"}
+    return client.post(go_on, kept, follow=True)
 
 
 def assert_ledger(target: str, *, owner: str = "alice", kind: str = "block", **newest: object) -> None:

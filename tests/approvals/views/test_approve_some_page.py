@@ -16,9 +16,8 @@ from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from tests.approvals.views.test_notes_pages import proposed_import
 from tests.approvals.views.test_proposal_page import HTMX, approve_url, url
-from tests.conftest import make_user
-from tests.support.acts import edit
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.acts import edit, sign_in_again
+from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
 
@@ -31,8 +30,8 @@ def three(goals: Block, tim: User, scribe: Agent) -> Proposal:
 
 
 @pytest.fixture
-def client(client_of: ClientOf, tim: User) -> Client:
-    return client_of(tim)
+def client(as_tim: Client) -> Client:
+    return as_tim
 
 
 def fields_of(client: Client, proposal: Proposal) -> dict[str, Any]:
@@ -133,33 +132,13 @@ def test_after_another_change_the_ticks_and_the_comment_are_kept(
     assert "likes math." in reads.block("alice", "goals").body
 
 
-def test_the_ticks_outlive_an_expired_session(client_of: ClientOf, tim: User, three: Proposal) -> None:
-    client = client_of(tim)
-    fields = fields_of(client, three)
+def test_the_ticks_outlive_an_expired_session(as_tim: Client, tim: User, three: Proposal) -> None:
+    fields = fields_of(as_tim, three)
     some = fields | {"accepted": fields["accepted"][:2], "rest": "reject", "rest_reason": "wrong", "comment": "Typed."}
-    client.logout()
-    signed_out = client.post(approve_url(three), some)
-    assert signed_out.status_code == 401
-    tim.set_password("a long enough passphrase")
-    tim.save()
-    kept = form(signed_out, reverse("sign_in_and_go_on"))
-    answer = client.post(
-        reverse("sign_in_and_go_on"), kept | {"username": "tim", "password": "a long enough passphrase"}, follow=True
-    )
-    again = form(answer, approve_url(three))
-    assert [again[name] for name in ("accepted", "rest", "rest_reason", "comment")] == [
-        some["accepted"],
-        "reject",
-        "wrong",
-        "Typed.",
-    ]
-
-
-def test_strangers_tick_nothing(client_of: ClientOf, client: Client, three: Proposal) -> None:
-    fields = fields_of(client, three)
-    stranger = client_of(make_user("mallory"))
-    assert stranger.post(approve_url(three), fields | {"accepted": fields["accepted"][:1]}).status_code == 404
-    assert stranger.post(ticks_url(three, 1), {"tick": "none"}).status_code == 404
+    as_tim.logout()
+    again = form(sign_in_again(as_tim, tim, as_tim.post(approve_url(three), some)), approve_url(three))
+    kept = [again[name] for name in ("accepted", "rest", "rest_reason", "comment")]
+    assert kept == [some["accepted"], "reject", "wrong", "Typed."]
 
 
 # -- imports --------------------------------------------------------------------------------------

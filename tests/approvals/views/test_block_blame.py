@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -34,16 +35,15 @@ def sentence(page: Any, text: str) -> tuple[str, str]:
 
 
 def test_a_sentence_says_who_proposed_who_approved_when_and_why(
-    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+    as_alice: Client, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     approve(tim, proposal, comment="Heard it too.")
-    client = client_of(alice)
-    page = client.get(blame_url()).content.decode()
+    page = as_alice.get(blame_url()).content.decode()
     number, css = sentence(page, "She wants to pass the B2 exam in July.")
     assert "by-agent" in css
     assert "by-person" in sentence(page, "Alice likes math.")[1]
-    chosen = client.get(blame_url(), {"s": number})
+    chosen = as_alice.get(blame_url(), {"s": number})
     shown = words(chosen)
     assert f"Tim Okafor approved proposal {proposal.pk} by scribe" in shown
     assert "The exam was moved." in shown
@@ -55,10 +55,10 @@ def test_a_sentence_says_who_proposed_who_approved_when_and_why(
 
 
 def test_the_table_behind_it_has_every_change_with_its_sentences(
-    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+    as_alice: Client, tim: User, goals: Block, propose: Propose
 ) -> None:
     approve(tim, propose(goals, "in June", "in July"))
-    page = client_of(alice).get(blame_url()).content.decode()
+    page = as_alice.get(blame_url()).content.decode()
     rows = page.partition("<tbody>")[2].partition("</tbody>")[0].split("</tr>")
     assert "Tim Okafor approved" in rows[0]
     assert "She wants to pass the B2 exam in July." in rows[0]
@@ -74,64 +74,52 @@ def test_who_may_read_the_memory_may_read_this(
     assert client_of(person).get(blame_url()).status_code == 200
 
 
-def test_others_are_told_there_is_nothing(
-    mallory: User, ben: User, goals: Block, client: Any, client_of: ClientOf
-) -> None:
-    assert client_of(mallory).get(blame_url()).status_code == 404
-    assert client_of(ben).get(blame_url()).status_code == 404
-    assert client.get(blame_url()).status_code == 302
-
-
 def test_a_block_that_never_was_is_not_found_and_a_deleted_one_says_so(
-    alice: User, goals: Block, client_of: ClientOf
+    as_alice: Client, alice: User, goals: Block
 ) -> None:
-    client = client_of(alice)
-    assert client.get(blame_url("nothing")).status_code == 404
+    assert as_alice.get(blame_url("nothing")).status_code == 404
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256, comment="Done.")
-    gone = client.get(blame_url())
+    gone = as_alice.get(blame_url())
     assert gone.status_code == 410
     assert "Alice Berg deleted it" in words(gone)
 
 
-def test_an_empty_block_says_so(alice: User, make_block: MakeBlock, client_of: ClientOf) -> None:
+def test_an_empty_block_says_so(as_alice: Client, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "empty", "")
-    assert "This block is empty" in words(client_of(alice).get(blame_url("empty")))
+    assert "This block is empty" in words(as_alice.get(blame_url("empty")))
 
 
 def test_a_block_that_was_deleted_and_made_again_comes_from_who_made_it_again(
-    alice: User, goals: Block, make_block: MakeBlock, client_of: ClientOf
+    as_alice: Client, alice: User, goals: Block, make_block: MakeBlock
 ) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     make_block(alice, "goals", "Alice likes math.")
-    client = client_of(alice)
-    number, _ = sentence(client.get(blame_url()).content.decode(), "Alice likes math.")
-    assert words(client.get(blame_url(), {"s": number})).count("Alice Berg created it") >= 2
+    number, _ = sentence(as_alice.get(blame_url()).content.decode(), "Alice likes math.")
+    assert words(as_alice.get(blame_url(), {"s": number})).count("Alice Berg created it") >= 2
 
 
-def test_what_nobody_is_known_to_have_written_is_told(alice: User, goals: Block, client_of: ClientOf) -> None:
+def test_what_nobody_is_known_to_have_written_is_told(as_alice: Client, goals: Block) -> None:
     with connections["memory"].cursor() as cursor:
         cursor.execute(f"UPDATE {MemoryBlock._meta.db_table} SET body = %s", ["Alice likes math.\n\nA stray line.\n"])
     commit_stray_rows()
-    client = client_of(alice)
-    page = client.get(blame_url())
+    page = as_alice.get(blame_url())
     number, css = sentence(page.content.decode(), "A stray line.")
     assert "by-unknown" in css
     assert "Author unknown" in words(page)
-    assert "written outside Assent" in words(client.get(blame_url(), {"s": number}))
+    assert "written outside Assent" in words(as_alice.get(blame_url(), {"s": number}))
     Change.objects.filter(action="recovered").delete()
-    unrecorded = client.get(blame_url(), {"s": number})
+    unrecorded = as_alice.get(blame_url(), {"s": number})
     assert "written outside Assent" in words(unrecorded)
 
 
 def test_what_was_undone_comes_from_who_undid_it_and_lists_what_it_was(
-    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+    as_alice: Client, alice: User, tim: User, goals: Block, propose: Propose
 ) -> None:
     proposal = approve(tim, propose(goals, "in June", "in July", reasoning="The exam was moved."))
     services.undo(actor=alice, proposal_id=proposal.pk, comment="It was not.")
-    client = client_of(alice)
-    number, css = sentence(client.get(blame_url()).content.decode(), "She wants to pass the B2 exam in June.")
+    number, css = sentence(as_alice.get(blame_url()).content.decode(), "She wants to pass the B2 exam in June.")
     assert "by-person" in css
-    why = words(client.get(blame_url(), {"s": number})).partition("Close")[0]
+    why = words(as_alice.get(blame_url(), {"s": number})).partition("Close")[0]
     assert "Alice Berg undid what scribe did" in why
     assert "It was not." in why
     assert "The exam was moved." not in why  # the reason of what was undone, not of undoing it
@@ -140,25 +128,24 @@ def test_what_was_undone_comes_from_who_undid_it_and_lists_what_it_was(
 
 
 def test_automatic_changes_are_told_apart_without_colour_too(
-    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+    as_alice: Client, tim: User, goals: Block, propose: Propose
 ) -> None:
     approve(tim, propose(goals, "in June", "in July"))
     Change.objects.filter(action="approved").update(action="applied", actor="")
-    client = client_of(alice)
-    page = client.get(blame_url())
+    page = as_alice.get(blame_url())
     number, css = sentence(page.content.decode(), "She wants to pass the B2 exam in July.")
     assert "by-automatic" in css
     assert "Automatic" in words(page)
-    assert "scribe changed it automatically" in words(client.get(blame_url(), {"s": number}))
-    history = client.get(reverse("block_history", args=["alice", "goals"])).content.decode()
+    assert "scribe changed it automatically" in words(as_alice.get(blame_url(), {"s": number}))
+    history = as_alice.get(reverse("block_history", args=["alice", "goals"])).content.decode()
     assert 'class="head by-automatic"' in history  # a shape of its own
 
 
-def test_the_ages_of_sentences_are_told_by_a_legend(alice: User, goals: Block, client_of: ClientOf) -> None:
+def test_the_ages_of_sentences_are_told_by_a_legend(as_alice: Client, alice: User, goals: Block) -> None:
     first = Change.objects.get()
     Change.objects.update(at=first.at - timedelta(days=400))
     edit(alice, "goals", "math", "art")
-    response = client_of(alice).get(blame_url(), {"by": "age"})
+    response = as_alice.get(blame_url(), {"by": "age"})
     page = response.content.decode()
     assert "age-0" in sentence(page, "Alice likes art.")[1]
     assert "age-3" in sentence(page, "She reads one book a month.")[1]
@@ -167,37 +154,35 @@ def test_the_ages_of_sentences_are_told_by_a_legend(alice: User, goals: Block, c
 
 
 @pytest.mark.parametrize("number", ["99", "-1", "x", "9" * 40, "\N{ARABIC-INDIC DIGIT ONE}"])
-def test_a_sentence_that_is_not_there_chooses_none(number: str, alice: User, goals: Block, client_of: ClientOf) -> None:
-    response = client_of(alice).get(blame_url(), {"s": number})
+def test_a_sentence_that_is_not_there_chooses_none(as_alice: Client, number: str, goals: Block) -> None:
+    response = as_alice.get(blame_url(), {"s": number})
     assert response.status_code == 200
     assert "Point at a sentence" in words(response)
 
 
 def test_a_page_costs_few_queries_however_many_changes_there_were(
-    alice: User, tim: User, goals: Block, propose: Propose, client_of: ClientOf
+    as_alice: Client, tim: User, goals: Block, propose: Propose
 ) -> None:
-    client = client_of(alice)
     for number in range(6):
         approve(tim, propose(reads.block("alice", "goals"), "math", f"math {number}"))
-    client.get(blame_url())
+    as_alice.get(blame_url())
     with CaptureQueriesContext(connections["default"]) as asked, CaptureQueriesContext(connections["memory"]) as read:
-        client.get(blame_url())
+        as_alice.get(blame_url())
     assert len(asked) <= 12
     assert len(read) <= 4
 
 
 def test_of_very_many_changes_the_table_has_the_newest_and_the_way_to_all(
-    alice: User, make_block: MakeBlock, client_of: ClientOf
+    as_alice: Client, alice: User, make_block: MakeBlock
 ) -> None:
     make_block(alice, "goals", "".join(f"Number {number} stands here.\n\n" for number in range(30)))
     for number in range(30):
         edit(alice, "goals", f"Number {number} stands", f"Number {number} moved")
-    client = client_of(alice)
-    few, every = client.get(blame_url()).content.decode(), client.get(blame_url(), {"all": "1"}).content.decode()
+    few, every = as_alice.get(blame_url()).content.decode(), as_alice.get(blame_url(), {"all": "1"}).content.decode()
     assert (few.count("data-change-of="), every.count("data-change-of=")) == (25, 30)
     assert "Show all 30 changes" in few
     assert "Show all" not in every
 
 
-def test_the_block_leads_there(alice: User, scribe: Agent, goals: Block, client_of: ClientOf) -> None:
-    assert blame_url() in client_of(alice).get(reverse("block", args=["alice", "goals"])).content.decode()
+def test_the_block_leads_there(as_alice: Client, scribe: Agent, goals: Block) -> None:
+    assert blame_url() in as_alice.get(reverse("block", args=["alice", "goals"])).content.decode()

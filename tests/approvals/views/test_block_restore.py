@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from approvals import services
@@ -13,7 +14,7 @@ from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
 from tests.support.acts import assert_ledger, edit
-from tests.support.fixtures import ClientOf, MakeBlock
+from tests.support.fixtures import MakeBlock
 from tests.support.pages import form, has_form, words
 
 
@@ -36,19 +37,17 @@ def unchanged(before: Block) -> bool:
     return reads.find_block("alice", "goals") == before
 
 
-def test_the_difference_is_shown_before_it_is_saved(alice: User, first: str, client_of: ClientOf) -> None:
+def test_the_difference_is_shown_before_it_is_saved(as_alice: Client, first: str) -> None:
     before = reads.block("alice", "goals")
-    page = client_of(alice).get(restore_url(first)).content.decode()
+    page = as_alice.get(restore_url(first)).content.decode()
     assert '<span class="visually-hidden">removed: </span>art' in page
     assert '<span class="visually-hidden">added: </span>math' in page
     assert "New goals" in page
     assert unchanged(before)
 
 
-def test_restoring_is_a_new_change_in_the_persons_name(
-    alice: User, goals: Block, first: str, client_of: ClientOf
-) -> None:
-    response = send(client_of(alice), restore_url(first), comment="It was right.")
+def test_restoring_is_a_new_change_in_the_persons_name(as_alice: Client, goals: Block, first: str) -> None:
+    response = send(as_alice, restore_url(first), comment="It was right.")
     assert response.status_code == 302
     restored = reads.block("alice", "goals")
     assert (restored.body, restored.title) == (goals.body, goals.title)
@@ -56,53 +55,40 @@ def test_restoring_is_a_new_change_in_the_persons_name(
     assert Change.objects.filter(target="goals").count() == 3
 
 
-def test_the_rules_of_today_stay(alice: User, goals: Block, first: str, client_of: ClientOf) -> None:
+def test_the_rules_of_today_stay(as_alice: Client, alice: User, goals: Block, first: str) -> None:
     now = reads.block("alice", "goals")
     fields = services.BlockFields(title="x", description="", body=now.body, limit=9_000, read_only=True)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=now.sha256)
-    send(client_of(alice), restore_url(first))
+    send(as_alice, restore_url(first))
     restored = reads.block("alice", "goals")
     assert (restored.limit, restored.read_only, restored.title) == (9_000, True, goals.title)
 
 
-def test_the_comment_says_which_version_unless_something_else_is_typed(
-    alice: User, first: str, client_of: ClientOf
-) -> None:
-    send(client_of(alice), restore_url(first))
+def test_the_comment_says_which_version_unless_something_else_is_typed(as_alice: Client, first: str) -> None:
+    send(as_alice, restore_url(first))
     assert reads.history("alice", "block", "goals")[0].comment.startswith("Restored the version from ")
 
 
-def test_staff_restore_in_their_own_name(admin: User, goals: Block, first: str, client_of: ClientOf) -> None:
-    assert send(client_of(admin), restore_url(first)).status_code == 302
+def test_staff_restore_in_their_own_name(as_admin: Client, goals: Block, first: str) -> None:
+    assert send(as_admin, restore_url(first)).status_code == 302
     assert reads.block("alice", "goals").body == goals.body
     assert_ledger("goals", action="edited", actor="admin")
 
 
-def test_a_tutor_is_told_why_not_and_nothing_changes(tim: User, first: str, client_of: ClientOf) -> None:
+def test_a_tutor_is_told_why_not_and_nothing_changes(as_tim: Client, first: str) -> None:
     before = reads.block("alice", "goals")
-    client = client_of(tim)
-    for response in (client.get(restore_url(first)), client.post(restore_url(first), {"loaded_sha256": before.sha256})):
+    for response in (as_tim.get(restore_url(first)), as_tim.post(restore_url(first), {"loaded_sha256": before.sha256})):
         assert response.status_code == 403
         assert "Only Alice Berg and admins can restore a version." in words(response)
         assert not has_form(response, restore_url(first))
     assert unchanged(before)
 
 
-def test_others_are_told_there_is_nothing(mallory: User, ben: User, first: str, client_of: ClientOf) -> None:
-    before = reads.block("alice", "goals")
-    for person in (mallory, ben):
-        client = client_of(person)
-        assert client.get(restore_url(first)).status_code == 404
-        assert client.post(restore_url(first), {"loaded_sha256": before.sha256}).status_code == 404
-    assert unchanged(before)
-
-
 @pytest.mark.parametrize("commit", ["f" * 40, "0" * 32, "now", "2026-01-01", "nonsense"])
-def test_a_commit_that_is_none_is_refused_in_words(commit: str, alice: User, goals: Block, client_of: ClientOf) -> None:
-    client = client_of(alice)
+def test_a_commit_that_is_none_is_refused_in_words(as_alice: Client, commit: str, goals: Block) -> None:
     for response in (
-        client.get(restore_url(commit)),
-        client.post(restore_url(commit), {"loaded_sha256": goals.sha256}),
+        as_alice.get(restore_url(commit)),
+        as_alice.post(restore_url(commit), {"loaded_sha256": goals.sha256}),
     ):
         assert response.status_code == 404
         assert "Version not found" in words(response)
@@ -110,82 +96,78 @@ def test_a_commit_that_is_none_is_refused_in_words(commit: str, alice: User, goa
 
 
 def test_a_commit_of_another_block_or_another_owner_is_refused_in_words(
-    alice: User, ben: User, goals: Block, make_block: MakeBlock, client_of: ClientOf
+    as_alice: Client, alice: User, ben: User, goals: Block, make_block: MakeBlock
 ) -> None:
     make_block(alice, "profile", "Born in Lyon.")
     make_block(ben, "goals", "Ben likes music.")
     edit(alice, "goals", "math", "art")
     before = reads.block("alice", "goals")
-    client = client_of(alice)
     for other in (Change.objects.get(target="profile"), Change.objects.get(owner="ben")):
-        response = client.post(restore_url(other.commit), {"loaded_sha256": before.sha256})
+        response = as_alice.post(restore_url(other.commit), {"loaded_sha256": before.sha256})
         assert response.status_code == 404
         assert "Version not found" in words(response)
     assert unchanged(before)
 
 
-def test_the_commit_that_deleted_it_has_no_text_to_restore(alice: User, goals: Block, client_of: ClientOf) -> None:
+def test_the_commit_that_deleted_it_has_no_text_to_restore(as_alice: Client, alice: User, goals: Block) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     deleted = reads.history("alice", "block", "goals")[0].commit
-    assert client_of(alice).get(restore_url(deleted)).status_code == 404
+    assert as_alice.get(restore_url(deleted)).status_code == 404
 
 
-def test_a_deleted_block_comes_back_as_it_was(alice: User, goals: Block, client_of: ClientOf) -> None:
+def test_a_deleted_block_comes_back_as_it_was(as_alice: Client, alice: User, goals: Block) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     first = Change.objects.earliest("id").commit
-    client = client_of(alice)
-    assert "Restoring creates it again" in words(client.get(restore_url(first)))
-    assert send(client, restore_url(first)).status_code == 302
+    assert "Restoring creates it again" in words(as_alice.get(restore_url(first)))
+    assert send(as_alice, restore_url(first)).status_code == 302
     restored = reads.block("alice", "goals")
     assert (restored.body, restored.title, restored.limit) == (goals.body, goals.title, goals.limit)
     assert_ledger("goals", action="created", actor="alice")
 
 
-def test_a_block_that_changed_meanwhile_is_shown_again_first(alice: User, first: str, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    fields = form(client.get(restore_url(first)), restore_url(first))
+def test_a_block_that_changed_meanwhile_is_shown_again_first(as_alice: Client, alice: User, first: str) -> None:
+    fields = form(as_alice.get(restore_url(first)), restore_url(first))
     edit(alice, "goals", "one book", "two books")
     before = reads.block("alice", "goals")
-    response = client.post(restore_url(first), fields | {"comment": "Mine."})
+    response = as_alice.post(restore_url(first), fields | {"comment": "Mine."})
     assert response.status_code == 409
     assert "Nothing was restored." in words(response)
     assert form(response, restore_url(first))["comment"] == "Mine."
     assert unchanged(before)
-    assert client.post(restore_url(first), form(response, restore_url(first))).status_code == 302
+    assert as_alice.post(restore_url(first), form(response, restore_url(first))).status_code == 302
     assert "math" in reads.block("alice", "goals").body
 
 
-def test_the_same_form_sent_twice_restores_once(alice: User, first: str, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    fields = form(client.get(restore_url(first)), restore_url(first))
-    assert client.post(restore_url(first), fields).status_code == 302
-    assert client.post(restore_url(first), fields).status_code == 302
+def test_the_same_form_sent_twice_restores_once(as_alice: Client, first: str) -> None:
+    fields = form(as_alice.get(restore_url(first)), restore_url(first))
+    assert as_alice.post(restore_url(first), fields).status_code == 302
+    assert as_alice.post(restore_url(first), fields).status_code == 302
     assert Change.objects.filter(target="goals").count() == 3
 
 
-def test_what_the_block_says_already_is_not_restored(alice: User, goals: Block, client_of: ClientOf) -> None:
+def test_what_the_block_says_already_is_not_restored(as_alice: Client, goals: Block) -> None:
     only = Change.objects.get().commit
-    response = client_of(alice).get(restore_url(only))
+    response = as_alice.get(restore_url(only))
     assert "There is nothing to restore." in words(response)
     assert not has_form(response, restore_url(only))
 
 
-def test_a_text_over_the_limit_of_today_is_refused_in_words(alice: User, first: str, client_of: ClientOf) -> None:
+def test_a_text_over_the_limit_of_today_is_refused_in_words(as_alice: Client, alice: User, first: str) -> None:
     now = reads.block("alice", "goals")
     fields = services.BlockFields(title="", description="", body="Short.", limit=10)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=now.sha256)
     before = reads.block("alice", "goals")
-    response = send(client_of(alice), restore_url(first), comment="Mine.")
+    response = send(as_alice, restore_url(first), comment="Mine.")
     assert response.status_code == 422
     assert form(response, restore_url(first))["comment"] == "Mine."
     assert unchanged(before)
 
 
 def test_a_commit_that_is_not_the_blocks_fills_no_form(
-    alice: User, goals: Block, make_block: MakeBlock, client_of: ClientOf
+    as_alice: Client, alice: User, goals: Block, make_block: MakeBlock
 ) -> None:
     before = Change.objects.get().commit
     make_block(alice, "profile", "Born in Lyon.")
-    response = client_of(alice).get(reverse("block_edit", args=["alice", "profile"]), {"from": before})
+    response = as_alice.get(reverse("block_edit", args=["alice", "profile"]), {"from": before})
     assert response.status_code == 404
     assert "Version not found" in words(response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from approvals import services
@@ -40,12 +41,12 @@ def said(client_of: ClientOf, person: User, proposal: Proposal) -> str:
 
 
 def test_both_pages_name_the_other_and_what_fits_is_not_named(
-    client_of: ClientOf, tim: User, tea: Block, propose: Propose
+    as_tim: Client, client_of: ClientOf, tim: User, tea: Block, propose: Propose
 ) -> None:
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
     july = propose(tea, "June", "July")
     for one, other in ((black, red), (red, black)):
-        page = client_of(tim).get(url(one))
+        page = as_tim.get(url(one))
         assert f"Conflicts with proposal #{other.pk}" in words(page)
         assert f'<a href="{url(other)}"><span class="visually-hidden">' in page.content.decode()
     assert "Conflicts with" not in said(client_of, tim, july)
@@ -66,13 +67,11 @@ def test_what_asks_for_the_same_is_no_conflict(
     assert "Conflicts with" not in said(client_of, tim, black)
 
 
-def test_of_many_it_names_five_and_counts_the_others(
-    client_of: ClientOf, tim: User, tea: Block, propose: Propose
-) -> None:
+def test_of_many_it_names_five_and_counts_the_others(as_tim: Client, tea: Block, propose: Propose) -> None:
     propose(tea, "June", "July")
     colours = ["black", "red", "white", "blue", "yellow", "brown", "pink", "grey"]
     black, *others = [propose(tea, "green", colour) for colour in colours]
-    page = client_of(tim).get(url(black))
+    page = as_tim.get(url(black))
     named = ", ".join(f"proposal #{other.pk}" for other in others[:5])
     assert f"Conflicts with {named} and 2 more" in words(page)
     assert page.content.decode().count('href="/?owner=alice&amp;target=tea"') == 1
@@ -97,14 +96,14 @@ def test_there_is_no_room_for_both(
 
 
 def test_only_the_page_of_the_latest_revision_says_it(
-    client_of: ClientOf, tim: User, tea: Block, propose: Propose, scribe: Agent
+    as_tim: Client, client_of: ClientOf, tim: User, tea: Block, propose: Propose, scribe: Agent
 ) -> None:
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
     given = {"owner": "alice", "label": "tea", "kind": Kind.EDIT, "reasoning": "Darker."}
     services.propose(agent=scribe, proposal_id=black.pk, edits=[Replace("green", "dark")], **given)
     assert f"Conflicts with proposal #{black.pk}" in said(client_of, tim, red)
     assert "Conflicts with" in said(client_of, tim, black)
-    assert "Conflicts with" not in words(client_of(tim).get(f"{url(black)}?revision=1"))
+    assert "Conflicts with" not in words(as_tim.get(f"{url(black)}?revision=1"))
 
 
 def context(agent: Agent) -> ChangeContext:

@@ -8,7 +8,6 @@ from django.test import Client
 
 from approvals.models import User
 from memory_app.reads import Block
-from tests.support.fixtures import ClientOf
 
 PATHS = [
     "/memory/%00/",
@@ -41,17 +40,15 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_nul_in_an_address_is_a_bad_request(path: str, alice: User, admin: User, client_of: ClientOf) -> None:
-    for client in (Client(), client_of(alice), client_of(admin)):
+def test_nul_in_an_address_is_a_bad_request(as_alice: Client, as_admin: Client, path: str) -> None:
+    for client in (Client(), as_alice, as_admin):
         assert client.get(path).status_code == 400
-    assert client_of(alice).post(path).status_code == 400
+    assert as_alice.post(path).status_code == 400
 
 
 @pytest.mark.parametrize("path", QUESTIONS)
-def test_nul_in_a_question_finds_nothing(
-    path: str, alice: User, goals: Block, admin: User, client_of: ClientOf
-) -> None:
-    for client in (Client(), client_of(alice), client_of(admin)):
+def test_nul_in_a_question_finds_nothing(as_alice: Client, as_admin: Client, path: str, goals: Block) -> None:
+    for client in (Client(), as_alice, as_admin):
         assert client.get(path).status_code in (200, 302, 400, 404)
 
 

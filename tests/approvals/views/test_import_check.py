@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.urls import reverse
+from django.test import Client
 
 from approvals.forms import memory as note_forms
 from approvals.forms.memory import MOST_CARRIED, packed, unpacked
@@ -16,7 +16,7 @@ from approvals.services import imports
 from approvals.services.notes import ChangeContext
 from assent_client.text.memories_md import LARGEST_FILE
 from memory_app import reads
-from tests.support.fixtures import ClientOf
+from tests.support.acts import sign_in_again
 from tests.support.pages import form, words
 
 pytestmark = pytest.mark.slow
@@ -52,13 +52,13 @@ def check(client: Any, data: bytes = FILE, *, name: str = "notes.md", **more: st
     )
 
 
-def test_what_a_file_would_do_is_said_and_nothing_is_written(client_of: ClientOf, alice: User) -> None:
+def test_what_a_file_would_do_is_said_and_nothing_is_written(as_alice: Client, alice: User) -> None:
     imports.import_file(by=ChangeContext(actor=alice), owner="alice", data=b"\n".join(FILE.splitlines()[:9]))
     imports.import_file(
         by=ChangeContext(actor=alice), owner="alice", data=b"## Decisions\n### mem-2-bbbb\n> Reads on Fridays.\n"
     )
     before = reads.head()
-    page = check(client_of(alice))
+    page = check(as_alice)
     said = words(page)
     assert reads.head() == before
     assert "What notes.md would do" in said
@@ -71,11 +71,10 @@ def test_what_a_file_would_do_is_said_and_nothing_is_written(client_of: ClientOf
     assert "Import these 2 notes" in said
 
 
-def test_what_was_checked_is_imported_without_choosing_the_file_again(client_of: ClientOf, alice: User) -> None:
-    client = client_of(alice)
-    sent = form(check(client), PAGE)
+def test_what_was_checked_is_imported_without_choosing_the_file_again(as_alice: Client) -> None:
+    sent = form(check(as_alice), PAGE)
     assert sent["comment"] == "From my laptop."
-    done = client.post(PAGE, sent)
+    done = as_alice.post(PAGE, sent)
     assert "Imported notes.md New 3 notes" in words(done)
     assert {note.content for note in reads.notes("alice")} == {
         "Takes the exam in January.",
@@ -83,14 +82,13 @@ def test_what_was_checked_is_imported_without_choosing_the_file_again(client_of:
         "Likes examples.",
     }
     undo = next(url for url in done.content.decode().split('"') if "/notes/changes/" in url)
-    client.post(undo)
+    as_alice.post(undo)
     assert reads.notes("alice") == ()
 
 
-def test_a_file_that_says_nothing_new_offers_no_import(client_of: ClientOf, alice: User) -> None:
-    client = client_of(alice)
-    client.post(PAGE, form(check(client), PAGE))
-    said = words(check(client))
+def test_a_file_that_says_nothing_new_offers_no_import(as_alice: Client) -> None:
+    as_alice.post(PAGE, form(check(as_alice), PAGE))
+    said = words(check(as_alice))
     assert "Nothing new in this file" in said
     assert "Import these" not in said
 
@@ -103,19 +101,16 @@ def test_a_file_that_says_nothing_new_offers_no_import(client_of: ClientOf, alic
         (b"", "The submitted file is empty."),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_with_the_comment_kept(
-    client_of: ClientOf, alice: User, data: bytes, says: str
-) -> None:
-    page = check(client_of(alice), data)
+def test_a_file_that_cannot_be_read_is_refused_with_the_comment_kept(as_alice: Client, data: bytes, says: str) -> None:
+    page = check(as_alice, data)
     assert page.status_code == 422
     assert says in words(page)
     assert form(page, PAGE)["comment"] == "From my laptop."
 
 
 @pytest.mark.parametrize("carried", ["", "no base64!", "AAAA", packed(b"x" * 100)[:-8]])
-def test_a_file_that_came_back_broken_is_refused(client_of: ClientOf, alice: User, carried: str) -> None:
-    client = client_of(alice)
-    page = client.post(PAGE, form(check(client), PAGE) | {"carried": carried})
+def test_a_file_that_came_back_broken_is_refused(as_alice: Client, carried: str) -> None:
+    page = as_alice.post(PAGE, form(check(as_alice), PAGE) | {"carried": carried})
     assert page.status_code == 422
     assert "Nothing was imported." in words(page)
     assert form(page, PAGE)["comment"] == "From my laptop."
@@ -130,45 +125,33 @@ def test_a_carried_file_is_no_larger_than_one_that_is_sent() -> None:
 
 
 def test_a_file_too_large_for_the_form_has_to_be_chosen_again(
-    client_of: ClientOf, alice: User, monkeypatch: pytest.MonkeyPatch
+    as_alice: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(note_forms, "MOST_CARRIED", 50)
-    page = check(client_of(alice))
+    page = check(as_alice)
     assert "choose it again" in words(page)
     assert "carried" not in page.content.decode()
 
 
-def test_an_expired_session_keeps_the_file_and_the_comment(client: Any, alice: User) -> None:
-    client.force_login(alice)
-    sent = form(check(client), PAGE)
-    client.logout()
-    asked = client.post(PAGE, sent | {"comment": "Typed after the check."})
-    assert asked.status_code == 401
-    alice.set_password("a long enough passphrase")
-    alice.save()
-    fields = {"username": "alice", "password": "a long enough passphrase", "next": PAGE, "kept": asked.context["kept"]}
-    back = client.post(reverse("sign_in_and_go_on"), fields, follow=True)
+def test_an_expired_session_keeps_the_file_and_the_comment(as_alice: Client, alice: User) -> None:
+    sent = form(check(as_alice), PAGE) | {"comment": "Typed after the check."}
+    as_alice.logout()
+    back = sign_in_again(as_alice, alice, as_alice.post(PAGE, sent))
     assert "Your file is still here." in words(back)
     kept = form(back, PAGE)
     assert kept["comment"] == "Typed after the check."
-    client.post(PAGE, kept)
+    as_alice.post(PAGE, kept)
     assert len(reads.notes("alice")) == 3
 
 
-def test_two_thousand_notes_and_as_many_mistakes_are_checked_soon(client_of: ClientOf, alice: User) -> None:
+def test_two_thousand_notes_and_as_many_mistakes_are_checked_soon(as_alice: Client) -> None:
     notes = "".join(f"### mem-{number}-aaaa\n> Statement {number} about something.\n" for number in range(2_000))
     wrong = "".join(f"### idea-{number}\n> x\n" for number in range(2_000))
-    client = client_of(alice)
     start = time.thread_time()
-    page = check(client, (notes + wrong).encode())
+    page = check(as_alice, (notes + wrong).encode())
     assert time.thread_time() - start < 5  # 0.5 measured
     said = words(page)
     assert "Import these 2,000 notes" in said
     assert "2,000 passages, the first: “idea-0”" in said
     assert len(form(page, PAGE)["carried"]) < MOST_CARRIED / 10
-    assert "Imported notes.md New 2,000 notes" in words(client.post(PAGE, form(page, PAGE)))
-
-
-def test_only_the_owner_checks_a_file(client_of: ClientOf, tim: User, mallory: User) -> None:
-    for person in (tim, mallory):
-        assert check(client_of(person)).status_code == 404
+    assert "Imported notes.md New 2,000 notes" in words(as_alice.post(PAGE, form(page, PAGE)))

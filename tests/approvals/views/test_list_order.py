@@ -15,7 +15,7 @@ from approvals.pages.inbox import order_of, page, place_of
 from approvals.pages.inbox_filters import Key, Listing, Sort, Tab
 from approvals.services.saved_filters import FilterNotSaved
 from tests.approvals.pages.test_inbox import rows_without_branches
-from tests.support.fixtures import ClientOf
+from tests.support.acts import sign_in_again
 from tests.support.pages import form, words
 
 SAVE = reverse("filter_save")
@@ -48,12 +48,11 @@ def test_every_order_has_each_once_and_leads_back(sort: Sort, sixty: list[Propos
     assert sorted(listed(sort)) == sorted(each.pk for each in sixty)
 
 
-def test_oldest_and_riskiest_come_first(sixty: list[Proposal], alice: User, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    groups = client.get("/?sort=oldest").context["page"].groups
+def test_oldest_and_riskiest_come_first(as_alice: Client, sixty: list[Proposal]) -> None:
+    groups = as_alice.get("/?sort=oldest").context["page"].groups
     oldest = min(Proposal.objects.all(), key=lambda each: each.created_at)
     assert groups[0].rows[0].proposal.pk == oldest.pk
-    risky = client.get("/?sort=risk").context["page"]
+    risky = as_alice.get("/?sort=risk").context["page"]
     shown = [row.proposal.risks for group in risky.groups for row in group.rows]
     assert sum(risks[:1] == ["secrets"] for risks in shown) == 15
     assert [] not in shown
@@ -69,40 +68,36 @@ def test_the_place_in_the_list_follows_its_order(sort: Sort, sixty: list[Proposa
     assert (place.newer, place.older) == (inline[6].pk, inline[8].pk)
 
 
-def test_what_arrives_is_told_in_every_order(sixty: list[Proposal], alice: User, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    poll = client.get("/?sort=oldest").context["poll_url"]
-    assert client.get(poll, headers={"HX-Request": "true"}).status_code == 204
+def test_what_arrives_is_told_in_every_order(as_alice: Client, sixty: list[Proposal]) -> None:
+    poll = as_alice.get("/?sort=oldest").context["poll_url"]
+    assert as_alice.get(poll, headers={"HX-Request": "true"}).status_code == 204
     Proposal.objects.filter(pk=sixty[0].pk).update(created_at=timezone.now() + timedelta(seconds=5))
-    assert "1 new" in words(client.get(poll, headers={"HX-Request": "true"}))
+    assert "1 new" in words(as_alice.get(poll, headers={"HX-Request": "true"}))
 
 
 @pytest.mark.parametrize(
     "nonsense", ["sort=nonsense", "sort=risk&before=9r1-1", "sort=risk&before=1-1", "before=xr1-1"]
 )
-def test_an_unknown_order_breaks_nothing(
-    nonsense: str, sixty: list[Proposal], alice: User, client_of: ClientOf
-) -> None:
-    assert client_of(alice).get(f"/?{nonsense}").status_code == 200
+def test_an_unknown_order_breaks_nothing(as_alice: Client, nonsense: str, sixty: list[Proposal]) -> None:
+    assert as_alice.get(f"/?{nonsense}").status_code == 200
 
 
 # -- saved filters -----------------------------------------------------------------------------------
 
 
-def test_a_filter_is_saved_shown_and_deleted(sixty: list[Proposal], alice: User, client_of: ClientOf) -> None:
-    client = client_of(alice)
-    page_ = client.get("/?risk=secrets&sort=oldest")
+def test_a_filter_is_saved_shown_and_deleted(as_alice: Client, sixty: list[Proposal]) -> None:
+    page_ = as_alice.get("/?risk=secrets&sort=oldest")
     sent = form(page_, SAVE) | {"filter_name": "  Secrets   first "}
-    answer = client.post(SAVE, sent, follow=True)
+    answer = as_alice.post(SAVE, sent, follow=True)
     assert "Saved the filter “Secrets first”." in words(answer)
     assert answer.redirect_chain[-1][0] == "/?risk=secrets&sort=oldest"
     assert SavedFilter.objects.get().query == "risk=secrets&sort=oldest"
     assert "Save this filter" not in words(answer)  # it is
-    elsewhere = client.get("/")
+    elsewhere = as_alice.get("/")
     assert 'href="/?risk=secrets&amp;sort=oldest"' in elsewhere.content.decode()
     delete = reverse("filter_delete", args=[SavedFilter.objects.get().pk])
-    assert "Deleted the filter" in words(client.post(delete, form(elsewhere, delete), follow=True))
-    assert client.post(delete, follow=True).status_code == 200  # pressed twice
+    assert "Deleted the filter" in words(as_alice.post(delete, form(elsewhere, delete), follow=True))
+    assert as_alice.post(delete, follow=True).status_code == 200  # pressed twice
     assert not SavedFilter.objects.exists()
 
 
@@ -135,18 +130,13 @@ def test_no_more_than_twenty_are_kept(alice: User) -> None:
     services.save_filter(actor=alice, name="19", query="q=y")
 
 
-def test_nobody_sees_or_deletes_anothers(alice: User, ben: User, client_of: ClientOf) -> None:
+def test_nobody_sees_or_deletes_anothers(as_alice: Client, ben: User) -> None:
     saved = services.save_filter(actor=ben, name="Zebrafinch", query="q=x")
-    assert "Zebrafinch" not in words(client_of(alice).get("/"))
-    client_of(alice).post(reverse("filter_delete", args=[saved.pk]))
+    assert "Zebrafinch" not in words(as_alice.get("/"))
+    as_alice.post(reverse("filter_delete", args=[saved.pk]))
     assert SavedFilter.objects.get() == saved
 
 
-def test_a_name_typed_survives_an_expired_session(alice: User) -> None:
-    client = Client()
-    asked = client.post(SAVE, {"query": "q=tea", "filter_name": "My tea"})
-    alice.set_password("demo")
-    alice.save()
-    sent = form(asked, reverse("sign_in_and_go_on")) | {"username": "alice", "password": "demo"}
-    shown = client.post(reverse("sign_in_and_go_on"), sent, follow=True)
+def test_a_name_typed_survives_an_expired_session(client: Client, alice: User) -> None:
+    shown = sign_in_again(client, alice, client.post(SAVE, {"query": "q=tea", "filter_name": "My tea"}))
     assert "My tea" in shown.content.decode()

@@ -14,7 +14,7 @@ from approvals.services.approving import Rest
 from memory_app import reads
 from memory_app.text.edits import Rewrite
 from tests.approvals.views.test_proposal_page import approve_url, url
-from tests.support.fixtures import ClientOf, MakeBlock
+from tests.support.fixtures import MakeBlock
 from tests.support.pages import form, words
 
 ALGEBRA = "Alice reads one chapter of the algebra book every week."
@@ -34,8 +34,8 @@ def moved(alice: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
 
 
 @pytest.fixture
-def client(client_of: ClientOf, tim: User) -> Client:
-    return client_of(tim)
+def client(as_tim: Client) -> Client:
+    return as_tim
 
 
 @pytest.mark.parametrize("view", ["inline", "source", "side"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.test import Client
+
 from approvals import services
 from approvals.models import Proposal, User
 from approvals.permissions import ReviewAction
 from memory_app.reads import Block
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.fixtures import Propose
 
 
 def rejected(tim: User, proposal: Proposal, reason: str = "wrong") -> Proposal:
@@ -25,11 +27,9 @@ def page_of(client: Any, proposal: Proposal) -> str:
     return " ".join(text.split())
 
 
-def test_the_rejection_stands_beside_both_reasons(
-    goals: Block, alice: User, tim: User, propose: Propose, client_of: ClientOf
-) -> None:
+def test_the_rejection_stands_beside_both_reasons(as_alice: Client, goals: Block, tim: User, propose: Propose) -> None:
     first = rejected(tim, propose(goals, "math", "maths"))
-    page = page_of(client_of(alice), forced(propose, goals))
+    page = page_of(as_alice, forced(propose, goals))
     assert "Rejected before" in page
     assert f'href="/proposals/{first.pk}/"' in page
     for said in ("She told me it is physics.", ": wrong.", "Alice said so.", "Her mother wrote it today."):
@@ -37,33 +37,31 @@ def test_the_rejection_stands_beside_both_reasons(
     assert "A person rejected or undid the same before." in page
 
 
-def test_removed_texts_stay_removed_there(
-    goals: Block, alice: User, tim: User, propose: Propose, client_of: ClientOf
-) -> None:
+def test_removed_texts_stay_removed_there(as_alice: Client, goals: Block, tim: User, propose: Propose) -> None:
     rejected(tim, propose(goals, "math", "maths"), "too_private")
-    page = page_of(client_of(alice), forced(propose, goals))
+    page = page_of(as_alice, forced(propose, goals))
     assert "Removed with the texts of that proposal." in page
     assert "Alice said so." not in page
 
 
 def test_what_was_undone_is_called_that(
-    goals: Block, alice: User, tim: User, propose: Propose, client_of: ClientOf
+    as_alice: Client, goals: Block, alice: User, tim: User, propose: Propose
 ) -> None:
     first = propose(goals, "math", "maths")
     services.approve(actor=tim, proposal_id=first.pk, revision=1, seen_sha256=goals.sha256)
     services.undo(actor=alice, proposal_id=first.pk, comment="Not yet.")
-    page = page_of(client_of(alice), propose(goals, "math", "maths"))
+    page = page_of(as_alice, propose(goals, "math", "maths"))
     assert "Undone before" in page
     assert "Not yet." in page
     assert "Rejected before" not in page
 
 
 def test_in_the_list_it_says_so_and_is_opened_to_be_decided(
-    goals: Block, alice: User, tim: User, propose: Propose, client_of: ClientOf
+    as_alice: Client, goals: Block, alice: User, tim: User, propose: Propose
 ) -> None:
     rejected(tim, propose(goals, "math", "maths"))
     again = forced(propose, goals)
-    page = client_of(alice).get("/").content.decode()
+    page = as_alice.get("/").content.decode()
     assert "proposed again" in page
     assert f'action="/proposals/{again.pk}/approve/"' not in page
     items = [services.Item(again.pk, 1, goals.sha256)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from approvals import services
@@ -39,10 +40,8 @@ def rejected(proposal: Proposal, actor: Any, reason: str = "wrong") -> None:
     services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason=reason, comment="Not about her birds.")
 
 
-def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(
-    client_of: ClientOf, tim: User, secret: Proposal
-) -> None:
-    client, reject = client_of(tim), reverse("reject", args=[secret.pk])
+def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_does(as_tim: Client, secret: Proposal) -> None:
+    client, reject = as_tim, reverse("reject", args=[secret.pk])
     page = client.get(secret.get_absolute_url())
     assert "“Too private” also removes what scribe wrote, for good: this can’t be undone." in words(page)
     answer = client.post(reject, form(page, reject) | {"reason": "too_private"}, headers={"HX-Request": "true"})
@@ -89,9 +88,9 @@ def test_no_page_has_a_word_of_it(
         ).replace(f"“{SECRET}”", ""), page
 
 
-def test_its_page_says_who_when_and_why(client_of: ClientOf, tim: User, secret: Proposal) -> None:
+def test_its_page_says_who_when_and_why(as_tim: Client, tim: User, secret: Proposal) -> None:
     rejected(secret, tim, "too_private")
-    said = words(client_of(tim).get(secret.get_absolute_url()))
+    said = words(as_tim.get(secret.get_absolute_url()))
     assert "Rejected by Tim Okafor" in said
     assert "Reason: Too private" in said
     assert "Not about her birds." in said
@@ -102,9 +101,9 @@ def test_its_page_says_who_when_and_why(client_of: ClientOf, tim: User, secret: 
     assert "No reason was given" not in said
 
 
-def test_the_list_says_that_its_texts_were_removed(client_of: ClientOf, tim: User, secret: Proposal) -> None:
+def test_the_list_says_that_its_texts_were_removed(as_tim: Client, tim: User, secret: Proposal) -> None:
     rejected(secret, tim, "too_private")
-    assert "texts removed" in words(client_of(tim).get("/?tab=decided"))
+    assert "texts removed" in words(as_tim.get("/?tab=decided"))
 
 
 @pytest.mark.parametrize(
@@ -116,9 +115,7 @@ def test_the_list_says_that_its_texts_were_removed(client_of: ClientOf, tim: Use
         ("import", "scribe wanted to import notes"),
     ],
 )
-def test_of_a_note_it_says_what_was_wanted(
-    client_of: ClientOf, alice: User, scribe: Agent, kind: str, lead: str
-) -> None:
+def test_of_a_note_it_says_what_was_wanted(as_alice: Client, alice: User, scribe: Agent, kind: str, lead: str) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="She rows.").note_id
     by = ChangeContext(actor=scribe)
@@ -134,54 +131,48 @@ def test_of_a_note_it_says_what_was_wanted(
         imports.import_file(by=by, owner="alice", data=f"### mem-1-aaaa\n> {SECRET}\n".encode())
     proposal = Proposal.objects.get()
     rejected(proposal, alice, "too_private")
-    page = client_of(alice).get(proposal.get_absolute_url())
+    page = as_alice.get(proposal.get_absolute_url())
     assert page.status_code == 200
     assert lead in words(page)
     assert SECRET not in page.content.decode()
 
 
-def test_an_owner_has_the_texts_removed_afterwards(
-    client_of: ClientOf, alice: User, tim: User, secret: Proposal
-) -> None:
+def test_an_owner_has_the_texts_removed_afterwards(as_alice: Client, tim: User, secret: Proposal) -> None:
     rejected(secret, tim)
-    client = client_of(alice)
-    assert url(secret) in client.get(secret.get_absolute_url()).content.decode()
-    page = client.get(url(secret))
+    assert url(secret) in as_alice.get(secret.get_absolute_url()).content.decode()
+    page = as_alice.get(url(secret))
     assert "removed for good" in words(page)
     assert SECRET in words(page)
-    answer = client.post(url(secret), form(page, url(secret)), follow=True)
+    answer = as_alice.post(url(secret), form(page, url(secret)), follow=True)
     said = words(answer)
     assert "The texts of the proposal are removed." in said
     assert "Not about her birds." in said
     assert SECRET not in answer.content.decode()
     assert url(secret) not in answer.content.decode()
-    again = client.get(url(secret), follow=True)
+    again = as_alice.get(url(secret), follow=True)
     assert again.redirect_chain == [(secret.get_absolute_url(), 302)]
-    assert client.post(url(secret), follow=True).status_code == 200
+    assert as_alice.post(url(secret), follow=True).status_code == 200
 
 
 def test_others_are_offered_nothing_and_told_nothing(
-    client_of: ClientOf, alice: User, tim: User, ben: User, secret: Proposal
+    as_tim: Client, client_of: ClientOf, alice: User, tim: User, ben: User, secret: Proposal
 ) -> None:
     rejected(secret, alice)
-    assert url(secret) not in client_of(tim).get(secret.get_absolute_url()).content.decode()
+    assert url(secret) not in as_tim.get(secret.get_absolute_url()).content.decode()
     for person in (tim, ben):
         for answer in (client_of(person).get(url(secret)), client_of(person).post(url(secret))):
             assert answer.status_code == 404
     assert SECRET in Proposal.objects.get().reasoning
 
 
-def test_what_waits_is_offered_nothing(client_of: ClientOf, alice: User, secret: Proposal) -> None:
-    client = client_of(alice)
-    assert url(secret) not in client.get(secret.get_absolute_url()).content.decode()
-    assert client.get(url(secret)).status_code == 302
-    assert "not decided yet" in words(client.post(url(secret), follow=True))
+def test_what_waits_is_offered_nothing(as_alice: Client, secret: Proposal) -> None:
+    assert url(secret) not in as_alice.get(secret.get_absolute_url()).content.decode()
+    assert as_alice.get(url(secret)).status_code == 302
+    assert "not decided yet" in words(as_alice.post(url(secret), follow=True))
     assert SECRET in Proposal.objects.get().reasoning
 
 
-def test_a_page_that_was_open_is_loaded_anew(client_of: ClientOf, tim: User, secret: Proposal) -> None:
+def test_a_page_that_was_open_is_loaded_anew(as_tim: Client, tim: User, secret: Proposal) -> None:
     rejected(secret, tim, "too_private")
-    answer = client_of(tim).get(
-        f"{secret.get_absolute_url()}?view=side", headers={"HX-Request": "true", "HX-Target": "change"}
-    )
+    answer = as_tim.get(f"{secret.get_absolute_url()}?view=side", headers={"HX-Request": "true", "HX-Target": "change"})
     assert (answer.status_code, answer["HX-Refresh"]) == (204, "true")

@@ -14,7 +14,8 @@ from approvals.services.hand_back import hand_back
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.acts import sign_in_again
+from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/"}
@@ -50,10 +51,9 @@ def status(proposal: Proposal) -> str:
     return proposal.status
 
 
-def test_the_page_asks_and_says_whose_turn_it_is(client_of: ClientOf, tim: User, proposal: Proposal) -> None:
-    client = client_of(tim)
-    sent = form(client.get(proposal.get_absolute_url()), url(proposal))
-    answer = client.post(url(proposal), sent | {"comment": "Say which exam.", "reason": "wrong"}, follow=True)
+def test_the_page_asks_and_says_whose_turn_it_is(as_alice: Client, as_tim: Client, proposal: Proposal) -> None:
+    sent = form(as_tim.get(proposal.get_absolute_url()), url(proposal))
+    answer = as_tim.post(url(proposal), sent | {"comment": "Say which exam.", "reason": "wrong"}, follow=True)
     assert answer.redirect_chain == [(proposal.get_absolute_url(), 302)]
     assert status(proposal) == Status.CHANGES_REQUESTED
     page = words(answer)
@@ -61,80 +61,56 @@ def test_the_page_asks_and_says_whose_turn_it_is(client_of: ClientOf, tim: User,
     assert "Say which exam." in page
     assert "Approve as it is" in page
     assert "Ask for changes…" not in page
-    assert "Tim Okafor asked scribe for changes" in words(client_of(proposal_owner()).get(proposal.get_absolute_url()))
+    assert "Tim Okafor asked scribe for changes" in words(as_alice.get(proposal.get_absolute_url()))
 
 
-def proposal_owner() -> User:
-    return User.objects.get(username="alice")
-
-
-def test_without_words_nothing_is_asked_and_the_reason_stays_chosen(
-    client_of: ClientOf, tim: User, proposal: Proposal
-) -> None:
-    answer = ask(client_of(tim), proposal, "  ", fields={"reason": "outdated"}, headers=HTMX)
+def test_without_words_nothing_is_asked_and_the_reason_stays_chosen(as_tim: Client, proposal: Proposal) -> None:
+    answer = ask(as_tim, proposal, "  ", fields={"reason": "outdated"}, headers=HTMX)
     assert answer.status_code == 422
     assert "Please say what should change" in words(answer)
     assert form(answer, url(proposal))["reason"] == "outdated"
     assert status(proposal) == Status.OPEN
 
 
-def test_an_unknown_reason_is_no_reason(client_of: ClientOf, tim: User, proposal: Proposal) -> None:
-    answer = ask(client_of(tim), proposal, fields={"reason": "too_private"})
+def test_an_unknown_reason_is_no_reason(as_tim: Client, proposal: Proposal) -> None:
+    answer = ask(as_tim, proposal, fields={"reason": "too_private"})
     assert answer.status_code == 422
     assert form(answer, url(proposal))["comment"] == "Say which exam."
     assert status(proposal) == Status.OPEN
 
 
-def test_a_stranger_gets_the_answer_of_a_page_that_is_not_there(
-    client_of: ClientOf, mallory: User, proposal: Proposal
-) -> None:
-    assert ask(client_of(mallory), proposal).status_code == 404
-    assert client_of(mallory).post(url(proposal), {"revision": 1, "back": 1}).status_code == 404
-    assert status(proposal) == Status.OPEN
-
-
-def test_what_was_typed_outlives_a_new_revision(client_of: ClientOf, tim: User, proposal: Proposal) -> None:
+def test_what_was_typed_outlives_a_new_revision(as_tim: Client, proposal: Proposal) -> None:
     amend(proposal)
     for headers in ({}, HTMX):
-        answer = ask(client_of(tim), proposal, headers=headers)
+        answer = ask(as_tim, proposal, headers=headers)
         assert answer.status_code == 409
         assert "There is a newer revision. This proposal has just changed." in words(answer)
         fields = form(answer, url(proposal))
         assert (fields["comment"], fields["revision"]) == ("Say which exam.", "2")
 
 
-def test_what_was_typed_outlives_the_session(
-    client: Client, client_of: ClientOf, tim: User, proposal: Proposal
-) -> None:
-    tim.set_password("a long enough passphrase")
-    tim.save()
-    asked = ask(client, proposal, fields={"reason": "wrong"})
-    assert asked.status_code == 401
-    signing_in = form(asked, "/sign-in/and-go-on/")
-    page = client.post(
-        "/sign-in/and-go-on/", signing_in | {"username": "tim", "password": "a long enough passphrase"}, follow=True
-    )
+def test_what_was_typed_outlives_the_session(client: Client, tim: User, proposal: Proposal) -> None:
+    page = sign_in_again(client, tim, ask(client, proposal, fields={"reason": "wrong"}))
     fields = form(page, url(proposal))
     assert (fields["comment"], fields["reason"]) == ("Say which exam.", "wrong")
     assert status(proposal) == Status.OPEN
 
 
-def test_sent_twice_it_is_asked_once(client_of: ClientOf, tim: User, alice: User, proposal: Proposal) -> None:
-    client = client_of(tim)
-    assert ask(client, proposal).status_code == ask(client, proposal).status_code == 302
+def test_sent_twice_it_is_asked_once(as_alice: Client, as_tim: Client, proposal: Proposal) -> None:
+    assert ask(as_tim, proposal).status_code == ask(as_tim, proposal).status_code == 302
     assert proposal.events.filter(what="changes_requested").count() == 1
-    other = ask(client_of(alice), proposal, "Which year?", headers=HTMX)
+    other = ask(as_alice, proposal, "Which year?", headers=HTMX)
     assert other.status_code == 409
     assert "Tim Okafor asked scribe for changes." in words(other)
     assert "Which year?" in other.content.decode()
 
 
 def test_who_opened_the_page_before_is_told_of_the_request_and_may_decide_then(
-    client_of: ClientOf, tim: User, alice: User, goals: Block, proposal: Proposal
+    as_alice: Client, as_tim: Client, goals: Block, proposal: Proposal
 ) -> None:
-    client, approve = client_of(alice), f"{proposal.get_absolute_url()}approve/"
+    client, approve = as_alice, f"{proposal.get_absolute_url()}approve/"
     sent = form(client.get(proposal.get_absolute_url()), approve)
-    ask(client_of(tim), proposal)
+    ask(as_tim, proposal)
     refused = client.post(approve, sent | {"comment": "Fine."}, headers=HTMX)
     assert refused.status_code == 409
     assert "Tim Okafor asked scribe for changes." in words(refused)
@@ -145,37 +121,32 @@ def test_who_opened_the_page_before_is_told_of_the_request_and_may_decide_then(
     assert status(proposal) == Status.APPROVED
 
 
-def test_a_request_is_undone_on_the_page_and_on_the_row(client_of: ClientOf, tim: User, proposal: Proposal) -> None:
-    client = client_of(tim)
-    ask(client, proposal)
-    back = form(client.get(proposal.get_absolute_url()), url(proposal)) | {"back": "1"}
-    page = client.post(url(proposal), back, headers=HTMX)
+def test_a_request_is_undone_on_the_page_and_on_the_row(as_tim: Client, proposal: Proposal) -> None:
+    ask(as_tim, proposal)
+    back = form(as_tim.get(proposal.get_absolute_url()), url(proposal)) | {"back": "1"}
+    page = as_tim.post(url(proposal), back, headers=HTMX)
     assert "It’s your turn again." in words(page)
     assert status(proposal) == Status.OPEN
-    row = ask(client, proposal, fields={"row": "/"}, headers=HTMX)
+    row = ask(as_tim, proposal, fields={"row": "/"}, headers=HTMX)
     assert "Changes requested" in words(row)
-    again = client.post(url(proposal), form(row, url(proposal)) | {"back": "1"}, headers=HTMX)
+    again = as_tim.post(url(proposal), form(row, url(proposal)) | {"back": "1"}, headers=HTMX)
     assert f'id="row-{proposal.pk}"' in again.content.decode()
     assert "The exam was moved." in words(again)
     assert status(proposal) == Status.OPEN
 
 
-def test_undoing_a_request_that_was_answered_says_so(client_of: ClientOf, tim: User, proposal: Proposal) -> None:
-    client = client_of(tim)
-    ask(client, proposal)
+def test_undoing_a_request_that_was_answered_says_so(as_tim: Client, proposal: Proposal) -> None:
+    ask(as_tim, proposal)
     amend(proposal)
-    answer = client.post(url(proposal), {"revision": 1, "back": 1}, headers=HTMX)
+    answer = as_tim.post(url(proposal), {"revision": 1, "back": 1}, headers=HTMX)
     assert answer.status_code == 409
     assert "There is a newer revision." in words(answer)
     assert status(proposal) == Status.OPEN
 
 
-def test_without_scripts_a_row_asks_and_comes_back_to_the_list(
-    client_of: ClientOf, tim: User, proposal: Proposal
-) -> None:
-    client = client_of(tim)
-    sent = form(client.get("/?agent=scribe"), url(proposal))
-    answer = client.post(url(proposal), sent | {"comment": "Which exam?"}, follow=True)
+def test_without_scripts_a_row_asks_and_comes_back_to_the_list(as_tim: Client, proposal: Proposal) -> None:
+    sent = form(as_tim.get("/?agent=scribe"), url(proposal))
+    answer = as_tim.post(url(proposal), sent | {"comment": "Which exam?"}, follow=True)
     assert answer.redirect_chain == [("/?agent=scribe", 302)]
     assert "Changes requested: Learning goals" in words(answer)
 
@@ -183,34 +154,32 @@ def test_without_scripts_a_row_asks_and_comes_back_to_the_list(
 # -- waiting for the agent ------------------------------------------------------------------------
 
 
-def test_the_tab_says_what_was_asked_by_whom(client_of: ClientOf, tim: User, alice: User, proposal: Proposal) -> None:
-    empty = words(client_of(alice).get("/?tab=agent"))
+def test_the_tab_says_what_was_asked_by_whom(as_alice: Client, as_tim: Client, proposal: Proposal) -> None:
+    empty = words(as_alice.get("/?tab=agent"))
     assert "Nothing is waiting for an agent" in empty
-    ask(client_of(tim), proposal, fields={"reason": "wrong"})
-    page = client_of(alice).get("/?tab=agent")
+    ask(as_tim, proposal, fields={"reason": "wrong"})
+    page = as_alice.get("/?tab=agent")
     said = words(page)
     assert "Tim Okafor asked: Say which exam. Wrong" in said
     assert page.context["tabs"] == [("yours", 0), ("agent", 1), ("decided", 0)]
-    assert "You asked: Say which exam." in words(client_of(tim).get("/?tab=agent"))
-    assert "Say which exam." not in words(client_of(alice).get("/?tab=agent&owner=nobody"))
-    assert "You’re all caught up" in words(client_of(alice).get("/"))
+    assert "You asked: Say which exam." in words(as_tim.get("/?tab=agent"))
+    assert "Say which exam." not in words(as_alice.get("/?tab=agent&owner=nobody"))
+    assert "You’re all caught up" in words(as_alice.get("/"))
 
 
-def test_what_assent_handed_back_is_not_anybodys_request(client_of: ClientOf, tim: User, proposal: Proposal) -> None:
+def test_what_assent_handed_back_is_not_anybodys_request(as_tim: Client, proposal: Proposal) -> None:
     with transaction.atomic():
         hand_back(proposal, actor=None, automatic="conflict")
-    assert "Handed back: The text has changed" in words(client_of(tim).get("/?tab=agent"))
-    page = words(client_of(tim).get(proposal.get_absolute_url()))
+    assert "Handed back: The text has changed" in words(as_tim.get("/?tab=agent"))
+    page = words(as_tim.get(proposal.get_absolute_url()))
     assert "Handed back to scribe" in page
 
 
 # -- what changed since one looked ----------------------------------------------------------------
 
 
-def test_looking_is_noted_once_and_not_for_what_is_loaded_ahead(
-    client_of: ClientOf, tim: User, proposal: Proposal
-) -> None:
-    client, path = client_of(tim), proposal.get_absolute_url()
+def test_looking_is_noted_once_and_not_for_what_is_loaded_ahead(as_tim: Client, tim: User, proposal: Proposal) -> None:
+    client, path = as_tim, proposal.get_absolute_url()
     client.head(path)
     client.get(path, headers={"Sec-Purpose": "prefetch;prerender"})
     assert not Attention.objects.exists()
@@ -225,8 +194,8 @@ def test_looking_is_noted_once_and_not_for_what_is_loaded_ahead(
     assert seen.seen_at == at
 
 
-def test_a_revision_that_came_since_says_what_changed(client_of: ClientOf, tim: User, proposal: Proposal) -> None:
-    client, path = client_of(tim), proposal.get_absolute_url()
+def test_a_revision_that_came_since_says_what_changed(as_tim: Client, proposal: Proposal) -> None:
+    client, path = as_tim, proposal.get_absolute_url()
     client.get(path)
     ask(client, proposal)
     amend(proposal)
@@ -245,17 +214,14 @@ def test_a_revision_that_came_since_says_what_changed(client_of: ClientOf, tim: 
     assert client.get(f"{path}?revision=2&since=9").status_code == 404
 
 
-def test_who_never_looked_is_not_told_of_changes(client_of: ClientOf, alice: User, proposal: Proposal) -> None:
+def test_who_never_looked_is_not_told_of_changes(as_alice: Client, proposal: Proposal) -> None:
     amend(proposal)
-    client = client_of(alice)
-    assert "changed since you looked" not in words(client.get("/"))
-    assert "What changed" not in words(client.get(proposal.get_absolute_url()))
+    assert "changed since you looked" not in words(as_alice.get("/"))
+    assert "What changed" not in words(as_alice.get(proposal.get_absolute_url()))
 
 
-def test_the_same_text_with_other_evidence_says_that_it_is_the_same(
-    client_of: ClientOf, tim: User, proposal: Proposal
-) -> None:
-    client, path = client_of(tim), proposal.get_absolute_url()
+def test_the_same_text_with_other_evidence_says_that_it_is_the_same(as_tim: Client, proposal: Proposal) -> None:
+    client, path = as_tim, proposal.get_absolute_url()
     client.get(path)
     services.propose(
         agent=proposal.agent,
@@ -274,14 +240,14 @@ def test_the_same_text_with_other_evidence_says_that_it_is_the_same(
 
 
 def test_a_second_try_and_the_rejection_name_each_other(
-    client_of: ClientOf, tim: User, goals: Block, proposal: Proposal, propose: Propose
+    as_tim: Client, tim: User, goals: Block, proposal: Proposal, propose: Propose
 ) -> None:
     services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment="Which exam?")
     second = propose(goals, "in June", "in July, the B2")
-    page = client_of(tim).get(second.get_absolute_url())
+    page = as_tim.get(second.get_absolute_url())
     said = words(page)
     assert f"Answers proposal {proposal.pk}, which Tim Okafor rejected: badly worded." in said
     assert "Which exam?" in said
     assert page.context["answering"].redline.changes == 1
-    before = words(client_of(tim).get(proposal.get_absolute_url()))
+    before = words(as_tim.get(proposal.get_absolute_url()))
     assert f"Taken up again in proposal {second.pk}" in before

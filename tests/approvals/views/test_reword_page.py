@@ -15,9 +15,8 @@ from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from tests.approvals.views.test_proposal_page import url
-from tests.conftest import make_user
-from tests.support.acts import approve, edit
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.acts import approve, edit, sign_in_again
+from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
 
@@ -27,8 +26,8 @@ def proposal(goals: Block, tim: User, propose: Propose) -> Proposal:
 
 
 @pytest.fixture
-def client(client_of: ClientOf, tim: User) -> Client:
-    return client_of(tim)
+def client(as_tim: Client) -> Client:
+    return as_tim
 
 
 def edit_url(proposal: Proposal) -> str:
@@ -160,27 +159,10 @@ def test_the_same_form_sent_twice_is_approved_once(client: Client, proposal: Pro
 def test_the_text_outlives_an_expired_session(client: Client, tim: User, proposal: Proposal) -> None:
     fields = fields_of(client, edit_url(proposal)) | {"text": "Typed for long.\n", "comment": "Hers."}
     client.logout()
-    signed_out = client.post(edit_url(proposal), fields)
-    assert signed_out.status_code == 401
-    tim.set_password("a long enough passphrase")
-    tim.save()
-    kept = form(signed_out, reverse("sign_in_and_go_on"))
-    answer = client.post(
-        reverse("sign_in_and_go_on"), kept | {"username": "tim", "password": "a long enough passphrase"}, follow=True
-    )
+    answer = sign_in_again(client, tim, client.post(edit_url(proposal), fields))
     again = form(answer, edit_url(proposal))
     assert (again["text"], again["comment"]) == ("Typed for long.\n", "Hers.")
     assert "What you typed is still here." in words(answer)
-
-
-def test_strangers_edit_nothing(client_of: ClientOf, client: Client, goals: Block, proposal: Proposal) -> None:
-    fields = fields_of(client, edit_url(proposal))
-    stranger = client_of(make_user("mallory"))
-    for address in (edit_url(proposal), resolve_url(proposal)):
-        assert stranger.get(address).status_code == 404
-        assert stranger.post(address, fields | {"text": "Mine."}).status_code == 404
-        assert stranger.post(address, fields | {"preview": "1"}).status_code == 404
-    assert reads.block("alice", "goals") == goals
 
 
 # -- conflicts ------------------------------------------------------------------------------------
@@ -329,12 +311,6 @@ def test_choices_outlive_an_expired_session(client: Client, tim: User, two_confl
     address = resolve_url(two_conflicts)
     fields = fields_of(client, address) | {"choice_1": "proposed", "choice_2": "own", "own_2": "Typed."}
     client.logout()
-    signed_out = client.post(address, fields)
-    tim.set_password("a long enough passphrase")
-    tim.save()
-    kept = form(signed_out, reverse("sign_in_and_go_on"))
-    answer = client.post(
-        reverse("sign_in_and_go_on"), kept | {"username": "tim", "password": "a long enough passphrase"}, follow=True
-    )
+    answer = sign_in_again(client, tim, client.post(address, fields))
     again = form(answer, address)
     assert [again[name] for name in ("choice_1", "choice_2", "own_2")] == ["proposed", "own", "Typed."]

@@ -18,13 +18,13 @@ from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from tests.support.acts import edit
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
 
 @pytest.fixture
-def client(client_of: ClientOf, tim: User) -> Client:
-    return client_of(tim)
+def client(as_tim: Client) -> Client:
+    return as_tim
 
 
 @pytest.fixture
@@ -51,8 +51,7 @@ def fields_of(client: Client, proposal: Proposal, name: str) -> dict[str, str]:
     return form(client.get(proposal.get_absolute_url()), url(name, proposal))
 
 
-def test_another_reason_is_not_taken_for_the_first(client: Client, goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "in June", "in July")
+def test_another_reason_is_not_taken_for_the_first(proposal: Proposal, client: Client) -> None:
     fields = fields_of(client, proposal, "reject")
     assert client.post(url("reject", proposal), fields | {"reason": "wrong"}).status_code == 302
     again = client.post(url("reject", proposal), fields | {"reason": "too_private"})
@@ -75,10 +74,7 @@ def test_a_part_is_not_taken_for_the_whole_nor_for_another_part(client: Client, 
 
 
 @pytest.mark.parametrize("sent", [{}, {"choice_1": "own", "own_1": ""}, {"text": "   "}])
-def test_no_form_empties_a_block(
-    client: Client, alice: User, goals: Block, propose: Propose, sent: dict[str, str]
-) -> None:
-    proposal = propose(goals, "in June", "in July")
+def test_no_form_empties_a_block(proposal: Proposal, client: Client, alice: User, sent: dict[str, str]) -> None:
     edit(alice, "goals", "in June", "in July")  # so that there is nothing left to settle
     now = reads.block("alice", "goals")
     for name in ("resolve", "edit"):
@@ -122,8 +118,7 @@ def test_a_settled_conflict_sent_twice_is_settled_once(client: Client, conflict:
     assert "in September" in reads.block("alice", "goals").body
 
 
-def test_a_comment_from_a_page_gone_back_to_is_another_one(client: Client, goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "in June", "in July")
+def test_a_comment_from_a_page_gone_back_to_is_another_one(proposal: Proposal, client: Client) -> None:
     fields = fields_of(client, proposal, "comment")
     for said in ("Since when?", "Since when?", "And who said so?"):
         assert client.post(url("comment", proposal), fields | {"said": said}).status_code == 302
@@ -131,8 +126,7 @@ def test_a_comment_from_a_page_gone_back_to_is_another_one(client: Client, goals
     assert [each.text for each in comments] == ["Since when?", "And who said so?"]
 
 
-def test_a_batch_sent_again_with_another_action_says_what_is(client: Client, goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "in June", "in July")
+def test_a_batch_sent_again_with_another_action_says_what_is(proposal: Proposal, client: Client, goals: Block) -> None:
     several = reverse("several")
     fields = form(client.get("/"), several) | {f"item-{proposal.pk}": f"{proposal.pk}:1:{goals.sha256}"}
     assert "1 approved" in words(client.post(several, fields | {"action": "approve"}))
@@ -144,8 +138,7 @@ def test_a_batch_sent_again_with_another_action_says_what_is(client: Client, goa
 
 
 @pytest.mark.parametrize("batch", ["a" * 32 + "/x" + "b" * 32, "a" * 33, "A" * 32])
-def test_a_made_up_batch_decides_nothing(client: Client, goals: Block, propose: Propose, batch: str) -> None:
-    proposal = propose(goals, "in June", "in July")
+def test_a_made_up_batch_decides_nothing(proposal: Proposal, client: Client, goals: Block, batch: str) -> None:
     ticked = {f"item-{proposal.pk}": f"{proposal.pk}:1:{goals.sha256}"}
     answer = client.post(reverse("several"), ticked | {"action": "approve", "batch": batch})
     assert answer.status_code < 500
@@ -154,9 +147,8 @@ def test_a_made_up_batch_decides_nothing(client: Client, goals: Block, propose: 
 
 
 def test_undoing_a_batch_again_leaves_alone_what_was_closed_otherwise_since(
-    tim: User, scribe: Agent, goals: Block, propose: Propose
+    proposal: Proposal, tim: User, scribe: Agent, goals: Block
 ) -> None:
-    proposal = propose(goals, "in June", "in July")
     items = [services.Item(proposal.pk, 1, goals.sha256)]
     batch = services.decide_several(actor=tim, items=items, action=ReviewAction.REJECT, reason="wrong").batch
     services.undo_several(actor=tim, batch=batch)
@@ -179,9 +171,8 @@ def test_a_list_since_a_day_at_the_ends_of_the_calendar_is_empty(
 
 @pytest.mark.parametrize("sent", [{}, {"to": "x" * 65}, {"to": "tim\0"}])
 def test_a_form_without_a_person_takes_nobody_off(
-    client: Client, tim: User, goals: Block, propose: Propose, sent: dict[str, str]
+    proposal: Proposal, client: Client, tim: User, sent: dict[str, str]
 ) -> None:
-    proposal = propose(goals, "in June", "in July")
     services.assign(actor=tim, proposal_id=proposal.pk, to="alice")
     assert "Not assigned" in words(client.post(url("assign", proposal), sent, follow=True))
     proposal.refresh_from_db()

@@ -13,7 +13,7 @@ from approvals.models import Agent, Proposal, Tutorship, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from tests.conftest import make_user
-from tests.support.acts import edit
+from tests.support.acts import edit, sign_in_again
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, words
 
@@ -40,40 +40,37 @@ def statuses(*proposals: Proposal) -> list[str]:
 
 
 def test_what_is_ticked_is_approved_and_the_answer_lists_what_was_left(
-    three: list[Proposal], alice: User, tim: User, client_of: ClientOf
+    as_tim: Client, three: list[Proposal], alice: User
 ) -> None:
-    client = client_of(tim)
-    given = ticks(client)
+    given = ticks(as_tim)
     assert set(given) == {f"item-{each.pk}" for each in three}
     edit(alice, "plan-1", "1 books", "one book")
-    answer = client.post(SEVERAL, {**given, **form(client.get("/"), SEVERAL), "action": "approve"})
+    answer = as_tim.post(SEVERAL, {**given, **form(as_tim.get("/"), SEVERAL), "action": "approve"})
     said = words(answer)
     assert "2 approved, 1 left as it was" in said
     assert "Plan-1 The block changed after this page was made." in said
     assert statuses(*three) == ["approved", "open", "approved"]
     undo = reverse("undo_several", args=[Proposal.objects.get(pk=three[0].pk).decision_batch])
-    undone = client.post(undo, form(answer, undo))
+    undone = as_tim.post(undo, form(answer, undo))
     assert "2 decisions undone" in words(undone)
     assert reads.block("alice", "plan-0").body == "Plan 0.\n\nShe reads 0 books.\n"
-    assert client.post(undo, form(answer, undo)).status_code == 200  # pressed twice
+    assert as_tim.post(undo, form(answer, undo)).status_code == 200  # pressed twice
     assert list(problems()) == []
 
 
 def test_all_that_are_small_and_clean_are_ticked_by_a_link(
-    three: list[Proposal], alice: User, tim: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
+    as_tim: Client, three: list[Proposal], alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     propose(make_block(alice, "long", "Read.\n"), "Read.", "word " * 200)
-    client = client_of(tim)
-    assert "Select the 3 that are small and clean" in words(client.get("/"))
-    page = client.get("/?ticked=plain").content.decode()
+    assert "Select the 3 that are small and clean" in words(as_tim.get("/"))
+    page = as_tim.get("/?ticked=plain").content.decode()
     assert page.count("data-plain checked") == 3
 
 
-def test_with_htmx_the_rows_on_the_page_are_replaced(three: list[Proposal], tim: User, client_of: ClientOf) -> None:
-    client = client_of(tim)
-    given = ticks(client)
+def test_with_htmx_the_rows_on_the_page_are_replaced(as_tim: Client, three: list[Proposal]) -> None:
+    given = ticks(as_tim)
     shown = ",".join(str(each.pk) for each in three)
-    answer = client.post(SEVERAL, {**given, "action": "approve", "beside": shown, "row": "/?q=books"}, headers=HTMX)
+    answer = as_tim.post(SEVERAL, {**given, "action": "approve", "beside": shown, "row": "/?q=books"}, headers=HTMX)
     page = answer.content.decode()
     for each in three:
         assert f'id="row-{each.pk}" data-row="{each.pk}" hx-swap-oob="true"' in page
@@ -81,15 +78,14 @@ def test_with_htmx_the_rows_on_the_page_are_replaced(three: list[Proposal], tim:
     assert "3 approved" in words(answer)
 
 
-def test_several_are_rejected_with_one_reason(three: list[Proposal], tim: User, client_of: ClientOf) -> None:
-    client = client_of(tim)
-    given = ticks(client)
-    refused = client.post(SEVERAL, {**given, "action": "reject", "comment": "Not like this."})
+def test_several_are_rejected_with_one_reason(as_tim: Client, three: list[Proposal]) -> None:
+    given = ticks(as_tim)
+    refused = as_tim.post(SEVERAL, {**given, "action": "reject", "comment": "Not like this."})
     assert refused.status_code == 422
     again = form(refused, SEVERAL)
     assert again["comment"] == "Not like this."  # nothing typed is lost, and the ticks are there
     assert set(given) <= set(again)
-    answer = client.post(SEVERAL, again | {"action": "reject", "reason": "wrong"})
+    answer = as_tim.post(SEVERAL, again | {"action": "reject", "reason": "wrong"})
     assert "3 rejected" in words(answer)
     assert {(each.decision_reason, each.decision_comment) for each in Proposal.objects.all()} == {
         ("wrong", "Not like this.")
@@ -100,38 +96,30 @@ def test_several_are_rejected_with_one_reason(three: list[Proposal], tim: User, 
     "given",
     [{}, {"item-1": "nonsense"}, {"item-1": "1:1"}, {"item-x": "1:1:-"}, {"item-1": "1:1:zz"}],
 )
-def test_a_form_without_ticks_decides_nothing(
-    given: dict[str, str], three: list[Proposal], tim: User, client_of: ClientOf
-) -> None:
-    answer = client_of(tim).post(SEVERAL, {**given, "action": "approve"})
+def test_a_form_without_ticks_decides_nothing(as_tim: Client, given: dict[str, str], three: list[Proposal]) -> None:
+    answer = as_tim.post(SEVERAL, {**given, "action": "approve"})
     assert answer.status_code == 422
     assert "Nothing is selected." in words(answer)
-    assert client_of(tim).post(SEVERAL, {"item-1": "1:1:-", "action": "redact"}).status_code == 422
+    assert as_tim.post(SEVERAL, {"item-1": "1:1:-", "action": "redact"}).status_code == 422
 
 
-def test_a_stranger_decides_and_undoes_nothing(
-    three: list[Proposal], tim: User, mallory: User, client_of: ClientOf
-) -> None:
-    given = ticks(client_of(tim))
-    answer = client_of(mallory).post(SEVERAL, {**given, "action": "approve"})
+def test_a_stranger_decides_and_undoes_nothing(as_tim: Client, as_mallory: Client, three: list[Proposal]) -> None:
+    given = ticks(as_tim)
+    answer = as_mallory.post(SEVERAL, {**given, "action": "approve"})
     assert statuses(*three) == ["open"] * 3
     assert "Plan" not in words(answer)
-    client_of(tim).post(SEVERAL, {**given, "action": "approve"})
+    as_tim.post(SEVERAL, {**given, "action": "approve"})
     batch = Proposal.objects.all()[0].decision_batch
-    assert client_of(mallory).post(reverse("undo_several", args=[batch])).status_code == 404
-    assert client_of(mallory).get(reverse("together", args=[three[0].pk])).status_code == 404
+    assert as_mallory.post(reverse("undo_several", args=[batch])).status_code == 404
+    assert as_mallory.get(reverse("together", args=[three[0].pk])).status_code == 404
     assert statuses(*three) == ["approved"] * 3
 
 
-def test_what_was_ticked_survives_an_expired_session(three: list[Proposal], tim: User, client_of: ClientOf) -> None:
-    given = ticks(client_of(tim))
-    client = Client()
-    asked = client.post(SEVERAL, {**given, "action": "reject", "comment": "Typed before."})
-    assert asked.status_code == 401
-    tim.set_password("demo")
-    tim.save()
-    sent = form(asked, reverse("sign_in_and_go_on")) | {"username": "tim", "password": "demo"}
-    page = client.post(reverse("sign_in_and_go_on"), sent, follow=True)
+def test_what_was_ticked_survives_an_expired_session(as_tim: Client, three: list[Proposal], tim: User) -> None:
+    given = ticks(as_tim)
+    as_tim.logout()
+    sent = as_tim.post(SEVERAL, {**given, "action": "reject", "comment": "Typed before."})
+    page = sign_in_again(as_tim, tim, sent)
     assert "Nothing was saved while you were signed out" in words(page)
     assert "Typed before." in page.content.decode()
     assert page.content.decode().count("data-plain checked") == 3
@@ -154,45 +142,43 @@ def students(scribe: Agent, tim: User, make_block: MakeBlock, propose: Propose) 
 
 
 def test_one_row_stands_for_the_same_change_of_many(
-    students: list[Proposal], three: list[Proposal], tim: User, client_of: ClientOf
+    as_tim: Client, students: list[Proposal], three: list[Proposal]
 ) -> None:
-    client = client_of(tim)
-    page = client.get("/")
+    page = as_tim.get("/")
     assert "The same change for 5 people: Student 4, Student 3" in words(page)
     assert words(page).count("The exam was moved.") == 4  # in one row: its title, its tick, its two ways on
-    given = ticks(client)
+    given = ticks(as_tim)
     assert set(given) == {f"group-{students[-1].pk}", *(f"item-{each.pk}" for each in three)}
-    answer = client.post(SEVERAL, {f"group-{students[-1].pk}": given[f"group-{students[-1].pk}"], "action": "approve"})
+    answer = as_tim.post(SEVERAL, {f"group-{students[-1].pk}": given[f"group-{students[-1].pk}"], "action": "approve"})
     assert "5 approved" in words(answer)
     for number in range(5):
         assert "in June" in reads.block(f"student{number}", "goals").body
-    assert "The same change" not in words(client.get("/"))
+    assert "The same change" not in words(as_tim.get("/"))
 
 
-def test_on_its_page_some_of_them_are_chosen(students: list[Proposal], tim: User, client_of: ClientOf) -> None:
+def test_on_its_page_some_of_them_are_chosen(as_tim: Client, students: list[Proposal]) -> None:
     edit(User.objects.get(username="student2"), "goals", "The exam", "My exam")
-    client = client_of(tim)
     url = reverse("together", args=[students[0].pk])
-    page = client.get(url)
+    page = as_tim.get(url)
     assert "scribe proposes the same change for 5 people" in words(page)
     assert "block changed, still fits" in words(page)
-    given = ticks(client, url)
+    given = ticks(as_tim, url)
     del given[f"item-{students[1].pk}"]
-    answer = client.post(SEVERAL, {**given, "action": "approve"})
+    answer = as_tim.post(SEVERAL, {**given, "action": "approve"})
     assert "3 approved, 1 left as it was" in words(answer)
     assert "Goals · Student 2" in words(answer)
     assert statuses(*students) == ["approved", "open", "open", "approved", "approved"]
     # Two are left, and they are still one change.
-    assert "for 2 people" in words(client.get(url)) or client.get(url).status_code == 302
+    assert "for 2 people" in words(as_tim.get(url)) or as_tim.get(url).status_code == 302
 
 
 def test_another_change_or_another_agent_is_not_gathered(
-    students: list[Proposal], tim: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
+    as_tim: Client, students: list[Proposal], tim: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     other = make_user("other")
     Tutorship.objects.create(tutor=tim, owner=other)
     propose(make_block(other, "goals", "The exam is in May.\n"), "in May", "in July")
-    assert "The same change for 5 people" in words(client_of(tim).get("/"))
+    assert "The same change for 5 people" in words(as_tim.get("/"))
 
 
 def test_a_person_with_one_memory_is_shown_each(students: list[Proposal], client_of: ClientOf) -> None:
@@ -202,9 +188,8 @@ def test_a_person_with_one_memory_is_shown_each(students: list[Proposal], client
 
 
 def test_gathered_rows_cost_few_queries(
-    students: list[Proposal], tim: User, client_of: ClientOf, django_assert_max_num_queries: Any
+    as_tim: Client, students: list[Proposal], django_assert_max_num_queries: Any
 ) -> None:
-    client = client_of(tim)
-    client.get("/")
+    as_tim.get("/")
     with django_assert_max_num_queries(20):
-        client.get("/")
+        as_tim.get("/")

@@ -12,7 +12,7 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
-from tests.support.acts import approve, edit
+from tests.support.acts import approve, edit, sign_in_again
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, has_form, words
 
@@ -28,130 +28,120 @@ def approved(goals: Block, tim: User, propose: Propose) -> Proposal:
     return approve(tim, propose(goals, "math", "maths"))
 
 
-def test_its_outcome_offers_undo_and_says_who_undid_it(
-    goals: Block, approved: Proposal, tim: User, client_of: ClientOf
-) -> None:
-    client = client_of(tim)
-    page = client.get(approved.get_absolute_url())
-    answer = client.post(url(approved), form(page, url(approved)), follow=True)
+def test_its_outcome_offers_undo_and_says_who_undid_it(as_tim: Client, goals: Block, approved: Proposal) -> None:
+    page = as_tim.get(approved.get_absolute_url())
+    answer = as_tim.post(url(approved), form(page, url(approved)), follow=True)
     assert "Undone by Tim Okafor" in words(answer)
     assert reads.block("alice", "goals").body == goals.body
     assert url(approved) not in answer.content.decode()
-    again = client.post(url(approved), follow=True)  # pressed twice: the same answer
+    again = as_tim.post(url(approved), follow=True)  # pressed twice: the same answer
     assert "Undone by Tim Okafor" in words(again)
     assert Change.objects.filter(action="reverted").count() == 1
 
 
 def test_after_a_later_change_a_page_shows_first_what_undoing_would_do(
-    goals: Block, approved: Proposal, alice: User, tim: User, client_of: ClientOf
+    as_tim: Client, goals: Block, approved: Proposal, alice: User
 ) -> None:
     edit(alice, "goals", "one book", "two books")
-    client = client_of(tim)
-    page = client.get(approved.get_absolute_url())
+    page = as_tim.get(approved.get_absolute_url())
     assert not has_form(page, url(approved))
-    shown = client.get(url(approved))
+    shown = as_tim.get(url(approved))
     assert "Later changes stay; only what is marked below is undone." in words(shown)
     assert "Alice Berg edited it" in words(shown)
     sent = form(shown, url(approved)) | {"comment": "Not about Alice."}
-    laid_out, source = shown.content.decode(), client.get(f"{url(approved)}?view=source").content.decode()
+    laid_out, source = shown.content.decode(), as_tim.get(f"{url(approved)}?view=source").content.decode()
     assert "redline rendered" in laid_out
     assert "redline source" not in laid_out
     assert 'href="?view=source"' in laid_out
     assert "redline source" in source
-    answer = client.post(url(approved), sent, follow=True)
+    answer = as_tim.post(url(approved), sent, follow=True)
     assert "Not about Alice." in words(answer)
     assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
 
 
 def test_what_changed_since_the_page_was_shown_is_shown_again_and_nothing_typed_is_lost(
-    goals: Block, approved: Proposal, alice: User, tim: User, client_of: ClientOf
+    as_tim: Client, goals: Block, approved: Proposal, alice: User
 ) -> None:
     edit(alice, "goals", "one book", "two books")
-    client = client_of(tim)
-    sent = form(client.get(url(approved)), url(approved)) | {"comment": "Typed."}
+    sent = form(as_tim.get(url(approved)), url(approved)) | {"comment": "Typed."}
     edit(alice, "goals", "two books", "three books")
-    refused = client.post(url(approved), sent)
+    refused = as_tim.post(url(approved), sent)
     assert refused.status_code == 409
     assert form(refused, url(approved))["comment"] == "Typed."
     assert "maths" in reads.block("alice", "goals").body
-    assert client.post(url(approved), form(refused, url(approved))).status_code == 302
+    assert as_tim.post(url(approved), form(refused, url(approved))).status_code == 302
 
 
 def test_a_later_change_of_the_same_words_is_named_with_a_way_by_hand(
-    goals: Block, approved: Proposal, alice: User, tim: User, client_of: ClientOf
+    as_alice: Client, as_tim: Client, goals: Block, approved: Proposal, alice: User
 ) -> None:
     edit(alice, "goals", "maths", "music")
-    said = words(client_of(tim).get(url(approved)))
+    said = words(as_tim.get(url(approved)))
     assert "A later change touches the same text" in said
     assert "Alice Berg edited it" in said
     assert "Edit by hand" not in said  # a tutor may not
-    page = client_of(alice).get(url(approved)).content.decode()
+    page = as_alice.get(url(approved)).content.decode()
     assert reverse("block_edit", args=["alice", "goals"]) + f"?beside={approved.pk}" in page
-    assert not has_form(client_of(alice).get(url(approved)), url(approved))
-    answer = client_of(alice).post(url(approved), {"comment": "Typed."})
+    assert not has_form(as_alice.get(url(approved)), url(approved))
+    answer = as_alice.post(url(approved), {"comment": "Typed."})
     assert answer.status_code == 409
     assert "Typed." in answer.content.decode()
 
 
 def test_pressed_on_a_row_that_changed_since_it_leads_to_that_page(
-    goals: Block, approved: Proposal, alice: User, tim: User, client_of: ClientOf
+    as_tim: Client, goals: Block, approved: Proposal, alice: User
 ) -> None:
     edit(alice, "goals", "one book", "two books")
-    answer = client_of(tim).post(url(approved), {"row": "/?q=x"}, headers=HTMX)
+    answer = as_tim.post(url(approved), {"row": "/?q=x"}, headers=HTMX)
     assert answer["HX-Redirect"] == f"{url(approved)}?list=q%3Dx"
 
 
-def test_a_rejection_undone_on_its_row_is_a_row_to_decide_again(
-    goals: Block, tim: User, propose: Propose, client_of: ClientOf
-) -> None:
+def test_a_rejection_undone_on_its_row_is_a_row_to_decide_again(as_tim: Client, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
-    client = client_of(tim)
     fields = {"revision": "1", "reason": "wrong", "row": "/"}
-    row = client.post(reverse("reject", args=[proposal.pk]), fields, headers=HTMX)
+    row = as_tim.post(reverse("reject", args=[proposal.pk]), fields, headers=HTMX)
     assert has_form(row, url(proposal))
-    again = client.post(url(proposal), form(row, url(proposal)), headers=HTMX)
+    again = as_tim.post(url(proposal), form(row, url(proposal)), headers=HTMX)
     assert has_form(again, reverse("approve", args=[proposal.pk]))
     assert "this waits for a decision again" in words(again)
     assert 'id="count-yours" hx-swap-oob="true">1<' in again.content.decode()
 
 
 def test_a_row_beside_one_that_is_undone_is_shown_against_the_text_as_it_is_then(
-    goals: Block, tim: User, propose: Propose, client_of: ClientOf
+    as_tim: Client, goals: Block, tim: User, propose: Propose
 ) -> None:
     other = propose(goals, "one book", "two books")
     done = approve(tim, propose(goals, "math", "maths"))
-    answer = client_of(tim).post(url(done), {"row": "/", "beside": f"{done.pk},{other.pk}"}, headers=HTMX)
+    answer = as_tim.post(url(done), {"row": "/", "beside": f"{done.pk},{other.pk}"}, headers=HTMX)
     beside = form(answer, reverse("approve", args=[other.pk]))
     assert beside["seen_sha256"] == reads.block("alice", "goals").sha256
 
 
 def test_history_offers_undo_to_who_may_decide(
-    goals: Block, approved: Proposal, alice: User, tim: User, client_of: ClientOf
+    as_tim: Client, goals: Block, approved: Proposal, alice: User, tim: User, client_of: ClientOf
 ) -> None:
     history = reverse("block_history", args=["alice", "goals"])
     for person in (alice, tim):
         assert url(approved) in client_of(person).get(history).content.decode()
-    client_of(tim).post(url(approved))
-    assert url(approved) not in client_of(tim).get(history).content.decode()
+    as_tim.post(url(approved))
+    assert url(approved) not in as_tim.get(history).content.decode()
 
 
-def test_an_approved_note_is_undone_from_its_history(
-    alice: User, tim: User, scribe: Agent, client_of: ClientOf
-) -> None:
+def test_an_approved_note_is_undone_from_its_history(as_tim: Client, tim: User, scribe: Agent) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     made = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="She sails.").proposal
     assert made is not None
     approve(tim, made)
-    assert url(made) in client_of(tim).get(reverse("note", args=["alice", made.target])).content.decode()
-    shown = client_of(tim).get(url(made))
+    assert url(made) in as_tim.get(reverse("note", args=["alice", made.target])).content.decode()
+    shown = as_tim.get(url(made))
     assert "Nothing changed since" in words(shown)
-    client_of(tim).post(url(made), form(shown, url(made)))
+    as_tim.post(url(made), form(shown, url(made)))
     assert reads.notes("alice") == ()
 
 
 @pytest.mark.parametrize("state", ["open", "withdrawn", "texts removed"])
 def test_what_cannot_be_undone_says_why(
-    state: str, goals: Block, tim: User, scribe: Agent, propose: Propose, client_of: ClientOf
+    as_tim: Client, state: str, goals: Block, tim: User, scribe: Agent, propose: Propose
 ) -> None:
     from approvals import services
 
@@ -161,27 +151,15 @@ def test_what_cannot_be_undone_says_why(
     if state == "texts removed":
         services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="too_private")
     before = Proposal.objects.get(pk=proposal.pk).status
-    answer = client_of(tim).post(url(proposal))
+    answer = as_tim.post(url(proposal))
     assert answer.status_code == 409
     assert "Not undone." in words(answer)
-    assert client_of(tim).get(url(proposal)).status_code == 302
+    assert as_tim.get(url(proposal)).status_code == 302
     assert Proposal.objects.get(pk=proposal.pk).status == before
 
 
-def test_a_stranger_undoes_nothing(approved: Proposal, mallory: User, client_of: ClientOf) -> None:
-    assert client_of(mallory).get(url(approved)).status_code == 404
-    assert client_of(mallory).post(url(approved)).status_code == 404
-    assert "maths" in reads.block("alice", "goals").body
-
-
-def test_the_reason_typed_survives_an_expired_session(approved: Proposal, tim: User) -> None:
-    client = Client()
-    asked = client.post(url(approved), {"comment": "Typed before."})
-    assert asked.status_code == 401
-    tim.set_password("demo")
-    tim.save()
-    sent = form(asked, reverse("sign_in_and_go_on")) | {"username": "tim", "password": "demo"}
-    page = client.post(reverse("sign_in_and_go_on"), sent, follow=True)
+def test_the_reason_typed_survives_an_expired_session(client: Client, approved: Proposal, tim: User) -> None:
+    page = sign_in_again(client, tim, client.post(url(approved), {"comment": "Typed before."}))
     assert form(page, url(approved))["comment"] == "Typed before."
     assert Proposal.objects.get().status == Status.APPROVED
     assert not Proposal.objects.get().reverted_by_commit

@@ -10,9 +10,7 @@ import httpx
 import pytest
 from django.test import Client
 
-from approvals.models import User
 from assent_client.text.memories_md import LARGEST_FILE
-from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
 OTHER = ["base64", "hex", "rot13", "zlib", "undefined", "punycode", "idna", "utf-16", "utf-7", "latin-1", "bogus"]
@@ -80,18 +78,18 @@ def send(client: Client, path: str, length: int) -> tuple[Any, Body]:
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/", "/memory/alice/notes/", "/nothing/here/"])
-def test_a_file_nobody_asked_for_is_refused_before_it_is_read(path: str, alice: User, client_of: ClientOf) -> None:
-    for client in (Client(), client_of(alice)):
+def test_a_file_nobody_asked_for_is_refused_before_it_is_read(as_alice: Client, path: str) -> None:
+    for client in (Client(), as_alice):
         answer, body = send(client, path, 80_000_000)
         assert answer.status_code == 413
         assert "larger than Assent accepts" in words(answer)
         assert not body.was_read
 
 
-def test_the_page_that_takes_a_file_takes_one_of_its_size(alice: User, client_of: ClientOf) -> None:
+def test_the_page_that_takes_a_file_takes_one_of_its_size(as_alice: Client) -> None:
     path = "/memory/alice/notes/import/"
-    answer, body = send(client_of(alice), path, 2 * LARGEST_FILE)
+    answer, body = send(as_alice, path, 2 * LARGEST_FILE)
     assert answer.status_code == 413
     assert not body.was_read
-    _answer, body = send(client_of(alice), path, LARGEST_FILE + 1_000)
+    _answer, body = send(as_alice, path, LARGEST_FILE + 1_000)
     assert body.was_read

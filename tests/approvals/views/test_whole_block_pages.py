@@ -16,15 +16,15 @@ from memory_app import reads
 from memory_app.reads import Block
 from tests.approvals.views.test_proposal_page import url
 from tests.support.acts import approve, edit
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import form, words
 
 BODY = "# Monday\nShe read Noether.\n"
 
 
 @pytest.fixture
-def client(client_of: ClientOf, tim: User) -> Client:
-    return client_of(tim)
+def client(as_tim: Client) -> Client:
+    return as_tim
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def test_a_list_says_that_it_is_a_new_block_and_leads_to_it(client: Client, new:
     assert 'href="/memory/alice/blocks/diary/"' not in page.content.decode()  # which is not there yet
 
 
-def test_the_memory_names_new_blocks_that_wait(client: Client, new: Proposal, client_of: ClientOf, alice: User) -> None:
-    for who in (client, client_of(alice)):
+def test_the_memory_names_new_blocks_that_wait(as_alice: Client, client: Client, new: Proposal) -> None:
+    for who in (client, as_alice):
         page = who.get("/memory/alice/")
         assert "1 new block proposed Her diary" in words(page)
         assert f'href="{url(new)}"' in page.content.decode()
