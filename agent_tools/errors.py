@@ -262,8 +262,9 @@ class ErrorRow:
         )
 
 
-#: From the class of an exception to its row, or to a function that makes the answer of more than texts.
-ErrorTable = Mapping[type[Exception], Callable[[Any, Any], ApiError]]
+#: From the class of an exception, or the code of a refusal, to its row, or to a function that makes the answer of more
+#: than texts.
+ErrorTable = Mapping[type[Exception] | str, Callable[[Any, Any], ApiError]]
 
 
 def find_row(table: ErrorTable, error: Exception) -> Callable[[Any, Any], ApiError] | None:

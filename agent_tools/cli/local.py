@@ -149,14 +149,14 @@ def _failing(id: str = "") -> Iterator[None]:
     """Raise the services' exceptions as what the command says."""
     from django.db import InterfaceError, OperationalError, ProgrammingError
 
-    from approvals.services import errors
+    from approvals.services.errors import Refusal
     from memory_app import reads
 
     try:
         yield
     except reads.NoteNotFound as error:
         raise MemoryNotFound(id or error.id) from error
-    except (errors.NoteInvalid, errors.EditNotAllowed, errors.NotesChanged) as error:
+    except Refusal as error:
         raise Failed(str(error)) from error
     except (reads.EngineUnavailable, OperationalError, InterfaceError, ProgrammingError) as error:
         raise Failed(f"The databases cannot be used: {error} (has `make setup` been run?)") from error

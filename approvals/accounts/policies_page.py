@@ -20,7 +20,7 @@ from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.forms.accounts import NeedsForm, PolicyForm, RuleForm, kinds_offered, needs_offered
 from approvals.models import Policy, Tutorship
 from approvals.review import trust
-from approvals.services.errors import RuleGone, RuleInvalid, RuleTaken
+from approvals.services.errors import Refusal
 from memory_app import reads
 
 _HERE = "#rules"
@@ -35,12 +35,9 @@ def create(request: HttpRequest) -> HttpResponse:
         return policies_page(request, rule_form=form, status=422)
     try:
         rule = services.create_rule(actor=user, owner=user.username, **form.values())
-    except RuleInvalid as error:
-        form.add_error(error.field, error.message)
-        return policies_page(request, rule_form=form, status=422)
-    except RuleTaken as error:
-        form.add_error(None, error.message)
-        return policies_page(request, rule_form=form, status=409)
+    except Refusal as error:
+        form.add_error(error.details.get("field"), error.message)
+        return policies_page(request, rule_form=form, status=error.status)
     said = trust.in_words(trust.as_data(rule))
     messages.success(request, _("Rule created: %(rule)s.") % {"rule": said})
     return redirect(reverse("policies") + _HERE)
@@ -77,7 +74,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 def _done(request: HttpRequest, carry_out: Callable[[], str]) -> HttpResponse:
     try:
         messages.success(request, carry_out())
-    except (RuleGone, OverflowError):
+    except (Refusal, OverflowError):
         messages.error(request, _("This rule was deleted already."))
     return redirect(reverse("policies") + _HERE)
 

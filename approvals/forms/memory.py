@@ -21,15 +21,7 @@ from django_stubs_ext import StrOrPromise
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction
-from approvals.services.errors import (
-    ImportUnderWay,
-    LabelInvalid,
-    LabelTaken,
-    LimitInvalid,
-    NoteInvalid,
-    OverLimit,
-    Refused,
-)
+from approvals.services.errors import Refusal
 from assent_client.text import notes
 from assent_client.text.memories_md import LARGEST_FILE, MOST_MEMORIES
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, OutcomeUnknown
@@ -159,11 +151,7 @@ class RestoreForm(forms.Form):
 
 
 #: What a service raises instead of writing the memory.
-REFUSALS = (Refused, ForbiddenCharacter, EngineUnavailable, OutcomeUnknown, DirtyMemory)
-
-
-#: The field that a refusal is about, where the refusal does not name it itself.
-_FIELDS = {OverLimit: "body", LimitInvalid: "limit", LabelInvalid: "label", LabelTaken: "label"}
+REFUSALS = (Refusal, ForbiddenCharacter, EngineUnavailable, OutcomeUnknown, DirtyMemory)
 
 
 def add_refusal(form: forms.BaseForm, error: Exception) -> int:
@@ -172,17 +160,19 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
     Args:
         error: one of `REFUSALS`.
     """
-    if not isinstance(error, Refused | ForbiddenCharacter):
-        # Sending it again is safe even when this one did arrive: the sha256 shows it.
-        form.add_error(
-            None, _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
-        )
-        return 503
-    field = next((name for kind, name in _FIELDS.items() if isinstance(error, kind)), None)
-    if isinstance(error, NoteInvalid | ForbiddenCharacter):
-        field = error.field
+    match error:
+        case Refusal():
+            field, status = error.details.get("field"), error.status
+        case ForbiddenCharacter():
+            field, status = error.field, 422
+        case _:
+            # Sending it again is safe even when this one did arrive: the sha256 shows it.
+            form.add_error(
+                None, _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
+            )
+            return 503
     form.add_error(field if field in form.fields else None, in_words(error))
-    return 409 if isinstance(error, LabelTaken | ImportUnderWay) else 422
+    return status
 
 
 def in_words(error: Exception) -> str:

@@ -33,17 +33,7 @@ from approvals.services.checks import (
     require_fit,
     require_target_as_seen,
 )
-from approvals.services.errors import (
-    ChangesDiffer,
-    DecisionRefused,
-    NoLongerFits,
-    NotEditable,
-    NotesOutdated,
-    NoText,
-    NothingChosen,
-    OverLimit,
-    SameAsNow,
-)
+from approvals.services.errors import DecisionRefused, NoChange, Refusal, over_limit
 from approvals.services.merge import finish_merging
 from approvals.services.notes import require_valid
 from approvals.services.preparing import branch_name
@@ -210,9 +200,9 @@ def approve_some(
         The approved proposal.
 
     Raises:
-        NothingChosen: no change is accepted.
-        ChangesDiffer: an id is none of this revision's.
-        NotesOutdated: accepted notes are no longer as the agent saw them.
+        `nothing_approved`: no change is accepted.
+        `nothing_approved`: an id is none of this revision's.
+        `nothing_approved`: accepted notes are no longer as the agent saw them.
         ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
         ValueError: an unknown reason; forms only offer known ones.
     """
@@ -222,7 +212,11 @@ def approve_some(
     with naming_who_was_first(proposal, revision):
         seen = require_target_as_seen(proposal, seen_sha256)
         if not accepted:
-            raise NothingChosen(proposal, _("Nothing is ticked. Tick what is right, or reject the whole proposal."))
+            raise DecisionRefused(
+                proposal,
+                _("Nothing is ticked. Tick what is right, or reject the whole proposal."),
+                code="nothing_approved",
+            )
         texts = (
             _some_of_block(proposal, seen, accepted)
             if isinstance(seen.target, BlockState)
@@ -261,7 +255,7 @@ def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
     if len(text) > block.limit:
         over = f"{len(text) - block.limit:,}"
         message = _("With only these changes, the text would be %(over)s characters over the block’s limit.")
-        raise NoLongerFits(proposal, message % {"over": over})
+        raise DecisionRefused(proposal, message % {"over": over}, code="conflict")
     return {
         "base_sha256": block.sha256,
         "base_text": block.body,
@@ -287,7 +281,11 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
         change["id"] for change in kept if now.get(change["id"], "") != (change["before"] or {}).get("sha256", "")
     ]
     if outdated:
-        raise NotesOutdated(proposal, outdated)
+        raise DecisionRefused(
+            proposal,
+            _("Some of the ticked notes have changed since they were proposed. Untick them."),
+            code="nothing_approved",
+        )
     changes = tuple(map(NoteChange.from_json, kept))
     return {
         "base_sha256": "",
@@ -308,8 +306,10 @@ def _narrowed(proposal: Proposal, seen: Seen, texts: dict[str, Any]) -> Seen:
     return replace(seen, target=target, assessment=assessment)
 
 
-def _changes_differ(proposal: Proposal) -> ChangesDiffer:
-    return ChangesDiffer(proposal, _("What is ticked are not the changes of this proposal as it is now."))
+def _changes_differ(proposal: Proposal) -> DecisionRefused:
+    return DecisionRefused(
+        proposal, _("What is ticked are not the changes of this proposal as it is now."), code="nothing_approved"
+    )
 
 
 # -- A text of the reviewer's own instead of the agent's: reworded, or written to resolve a conflict.
@@ -335,11 +335,11 @@ def approve_edited(
         resolves: the proposal conflicts with what its target has become, and the text settles every conflict.
 
     Raises:
-        SameAsNow: it is today's text.
-        NoText: it is blank.
-        AlreadyApplied: the memory says already what was proposed.
-        NotEditable: the proposal deletes, or is about several notes.
-        OverLimit, NoteInvalid, ForbiddenCharacter: as for a person's own edit.
+        NoChange: it is today's text.
+        Refusal: it is blank.
+        `already_applied`: the memory says already what was proposed.
+        DecisionRefused: the proposal deletes, or is about several notes.
+        `over_limit`, `note_invalid`, ForbiddenCharacter: as for a person's own edit.
         ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
     """
     action, approval = (ReviewAction.RESOLVE, Approval.RESOLVED) if resolves else (ReviewAction.EDIT, Approval.EDITED)
@@ -373,17 +373,15 @@ def approve_edited(
 
 def _texts_of_block(proposal: Proposal, block: Block | None, text: str) -> dict[str, Any]:
     if not text.strip():
-        raise NoText(proposal, _("The text is empty. To delete it, reject this proposal and delete it on its page."))
+        raise Refusal(_("The text is empty. To delete it, reject this proposal and delete it on its page."))
     if is_deletion(proposal.current_revision):
-        raise NotEditable(proposal, _("This proposal deletes the block: there is no text to reword."))
+        raise DecisionRefused(proposal, _("This proposal deletes the block: there is no text to reword."))
     if block is None:
-        raise NoLongerFits(proposal, _("The block was deleted; there is nothing to change."))
+        raise DecisionRefused(proposal, _("The block was deleted; there is nothing to change."), code="conflict")
     if text == block.body:
-        raise SameAsNow(
-            proposal, _("This is the block’s text as it is now. Reject the proposal if nothing should change.")
-        )
+        raise NoChange(_("This is the block’s text as it is now. Reject the proposal if nothing should change."))
     if len(text) > block.limit:
-        raise OverLimit(used=len(text), limit=block.limit)
+        raise over_limit(len(text), block.limit)
     return {
         "base_sha256": block.sha256,
         "base_text": block.body,
@@ -395,7 +393,7 @@ def _texts_of_block(proposal: Proposal, block: Block | None, text: str) -> dict[
 def _texts_of_new_block(text: str, new: NewBlock) -> dict[str, Any]:
     """Return the fields of a revision that makes the block with this text."""
     if len(text) > new.limit:
-        raise OverLimit(used=len(text), limit=new.limit)
+        raise over_limit(len(text), new.limit)
     return {
         "base_sha256": "",
         "base_text": "",
@@ -408,17 +406,15 @@ def _texts_of_note(proposal: Proposal, text: str) -> dict[str, Any]:
     """Return the change of the note with this content. What else the agent changes is made on the note as it is now."""
     changes = proposal.current_revision.note_changes
     if len(changes) != 1:
-        raise NotEditable(proposal, _("A proposal of several notes is approved note by note."))
+        raise DecisionRefused(proposal, _("A proposal of several notes is approved note by note."))
     asked = NoteChange.from_json(changes[0])
     now = reads.find_notes(proposal.owner, [asked.id]).get(asked.id)
     if asked.after is None or asked.after.is_superseded:
-        raise NotEditable(proposal, _("This proposal has no text to reword."))
+        raise DecisionRefused(proposal, _("This proposal has no text to reword."))
     if now is None and asked.before is not None:
-        raise NoLongerFits(proposal, _("The note was deleted; there is nothing to change."))
+        raise DecisionRefused(proposal, _("The note was deleted; there is nothing to change."), code="conflict")
     if now is not None and now.content == text:
-        raise SameAsNow(
-            proposal, _("This is the note’s text as it is now. Reject the proposal if nothing should change.")
-        )
+        raise NoChange(_("This is the note’s text as it is now. Reject the proposal if nothing should change."))
     after = stamped(replace(_with_other_changes(asked, now), content=text), timezone.now())
     require_valid(after)
     change = NoteChange(asked.id, now, after)

@@ -11,20 +11,10 @@ from typing import Unpack
 
 import structlog
 from django.conf import settings
-from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, Proposal
 from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
-from approvals.services.errors import (
-    BlockExists,
-    BlockReadOnly,
-    BlockWaits,
-    FieldInvalid,
-    LabelInvalid,
-    NoChange,
-    OverLimit,
-    PreconditionFailed,
-)
+from approvals.services.errors import NoChange, Refusal, label_invalid, label_taken, over_limit, precondition_failed
 from approvals.services.proposed import ChangeContext, Proposed, ProposedChange, SaidWith
 from approvals.services.proposing import ask
 from memory_app import reads
@@ -57,7 +47,7 @@ def propose(
 
     Raises:
         BlockNotFound, EditError: see `reads` and `edits`; `EditError.index` names the edit.
-        BlockReadOnly, PreconditionFailed, NoChange, OverLimit: see `errors`.
+        `block_read_only`, `precondition_failed`, NoChange, `over_limit`: see `errors`.
         What else `ask` raises.
     """
 
@@ -85,18 +75,18 @@ def propose(
 
 def require_writable(block: reads.Block) -> None:
     if block.read_only:
-        raise BlockReadOnly(f"Block '{block.label}' is read-only.")
+        raise Refusal(f"Block '{block.label}' is read-only.", code="block_read_only")
 
 
 def _applied(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
     """Return the edits applied to the block. Raise if it changed since it was read, stays the same or gets too long."""
     if expected_sha256 is not None and expected_sha256 != block.body_sha256:
-        raise PreconditionFailed(block)
+        raise precondition_failed(block)
     applied = text_edits.apply(block.body, tuple(edits))
     if applied.text == block.body:
         raise NoChange(f"The edit leaves block '{block.label}' as it is.")
     if len(applied.text) > block.limit:
-        raise OverLimit(used=len(applied.text), limit=block.limit)
+        raise over_limit(len(applied.text), block.limit)
     return applied
 
 
@@ -113,9 +103,9 @@ def propose_block(
         said: see `proposed.ChangeContext`.
 
     Raises:
-        LabelInvalid, FieldInvalid, ForbiddenCharacter, OverLimit: what was given is no block.
-        BlockExists: there is a block with this label.
-        BlockWaits: the agent has proposed one with this label and other words.
+        `label_invalid`, `invalid_arguments`, ForbiddenCharacter, `over_limit`: what was given is no block.
+        LabelTaken: there is a block with this label.
+        `block_waits`: the agent has proposed one with this label and other words.
         What else `propose.ask` raises.
     """
     _require_valid(label, title, description, body)
@@ -124,7 +114,7 @@ def propose_block(
     def change() -> ProposedChange:
         commit, block = _target(owner, label)
         if block is not None:
-            raise BlockExists(block)
+            raise label_taken(label, block)
         return ProposedChange(
             kind=Kind.CREATE_BLOCK,
             owner=owner,
@@ -153,7 +143,7 @@ def propose_deletion(
         said: see `proposed.ChangeContext`.
 
     Raises:
-        BlockNotFound, BlockReadOnly, PreconditionFailed: as for `propose`.
+        BlockNotFound, `block_read_only`, `precondition_failed`: as for `propose`.
         What else `propose.ask` raises.
     """
 
@@ -161,7 +151,7 @@ def propose_deletion(
         base = reads.snapshot(owner, label)
         require_writable(base.block)
         if expected_sha256 is not None and expected_sha256 != base.block.body_sha256:
-            raise PreconditionFailed(base.block)
+            raise precondition_failed(base.block)
         return ProposedChange(
             kind=Kind.DELETE_BLOCK,
             owner=owner,
@@ -199,24 +189,26 @@ def waiting_block(agent: Agent, owner: str, label: str) -> Proposal | None:
 
 
 def _require_not_waiting(agent: Agent, owner: str, label: str) -> None:
-    """Raise BlockWaits if the agent has proposed this block before: one of the two could never be approved."""
+    """Raise `block_waits` if the agent has proposed this block before: one of the two could never be approved."""
     if waiting := waiting_block(agent, owner, label):
-        raise BlockWaits(waiting)
+        raise Refusal(f"Block '{label}' waits for a decision.", code="block_waits", proposal=waiting)
 
 
 def _require_valid(label: str, title: str, description: str, body: str) -> None:
     if not LABEL.fullmatch(label):
-        raise LabelInvalid(
-            _("Use small letters, digits, dash and underscore, at most 64, beginning with a letter or digit.")
-        )
+        raise label_invalid()
     for name, text in (("title", title), ("description", description), ("body", body)):
         text_edits.check_text(text, field=name)
     if len(title) > MOST_TITLE:
-        raise FieldInvalid("title", f"must have at most {MOST_TITLE} characters")
+        raise _invalid("title", f"must have at most {MOST_TITLE} characters")
     if len(title.splitlines()) > 1:
         # Lists have a line for each block: a title of two lines would look like another one.
-        raise FieldInvalid("title", "must be one line")
+        raise _invalid("title", "must be one line")
     if len(description) > MOST_DESCRIPTION:
-        raise FieldInvalid("description", f"must have at most {MOST_DESCRIPTION:,} characters")
+        raise _invalid("description", f"must have at most {MOST_DESCRIPTION:,} characters")
     if len(body) > settings.BLOCK_LIMIT:
-        raise OverLimit(used=len(body), limit=settings.BLOCK_LIMIT)
+        raise over_limit(len(body), settings.BLOCK_LIMIT)
+
+
+def _invalid(field: str, reason: str) -> Refusal:
+    return Refusal(f"{field} {reason}", code="invalid_arguments", fields={field: reason})

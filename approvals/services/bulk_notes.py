@@ -74,7 +74,7 @@ def change_many(
         comment: kept in the history; of outdated notes also with each as the reason.
 
     Raises:
-        EditNotAllowed, NoteInvalid: nothing was changed.
+        `not_allowed`, `note_invalid`: nothing was changed.
         NotesChanged: none of them is as it was shown.
         NoChange: all of them are so already.
     """
@@ -115,7 +115,7 @@ def take_back(*, actor: User, owner: str, commit: str) -> BulkOutcome:
 
     Raises:
         NotABulkChange: the commit is none of this owner's, or a decision about a proposal.
-        EditNotAllowed: this person may not write this memory.
+        `not_allowed`: this person may not write this memory.
         NotesChanged: all of them changed again since.
         NoChange: they are as before already.
     """

@@ -13,16 +13,15 @@ from approvals.review.mergeability import Assessment
 from approvals.review.targets import BlockState, TargetState, matches, state_at_head
 from approvals.review.turn import change_request
 from approvals.services.errors import (
-    AlreadyApplied,
     AlreadyDecided,
     BeingDecided,
     BranchMissing,
+    DecisionRefused,
     NewRevision,
-    NoLongerFits,
-    NotAllowed,
     ProposalNotFound,
     TargetChanged,
     WithAgent,
+    not_allowed,
 )
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
@@ -67,12 +66,12 @@ def proposal_for(
         is_with_agent: this person knows that its agent is asked for changes.
 
     Raises:
-        ProposalNotFound, NotAllowed, AlreadyDecided, BeingDecided, WithAgent, NewRevision.
+        ProposalNotFound, `not_allowed`, AlreadyDecided, BeingDecided, WithAgent, NewRevision.
     """
     proposal = visible_proposal(actor, proposal_id)
     if action not in available_actions(actor, proposal):
         if not may_decide(actor, proposal.owner):
-            raise NotAllowed(proposal, _("You may not decide about this memory."))
+            raise not_allowed(proposal)
         raise_not_open(proposal, proposal.current_revision_number)
     require_revision(proposal, revision)
     if proposal.is_with_agent and not is_with_agent:
@@ -125,7 +124,7 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
     require_revision(proposal, revision)
     if asked := change_request(proposal):
         message = _("%(who)s asked %(agent)s for changes.") % {"who": asked.by_name, "agent": proposal.agent.name}
-        raise WithAgent(proposal, message, asked.said)
+        raise WithAgent(proposal, message)
     raise BeingDecided(proposal, _("This proposal changed this moment. Look at it again."))
 
 
@@ -148,20 +147,24 @@ def require_target_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
 
 def require_fit(proposal: Proposal, assessment: Assessment) -> None:
     if assessment.state == Mergeability.ALREADY_APPLIED:
-        raise AlreadyApplied(proposal, _("This is already in the memory; there is nothing to approve."))
+        raise DecisionRefused(
+            proposal, _("This is already in the memory; there is nothing to approve."), code="already_applied"
+        )
     if assessment.over_limit:
-        raise NoLongerFits(
+        raise DecisionRefused(
             proposal,
             _("Applied to the current text, this would be %(over)s characters over the block’s limit.")
             % {"over": f"{assessment.over_limit:,}"},
+            code="conflict",
         )
     if assessment.closes_circle:
-        raise NoLongerFits(
+        raise DecisionRefused(
             proposal,
             _("The replacement has itself been replaced by this note. Approving would make them replace each other."),
+            code="conflict",
         )
     if not assessment.can_be_approved:
-        raise NoLongerFits(proposal, _("The change no longer fits the text as it is now."))
+        raise DecisionRefused(proposal, _("The change no longer fits the text as it is now."), code="conflict")
 
 
 def require_branch(proposal: Proposal, revision: Revision) -> None:

@@ -10,14 +10,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import User
 from approvals.permissions import may_edit
-from approvals.services.errors import (
-    BlockChanged,
-    EditNotAllowed,
-    LabelInvalid,
-    LabelTaken,
-    LimitInvalid,
-    OverLimit,
-)
+from approvals.services.errors import BlockChanged, Refusal, label_invalid, label_taken, over_limit
 from approvals.services.writing import write_as_person
 from memory_app import reads
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change, TargetKind
@@ -40,7 +33,7 @@ def edit_block(
         loaded_sha256: `Block.sha256` of the block the form was filled from.
 
     Raises:
-        EditNotAllowed, BlockNotFound, OverLimit, LimitInvalid, NoChange.
+        `not_allowed`, BlockNotFound, `over_limit`, Refusal, NoChange.
         BlockChanged: it is no longer at `loaded_sha256`; has the current block.
         ForbiddenCharacter: NUL or a lone surrogate in a text.
     """
@@ -54,16 +47,14 @@ def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, co
     """Create a block.
 
     Raises:
-        EditNotAllowed, OverLimit, LimitInvalid, ForbiddenCharacter: as for `edit_block`.
-        LabelInvalid, LabelTaken.
+        `not_allowed`, `over_limit`, Refusal, ForbiddenCharacter: as for `edit_block`.
+        `label_invalid`, LabelTaken.
     """
     _require_writer(actor, owner)
     if not LABEL.fullmatch(label):
-        raise LabelInvalid(
-            _("Use small letters, digits, dash and underscore, at most 64, beginning with a letter or digit.")
-        )
+        raise label_invalid()
     _require_valid(fields)
-    taken = LabelTaken(_("There is a block “%(label)s” already.") % {"label": label})
+    taken = label_taken(label)
     if reads.find_block(owner, label):
         raise taken
     try:
@@ -76,7 +67,7 @@ def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, com
     """Delete a block from the memory; its history stays.
 
     Raises:
-        EditNotAllowed, BlockNotFound, BlockChanged: as for `edit_block`.
+        `not_allowed`, BlockNotFound, BlockChanged: as for `edit_block`.
     """
     _require_writer(actor, owner)
     _require_as_loaded(owner, label, loaded_sha256)
@@ -98,16 +89,18 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, comment: st
 
 def _require_writer(actor: User, owner: str) -> None:
     if not may_edit(actor, owner):
-        raise EditNotAllowed(_("You may not edit this memory."))
+        raise Refusal(_("You may not edit this memory."), code="not_allowed")
 
 
 def _require_valid(fields: BlockFields) -> None:
     for name in ("title", "description", "body"):
         edits.check_text(getattr(fields, name), field=name)
     if not 1 <= fields.limit <= MAX_BLOCK_LIMIT:
-        raise LimitInvalid(_("The limit must be between 1 and %(most)d characters.") % {"most": MAX_BLOCK_LIMIT})
+        raise Refusal(
+            _("The limit must be between 1 and %(most)d characters.") % {"most": MAX_BLOCK_LIMIT}, field="limit"
+        )
     if len(fields.body) > fields.limit:
-        raise OverLimit(used=len(fields.body), limit=fields.limit)
+        raise over_limit(len(fields.body), fields.limit)
 
 
 def _require_as_loaded(owner: str, label: str, loaded_sha256: str) -> None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind
 from approvals.services import notes
-from approvals.services.errors import ImportUnderWay
+from approvals.services.errors import Refusal
 from approvals.services.notes import ChangeContext, NoteChange, NoteChangeOutcome
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory, Parsed, Skipped
@@ -71,7 +72,7 @@ def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
     """Return what `import_file` would do with these bytes now, and write nothing.
 
     Raises:
-        Unreadable, NoteInvalid, ImportUnderWay: as `import_file` would.
+        Unreadable, `note_invalid`, `import_under_way`: as `import_file` would.
     """
     with _turn(by, owner):
         parsed = _with_internal_ids(owner, memories_md.read(data, latest=_latest()))
@@ -84,7 +85,7 @@ def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
 
     Raises:
         Unreadable: nothing was imported.
-        ImportUnderWay: another import of this owner, or by this actor, is running; nothing was done.
+        `import_under_way`: another import of this owner, or by this actor, is running; nothing was done.
         Others: as for `import_memories`.
     """
     with _turn(by, owner):
@@ -102,7 +103,9 @@ def _turn(by: ChangeContext, owner: str) -> Iterator[None]:
         with turns.taken(*names, by=by.operation):
             yield
     except turns.Taken:
-        raise ImportUnderWay from None
+        raise Refusal(
+            _("Another import is under way. When it is over, this one can be sent again."), code="import_under_way"
+        ) from None
 
 
 def is_under_way(owner: str) -> bool:
@@ -123,8 +126,8 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
     Nothing is deleted.
 
     Raises:
-        NoteInvalid: a memory is not a valid note; nothing was changed.
-        EditNotAllowed, RejectedBefore, NotesChanged, TooManyPending, MemoryFull: as for `notes.change_notes`.
+        `note_invalid`: a memory is not a valid note; nothing was changed.
+        `not_allowed`, `rejected_before`, NotesChanged, `too_many_pending`, `memory_full`: as for `notes.change_notes`.
     """
     if earlier := notes.earlier_outcome(by, owner):  # afterwards nothing in the file differs from the memory
         changes, outcome = earlier.changes, earlier

@@ -20,7 +20,7 @@ from approvals.review.mergeability import Assessment
 from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, Seen, block_of, raise_not_open, require_branch, require_fit
-from approvals.services.errors import AlreadyApplied, BranchMissing, TargetChanged
+from approvals.services.errors import BranchMissing, DecisionRefused, TargetChanged
 from approvals.services.hand_back import hand_back_others
 from approvals.services.preparing import branch_name, drop_branches, write_revision_branch
 from approvals.services.recheck import after_change
@@ -166,7 +166,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
         )
     except AlreadyMerged:
         _reopen(proposal)
-        raise AlreadyApplied(proposal, _("Nothing is left to approve.")) from None
+        raise DecisionRefused(proposal, _("Nothing is left to approve."), code="already_applied") from None
     return change.commit
 
 

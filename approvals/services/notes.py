@@ -23,15 +23,13 @@ from approvals.review.note_changes import NoteChange, said_beside, sha256_of, st
 from approvals.review.targets import note_rows_to_write
 from approvals.services.close import withdraw
 from approvals.services.errors import (
-    EditNotAllowed,
     NoChange,
-    NoteInvalid,
     NotesChanged,
-    NoteSuperseded,
-    NoteWaits,
     NoteWithdrawn,
-    OtherTarget,
+    Refusal,
     ReplacementNotFound,
+    note_waits,
+    other_target,
 )
 from approvals.services.proposed import ChangeContext, Proposed, ProposedChange
 from approvals.services.proposing import amend, anew, earlier, finished, make, own_proposal, require_amendable
@@ -102,33 +100,39 @@ def tidied(tags: Sequence[str]) -> tuple[str, ...]:
 
 
 def require_valid(note: reads.Note) -> None:
-    """Raise NoteInvalid or ForbiddenCharacter if a field is invalid."""
+    """Raise `note_invalid` or ForbiddenCharacter if a field is invalid."""
     for name in ("content", "rationale", "category", "superseded_reason", "session_id"):
         edits.check_text(getattr(note, name) or "", field=name)
     for tag in note.tags:
         edits.check_text(tag, field="tags")
         if len(tag) > notes.MAX_TAG:
-            raise NoteInvalid("tags", _("A tag has at most %(limit)d characters.") % {"limit": notes.MAX_TAG})
+            raise Refusal(
+                _("A tag has at most %(limit)d characters.") % {"limit": notes.MAX_TAG},
+                code="note_invalid",
+                field="tags",
+            )
     if not note.content.strip():
-        raise NoteInvalid("content", _("The content is empty."))
+        raise Refusal(_("The content is empty."), code="note_invalid", field="content")
     if len(note.content) > notes.MAX_CONTENT:
-        raise NoteInvalid(
-            "content",
+        raise Refusal(
             _("The content has %(used)s characters, %(over)s more than the %(limit)s a note may have.")
             % {
                 "used": f"{len(note.content):,}",
                 "over": f"{len(note.content) - notes.MAX_CONTENT:,}",
                 "limit": f"{notes.MAX_CONTENT:,}",
             },
+            code="note_invalid",
+            field="content",
         )
     if note.type not in notes.TYPES:
-        raise NoteInvalid(
-            "type",
+        raise Refusal(
             _("There is no type “%(type)s”; the types are %(types)s.")
             % {"type": note.type, "types": ", ".join(notes.TYPES)},
+            code="note_invalid",
+            field="type",
         )
     if not notes.ID.fullmatch(note.id):
-        raise NoteInvalid("note_id", _("“%(id)s” is not a note id.") % {"id": note.id})
+        raise Refusal(_("“%(id)s” is not a note id.") % {"id": note.id}, code="note_invalid", field="note_id")
 
 
 def meaning_sha256(changes: Sequence[NoteChange]) -> str:
@@ -157,12 +161,12 @@ def change(
     """Apply the changes where the owner's policy and the agent's token allow it; propose them otherwise.
 
     Raises:
-        RejectedBefore, NotesChanged, TooManyPending, MemoryFull, BeingMade, and, for a proposal to amend,
-        ProposalNotFound, OtherTarget, NothingAmended: see `change_notes`.
+        `rejected_before`, NotesChanged, `too_many_pending`, `memory_full`, `being_made`, and, for a proposal to amend,
+        ProposalNotFound, `other_target`, NoChange: see `change_notes`.
     """
     by = anew(by, owner)
     if by.answers and by.answers.kind != kind:
-        raise OtherTarget(by.answers)
+        raise other_target(by.answers)
     if by.proposal_id is not None:
         return _amend(by, own_proposal(by.agent, owner, by.proposal_id), kind, changes, base_commit)
     return NoteChangeOutcome.of(make(by, _asked(owner, kind, changes, base_commit)))
@@ -201,7 +205,7 @@ def _amend(
     asked = _asked(proposal.owner, kind, changes, base_commit)
     is_other = proposal.kind != kind if kind == Kind.IMPORT else proposal.target_kind != TargetKind.NOTE
     if is_other or (asked.target and proposal.target != asked.target):
-        raise OtherTarget(proposal)
+        raise other_target(proposal)
     require = partial(_require_unchanged, proposal.owner, changes, asked.base_commit)
     return NoteChangeOutcome.of(amend(by, proposal, asked, require=require))
 
@@ -220,13 +224,13 @@ def new_note_id(by: ChangeContext, owner: str, note_id: str | None) -> str | Non
     """Return the id of the new note that a call amends; `note_id` when it amends nothing.
 
     Raises:
-        ProposalNotFound, OtherTarget: it is not the proposal of a new note, or not of this one.
+        ProposalNotFound, `other_target`: it is not the proposal of a new note, or not of this one.
     """
     if by.proposal_id is None:
         return note_id
     proposal = own_proposal(by.agent, owner, by.proposal_id)
     if proposal.kind != Kind.SAVE or note_id not in (None, proposal.target):
-        raise OtherTarget(proposal)
+        raise other_target(proposal)
     return proposal.target
 
 
@@ -239,17 +243,17 @@ def find_waiting(by: ChangeContext, owner: str, note_id: str) -> Proposal | None
 
 
 def require_none(by: ChangeContext, owner: str, note_id: str, *, argument: str = "note_id") -> None:
-    """Raise NoteWaits if the note is in an undecided proposal of the actor."""
+    """Raise `note_waits` if the note is in an undecided proposal of the actor."""
     if proposal := find_waiting(by, owner, note_id):
-        raise NoteWaits(proposal, note_id, argument)
+        raise note_waits(proposal, note_id, argument)
 
 
 def amend_waiting(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> NoteChangeOutcome:
     """Change the fields of an undecided note, in a new revision of its proposal.
 
     Raises:
-        NoteWaits: it is in an import, which is decided as a whole.
-        NoteInvalid, NothingAmended, OtherTarget, BeingMade, BeingDecided, AlreadyDecided.
+        `note_waits`: it is in an import, which is decided as a whole.
+        `note_invalid`, NoChange, `other_target`, `being_made`, BeingDecided, AlreadyDecided.
     """
     _require_alone(by, proposal, note_id)
     proposal = require_amendable(proposal)
@@ -286,8 +290,8 @@ def withdraw_waiting(by: ChangeContext, proposal: Proposal, note_id: str) -> Not
     """Withdraw the proposal of an undecided note.
 
     Raises:
-        NoteWaits: it is in an import, which is withdrawn as a whole.
-        BeingMade, BeingDecided, AlreadyDecided.
+        `note_waits`: it is in an import, which is withdrawn as a whole.
+        `being_made`, BeingDecided, AlreadyDecided.
     """
     _require_alone(by, proposal, note_id)
     if proposal.status == Status.PREPARING:
@@ -305,11 +309,11 @@ def _withdrawn(by: ChangeContext, owner: str, note_id: str) -> ProposalQuerySet:
 
 
 def _require_alone(by: ChangeContext, proposal: Proposal, note_id: str) -> None:
-    """Raise NoteWaits for a note in an import, and OtherTarget where the call names another proposal."""
+    """Raise `note_waits` for a note in an import, and `other_target` where the call names another proposal."""
     if proposal.kind != Kind.SAVE:
-        raise NoteWaits(proposal, note_id, "note_id")
+        raise note_waits(proposal, note_id, "note_id")
     if by.proposal_id not in (None, proposal.pk):
-        raise OtherTarget(own_proposal(proposal.agent, proposal.owner, by.proposal_id))
+        raise other_target(own_proposal(proposal.agent, proposal.owner, by.proposal_id))
 
 
 # -- People change notes at once: a commit in their name, in their own memory or, for staff, in any.
@@ -326,12 +330,12 @@ def commit_notes(
         subject: the verb the commit message begins with.
 
     Raises:
-        EditNotAllowed: this person may not write this memory.
+        `not_allowed`: this person may not write this memory.
         NotesChanged: a note is no longer its `before`.
         NoChange: the notes are already so.
     """
     if not may_edit(actor, owner):
-        raise EditNotAllowed(_("You may not edit this memory."))
+        raise Refusal(_("You may not edit this memory."), code="not_allowed")
     named = changes[0].id if len(changes) == 1 else f"{len(changes)} notes"
     try:
         made = write_as_person(
@@ -380,9 +384,9 @@ def save(
         note_id: `mem-…` ids of the command line are kept; generated by default.
 
     Raises:
-        NoteInvalid: a field is invalid; the message says why.
-        NoteWaits: another note with this id is in an undecided proposal.
-        EditNotAllowed, TooManyPending, MemoryFull.
+        `note_invalid`: a field is invalid; the message says why.
+        `note_waits`: another note with this id is in an undecided proposal.
+        `not_allowed`, `too_many_pending`, `memory_full`.
     """
     if done := earlier_outcome(by, owner):
         return done
@@ -403,7 +407,7 @@ def save(
     )
     require_valid(made)
     if note_id and reads.find_note(owner, note_id):
-        raise NoteInvalid("note_id", _("There is a note %(id)s already.") % {"id": note_id})
+        raise Refusal(_("There is a note %(id)s already.") % {"id": note_id}, code="note_invalid", field="note_id")
     if note_id and by.proposal_id is None:
         _require_none_waits_as_another(by, made)
     return change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(NoteChange(id_, None, made),))
@@ -420,10 +424,10 @@ def update(
         loaded_sha256: of the note as the person's form was filled from; None for agents, who have no form.
 
     Raises:
-        NoteNotFound, NoteInvalid, NoChange.
-        NoteWaits, BeingMade, BeingDecided, AlreadyDecided: for a note in an undecided proposal; see `waiting`.
+        NoteNotFound, `note_invalid`, NoChange.
+        `note_waits`, `being_made`, BeingDecided, AlreadyDecided: for a note in an undecided proposal; see `waiting`.
         NotesChanged: it is no longer at `loaded_sha256`.
-        NoteSuperseded: only for agents, since searches would not find the new text; people see what they edit.
+        `note_superseded`: only for agents, since searches would not find the new text; people see what they edit.
     """
     if done := earlier_outcome(by, owner):
         return done
@@ -438,7 +442,7 @@ def update(
             return amend_waiting(by, proposal, note_id, fields)
         raise
     if before.is_superseded and isinstance(by.actor, Agent):
-        raise NoteSuperseded(before)
+        raise Refusal(_("Note %(id)s is already outdated.") % {"id": before.id}, code="note_superseded", note=before)
     after = replace(before, **fields)
     if isinstance(by.actor, Agent) and after.content != before.content:
         after = replace(after, source=NoteSource.AGENT)  # pages would call an agent's text "written by a person"
@@ -451,7 +455,7 @@ def delete(*, by: ChangeContext, owner: str, note_id: str, loaded_sha256: str | 
     """Delete a note from the memory; its history stays. For an agent's own undecided note, withdraw the proposal.
 
     Raises:
-        NoteNotFound, NotesChanged, NoteWaits, BeingMade, BeingDecided, AlreadyDecided: as for `update`.
+        NoteNotFound, NotesChanged, `note_waits`, `being_made`, BeingDecided, AlreadyDecided: as for `update`.
         NoteWithdrawn: the agent withdrew it before.
     """
     if done := earlier_outcome(by, owner) or withdrawn_before(by, owner, note_id):
@@ -479,9 +483,9 @@ def supersede(
 
     Raises:
         NoteNotFound, ReplacementNotFound: of the note, and of the replacement.
-        NoteWaits: one of them is in an undecided proposal of the same agent; `argument` says which.
-        NoteSuperseded: it is superseded already.
-        NoteInvalid: it would supersede itself, directly or in a circle.
+        `note_waits`: one of them is in an undecided proposal of the same agent; `argument` says which.
+        `note_superseded`: it is superseded already.
+        `note_invalid`: it would supersede itself, directly or in a circle.
         NotesChanged: as for `update`.
     """
     if done := earlier_outcome(by, owner):
@@ -492,7 +496,7 @@ def supersede(
         require_none(by, owner, note_id)
         raise
     if before.is_superseded:
-        raise NoteSuperseded(before)
+        raise Refusal(_("Note %(id)s is already outdated.") % {"id": before.id}, code="note_superseded", note=before)
     if replacement_id:
         _require_no_circle(by, owner, note_id, replacement_id)
     now = timezone.now()
@@ -507,7 +511,7 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
     """Undo superseding a note, so that agents find it again. Only for people.
 
     Raises:
-        NoteNotFound, EditNotAllowed, NotesChanged: as for `update`.
+        NoteNotFound, `not_allowed`, NotesChanged: as for `update`.
         NoChange: it is not superseded.
     """
     before = _as_loaded(owner, note_id, loaded_sha256)
@@ -534,11 +538,11 @@ def change_notes(
         base_commit: the commit of main it was read at; the head of main by default.
 
     Raises:
-        EditNotAllowed: this person may not write this memory.
-        RejectedBefore: a person rejected the same, and it is not forced.
+        `not_allowed`: this person may not write this memory.
+        `rejected_before`: a person rejected the same, and it is not forced.
         NotesChanged: a note changed since it was read.
-        NoChange, TooManyPending, MemoryFull, BeingMade.
-        ProposalNotFound, OtherTarget, NothingAmended and what else `amending.amend` raises: for a proposal to amend.
+        NoChange, `too_many_pending`, `memory_full`, `being_made`.
+        ProposalNotFound, `other_target`, NoChange and what else `amending.amend` raises: for a proposal to amend.
     """
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:
@@ -557,10 +561,10 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Not
 
 
 def _require_none_waits_as_another(by: ChangeContext, made: reads.Note) -> None:
-    """Raise NoteWaits if another note with this id is undecided; an equal one is found when it is proposed."""
+    """Raise `note_waits` if another note with this id is undecided; an equal one is found when it is proposed."""
     proposal = find_waiting(by, made.owner, made.id)
     if proposal and meaning_sha256([NoteChange(made.id, None, made)]) != proposal.result_sha256:
-        raise NoteWaits(proposal, made.id, "note_id")
+        raise note_waits(proposal, made.id, "note_id")
 
 
 def _require_no_circle(by: ChangeContext, owner: str, note_id: str, replacement_id: str) -> None:
@@ -568,4 +572,6 @@ def _require_no_circle(by: ChangeContext, owner: str, note_id: str, replacement_
         require_none(by, owner, replacement_id, argument="replacement_id")
         raise ReplacementNotFound(replacement_id)
     if reads.closes_circle(owner, note_id, replacement_id):
-        raise NoteInvalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))
+        raise Refusal(
+            _("A note cannot be replaced by itself, not even in a circle."), code="note_invalid", field="replacement_id"
+        )

@@ -18,7 +18,7 @@ from django.utils import timezone
 from approvals.models import Event, Kind, Proposal, ProposalQuerySet, ProposedNote, Revision, Status
 from approvals.review.targets import rows_to_write
 from approvals.services import events
-from approvals.services.errors import BeingMade
+from approvals.services.errors import being_made
 from approvals.services.writing import author_of, entry_of
 from memory_app import reads
 from memory_app.databases.batches import BATCH
@@ -130,7 +130,7 @@ def finish_once(
             after a few seconds, it was killed: waiting for the lease of a large import would take minutes.
 
     Raises:
-        BeingMade: another call still works on it, or found that it no longer fits.
+        `being_made`: another call still works on it, or found that it no longer fits.
     """
     if not is_mine:
         proposal = _wait_until_made(proposal, is_resumed=is_resumed)
@@ -170,12 +170,12 @@ def _wait_until_made(proposal: Proposal, *, is_resumed: bool) -> Proposal:
         if time.monotonic() >= end:
             if is_resumed and take_over(proposal, holder_is_gone=True):
                 break
-            raise BeingMade
+            raise being_made()
         time.sleep(0.02)
         try:
             proposal.refresh_from_db()
         except Proposal.DoesNotExist as error:
-            raise BeingMade from error
+            raise being_made() from error
     return proposal
 
 

@@ -41,15 +41,7 @@ from approvals.review.turn import Repeated, said_of_revision
 from approvals.risks import flags
 from approvals.services import events
 from approvals.services.checks import raise_not_open
-from approvals.services.errors import (
-    BeingDecided,
-    MemoryFull,
-    NothingAmended,
-    OtherTarget,
-    ProposalNotFound,
-    TooManyPending,
-    TooManyRevisions,
-)
+from approvals.services.errors import BeingDecided, NoChange, ProposalNotFound, Refusal, other_target
 from approvals.services.preparing import (
     branch_name,
     drop_branch,
@@ -93,13 +85,13 @@ def ask(
     Raises:
         What `make` or `amend` raises.
         ProposalNotFound: the agent has no such proposal for this owner.
-        OtherTarget: it is about something else.
+        `other_target`: it is about something else.
         AlreadyDecided: the proposal of this operation exists, and its texts have been removed.
-        BeingMade: another call is making this proposal, and did not finish within a few seconds.
+        `being_made`: another call is making this proposal, and did not finish within a few seconds.
     """
     by = anew(by, owner)
     if by.answers and (by.answers.target_kind, by.answers.target) != (TargetKind.BLOCK, label):
-        raise OtherTarget(by.answers)
+        raise other_target(by.answers)
     if by.proposal_id is None:
         return earlier(by, owner) or make(by, change(), require=require)
     proposal = own_proposal(by.agent, owner, by.proposal_id)
@@ -107,7 +99,7 @@ def ask(
         return done
     proposal = require_amendable(proposal)
     if (proposal.target_kind, proposal.target) != (TargetKind.BLOCK, label):
-        raise OtherTarget(proposal)
+        raise other_target(proposal)
     return amend(by, proposal, change())
 
 
@@ -143,8 +135,8 @@ def make(by: ChangeContext, change: ProposedChange, *, require: Callable[[], Non
         require: raises what else stands against it, called where no other call of the agent is being made.
 
     Raises:
-        TooManyPending, MemoryFull: see `caps`.
-        RejectedBefore: a person rejected the same, and it is not forced.
+        `too_many_pending`, `memory_full`: see `caps`.
+        `rejected_before`: a person rejected the same, and it is not forced.
         EngineUnavailable: the branch could not be written; the row stays, and `recover` finishes it.
     """
     operation = by.operation or uuid.uuid4().hex
@@ -262,7 +254,7 @@ def finished(
     Raises:
         NotesChanged: a note changed since; the proposal is deleted.
         AlreadyDecided: its texts were removed.
-        BeingMade: see `preparing.finish_once`.
+        `being_made`: see `preparing.finish_once`.
     """
     require_texts(proposal)
     make = partial(finish, is_new=is_mine, base=base, rule=rule)
@@ -296,8 +288,8 @@ def _find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> tuple[
         whether something of it was rejected or undone that may be proposed again.
 
     Raises:
-        TooManyPending: it has `PENDING_CAP` undecided proposals for this owner.
-        MemoryFull: there are `MAX_OPEN_PROPOSALS` undecided proposals in all.
+        `too_many_pending`: it has `PENDING_CAP` undecided proposals for this owner.
+        `memory_full`: there are `MAX_OPEN_PROPOSALS` undecided proposals in all.
     """
     _lock(agent)
     equal = " AND ".join(f"{column} = %s" for column in same)
@@ -318,9 +310,14 @@ def _find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> tuple[
         return Proposal.objects.get(pk=twin), False, False
     if own >= settings.PENDING_CAP:
         waiting = Proposal.objects.pending_of(agent, owner).order_by("created_at", "id")
-        raise TooManyPending(tuple(waiting), settings.PENDING_CAP)
+        raise Refusal(
+            f"{settings.PENDING_CAP} proposals wait already.",
+            code="too_many_pending",
+            proposals=tuple(waiting),
+            cap=settings.PENDING_CAP,
+        )
     if in_all >= settings.MAX_OPEN_PROPOSALS:
-        raise MemoryFull(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.")
+        raise Refusal(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.", code="memory_full")
     return None, bool(rejected), bool(fingerprints)
 
 
@@ -356,14 +353,19 @@ def require_amendable(proposal: Proposal) -> Proposal:
     """Return the proposal, which is undecided, has nothing under way and may get another revision.
 
     Raises:
-        AlreadyDecided, BeingDecided, BeingMade, TooManyRevisions.
+        AlreadyDecided, BeingDecided, `being_made`, `too_many_revisions`.
     """
     if proposal.status == Status.PREPARING:
         proposal = finished(proposal)
     if proposal.status not in DECIDABLE:
         raise_not_open(proposal, proposal.current_revision_number)
     if proposal.current_revision_number >= MOST_REVISIONS:
-        raise TooManyRevisions(proposal, MOST_REVISIONS)
+        raise Refusal(
+            f"Proposal {proposal.pk} has {MOST_REVISIONS} revisions.",
+            code="too_many_revisions",
+            proposal=proposal,
+            most=MOST_REVISIONS,
+        )
     return proposal
 
 
@@ -377,11 +379,11 @@ def amend(
         require: raises what else stands against it, asked only where it is not the same.
 
     Raises:
-        NothingAmended: it asks for exactly this already, and no other evidence is given.
+        NoChange: it asks for exactly this already, and no other evidence is given.
         AlreadyDecided, BeingDecided: a person, or another call, was faster.
     """
     if change.is_asked_by(proposal) and list(by.evidence) in ([], proposal.evidence):
-        raise NothingAmended(proposal)
+        raise NoChange(f"Proposal {proposal.pk} asks for this already.", proposal=proposal)
     if require:
         require()
     former = proposal.current_revision

@@ -29,7 +29,7 @@ from approvals.models import (
 from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.review.turn import Repeated
-from approvals.services.errors import RejectedBefore
+from approvals.services.errors import Refusal
 from memory_app.databases.batches import BATCH
 from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind
@@ -109,9 +109,9 @@ _TABLE = RejectedFingerprint._meta.db_table
 
 
 def require_new_reasoning(repeated: Repeated | None) -> None:
-    """Raise RejectedBefore for what was rejected, unless its agent insists with reasoning that people have not read."""
+    """Raise Refusal for what was rejected, unless its agent insists with reasoning that people have not read."""
     if repeated and repeated.is_refused and not (repeated.is_forced and repeated.has_reasoning and repeated.is_new):
-        raise RejectedBefore(repeated)
+        raise Refusal(f"Rejected as proposal {repeated.earlier.pk}.", code="rejected_before", repeated=repeated)
 
 
 def has_fingerprints(agent: Agent, owner: str) -> bool:

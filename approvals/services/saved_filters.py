@@ -6,19 +6,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.models import SavedFilter, User
-from approvals.services.errors import Refused
+from approvals.services.errors import Refusal
 
 #: Filters one person can keep; more would not be found again in a line.
 MOST = 20
 
 _LONGEST_NAME = SavedFilter._meta.get_field("name").max_length or 0
 _LONGEST_QUERY = SavedFilter._meta.get_field("query").max_length or 0
-
-
-class FilterNotSaved(Refused):
-    """The filter cannot be kept; the message says why."""
-
-    code = "filter_not_saved"
 
 
 def save_filter(*, actor: User, name: str, query: str) -> SavedFilter:
@@ -28,22 +22,22 @@ def save_filter(*, actor: User, name: str, query: str) -> SavedFilter:
         query: the query string of the list, as `Listing.query` gives it.
 
     Raises:
-        FilterNotSaved: there is no name, too much of something, or nothing to keep.
+        Refusal: there is no name, too much of something, or nothing to keep.
     """
     name = " ".join(name.replace("\0", "").split())
     if not name:
-        raise FilterNotSaved(_("Give the filter a name."))
+        raise Refusal(_("Give the filter a name."))
     if len(name) > _LONGEST_NAME:
-        raise FilterNotSaved(_("A name has at most %(most)d characters.") % {"most": _LONGEST_NAME})
+        raise Refusal(_("A name has at most %(most)d characters.") % {"most": _LONGEST_NAME})
     if not query:
-        raise FilterNotSaved(_("There is no filter to save: choose one first."))
+        raise Refusal(_("There is no filter to save: choose one first."))
     if len(query) > _LONGEST_QUERY:
-        raise FilterNotSaved(_("This filter is too long to be saved. Shorten what it searches for."))
+        raise Refusal(_("This filter is too long to be saved. Shorten what it searches for."))
     with transaction.atomic():
         User.objects.select_for_update().get(pk=actor.pk)  # two windows at once would pass the limit
         others = SavedFilter.objects.filter(person=actor).exclude(name=name)
         if others.count() >= MOST:
-            raise FilterNotSaved(_("You have %(most)d saved filters. Delete one first.") % {"most": MOST})
+            raise Refusal(_("You have %(most)d saved filters. Delete one first.") % {"most": MOST})
         saved, _made = SavedFilter.objects.update_or_create(person=actor, name=name, defaults={"query": query})
     return saved
 

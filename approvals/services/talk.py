@@ -18,14 +18,7 @@ from approvals.models import Agent, Attention, Event, Proposal, User
 from approvals.permissions import is_open_for_talk, may_comment, may_decide
 from approvals.services import events
 from approvals.services.checks import locked_proposal, visible_proposal
-from approvals.services.errors import (
-    AlreadyDecided,
-    CommentInvalid,
-    NotAllowed,
-    NotAssignable,
-    ProposalNotFound,
-    TalkClosed,
-)
+from approvals.services.errors import AlreadyDecided, DecisionRefused, ProposalNotFound, Refusal, not_allowed
 from memory_app.text import edits
 
 log = structlog.get_logger(__name__)
@@ -41,18 +34,18 @@ def assign(*, actor: User, proposal_id: int, to: str) -> Proposal:
 
     Raises:
         ProposalNotFound: there is none, or this person may not see it.
-        NotAllowed: this person may see it, but not decide.
-        NotAssignable: that person may not decide about this memory, or does not exist.
+        `not_allowed`: this person may see it, but not decide.
+        DecisionRefused: that person may not decide about this memory, or does not exist.
         AlreadyDecided: nobody has to take care of it any more.
     """
     proposal = visible_proposal(actor, proposal_id)
     if not may_decide(actor, proposal.owner):
-        raise NotAllowed(proposal, _("You may not decide about this memory."))
+        raise not_allowed(proposal)
     person = None
     if to:
         person = User.objects.filter(username=to, is_active=True).first()
         if person is None or not may_decide(person, proposal.owner):
-            raise NotAssignable(
+            raise DecisionRefused(
                 proposal, _("%(who)s may not decide about this memory, so it cannot be assigned to them.") % {"who": to}
             )
     with transaction.atomic(durable=True):
@@ -108,9 +101,9 @@ def comment(
 
     Raises:
         ProposalNotFound: there is none, or this actor may not see it.
-        CommentInvalid, ForbiddenCharacter: the text.
+        `comment_invalid`, ForbiddenCharacter: the text.
         AlreadyDecided: the texts of the proposal were removed.
-        TalkClosed: it was decided long ago, or its thread is full.
+        `talk_closed`: it was decided long ago, or its thread is full.
     """
     text = text.strip()
     with transaction.atomic(durable=True):
@@ -148,25 +141,26 @@ def _locked(actor: User | Agent, proposal_id: int) -> Proposal:
 def _require_valid(text: str, change: str) -> None:
     edits.check_text(text, field="comment")
     if not text:
-        raise CommentInvalid(_("Please write something."))
+        raise Refusal(_("Please write something."), code="comment_invalid")
     if len(text) > MOST_CHARACTERS:
-        raise CommentInvalid(
+        raise Refusal(
             _("The comment has %(used)s characters; at most %(limit)s fit.")
-            % {"used": f"{len(text):,}", "limit": f"{MOST_CHARACTERS:,}"}
+            % {"used": f"{len(text):,}", "limit": f"{MOST_CHARACTERS:,}"},
+            code="comment_invalid",
         )
     if change and not CHANGE.fullmatch(change):
-        raise CommentInvalid(_("This is not the id of a change."))
+        raise Refusal(_("This is not the id of a change."), code="comment_invalid")
 
 
 def _require_open(proposal: Proposal, actor: User | Agent) -> None:
     if proposal.is_redacted:
         raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
     if not is_open_for_talk(proposal):
-        raise TalkClosed(proposal, _("This was decided too long ago to be commented on."))
+        raise DecisionRefused(proposal, _("This was decided too long ago to be commented on."), code="talk_closed")
     thread = proposal.events.filter(what=Event.What.COMMENTED)
     if isinstance(actor, Agent):
         is_full = thread.filter(actor_kind=Event.ActorKind.AGENT).count() >= MOST_OF_AGENT
     else:
         is_full = thread.count() >= MOST_COMMENTS + MOST_OF_AGENT
     if is_full:
-        raise TalkClosed(proposal, _("This proposal has as many comments as it can have."))
+        raise DecisionRefused(proposal, _("This proposal has as many comments as it can have."), code="talk_closed")

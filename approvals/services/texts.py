@@ -18,7 +18,7 @@ from approvals.permissions import may_delete_messages, may_read, may_redact
 from approvals.review import compared
 from approvals.services import events
 from approvals.services.checks import locked_proposal
-from approvals.services.errors import AlreadyDecided, DeletionNotAllowed, NotAllowed, NotRemovable, ProposalNotFound
+from approvals.services.errors import AlreadyDecided, DecisionRefused, ProposalNotFound, Refusal
 from memory_app import conversations
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
@@ -37,17 +37,19 @@ def redact(*, actor: User, proposal_id: int) -> Proposal:
 
     Raises:
         ProposalNotFound: there is none, or this person may not see it.
-        NotAllowed: this person may see it, but not remove its texts.
-        NotRemovable: it is undecided, or all of its change is in the memory.
+        `not_allowed`: this person may see it, but not remove its texts.
+        DecisionRefused: it is undecided, or all of its change is in the memory.
     """
     with transaction.atomic(durable=True):
         proposal = locked_proposal(proposal_id)
         if proposal is None or not may_read(actor, proposal.owner):
             raise ProposalNotFound
         if not may_redact(actor, proposal.owner):
-            raise NotAllowed(proposal, _("Only the owner can have the texts of a proposal removed."))
+            raise DecisionRefused(
+                proposal, _("Only the owner can have the texts of a proposal removed."), code="not_allowed"
+            )
         if not proposal.may_lose_texts:
-            raise NotRemovable(
+            raise DecisionRefused(
                 proposal,
                 _("What this proposal says is in the memory.")
                 if proposal.is_decided
@@ -189,10 +191,10 @@ def delete_messages(*, actor: User, owner: str, session_id: str, message_id: str
         How many messages were deleted; 0 when they were deleted before.
 
     Raises:
-        DeletionNotAllowed: this person may not delete this owner's conversations.
+        `not_allowed`: this person may not delete this owner's conversations.
     """
     if not may_delete_messages(actor, owner):
-        raise DeletionNotAllowed(_("You may not delete these messages."))
+        raise Refusal(_("You may not delete these messages."), code="not_allowed")
     count = conversations.delete(owner, session_id, message_id).count
     log.info("messages_deleted", user_id=owner, session_id=session_id, messages=count, actor=actor.username)
     return count

@@ -18,7 +18,7 @@ from approvals.permissions import may_edit
 from approvals.review import trust
 from approvals.review.targets import rows_to_write, targets_of
 from approvals.services import events
-from approvals.services.errors import EditNotAllowed, NotesChanged, RuleGone, RuleInvalid, RuleTaken
+from approvals.services.errors import NotesChanged, Refusal
 from approvals.services.preparing import branch_name, finish_preparing, name_notes
 from approvals.services.recheck import after_change, recheck
 from approvals.services.writing import entry_of, write_main
@@ -46,22 +46,22 @@ def create_rule(*, actor: User, owner: str, agent: str = "", block: str = "", ki
         needs: a value of `TrustRule.Needs`.
 
     Raises:
-        EditNotAllowed: this person may not write this memory.
-        RuleInvalid: no such agent reaches this memory, there is no such block, or the rule could never hold.
-        RuleTaken: there is a rule about the same changes.
+        `not_allowed`: this person may not write this memory.
+        Refusal: no such agent reaches this memory, there is no such block, or the rule could never hold.
+        `rule_taken`: there is a rule about the same changes.
     """
     _require_writer(actor, owner)
     found = None
     if agent:
         found = next((each for each in trust.agents_serving(owner) if each.name == agent), None)
         if found is None:
-            raise RuleInvalid(
-                "agent",
+            raise Refusal(
                 _("%(agent)s has no token for this memory, so a rule for it would have no effect.") % {"agent": agent},
+                field="agent",
             )
     _require_sensible(owner, block, kind, needs)
     if len(trust.rules_of(owner)) >= MOST_RULES:
-        raise RuleInvalid("needs", _("There are %(most)d rules already. Delete one first.") % {"most": MOST_RULES})
+        raise Refusal(_("There are %(most)d rules already. Delete one first.") % {"most": MOST_RULES}, field="needs")
     rule = TrustRule(owner=owner, agent=found, block=block, kind=kind, needs=needs, made_by=actor)
     try:
         with transaction.atomic():
@@ -71,10 +71,11 @@ def create_rule(*, actor: User, owner: str, agent: str = "", block: str = "", ki
         existing = same.first()
         if existing is None:
             raise
-        raise RuleTaken(
-            existing,
+        raise Refusal(
             _("There is a rule about this already: %(rule)s. Change that one.")
             % {"rule": trust.in_words(trust.as_data(existing))},
+            code="rule_taken",
+            rule=existing,
         ) from None
     log.info("trust_rule_made", user_id=owner, rule=trust.as_data(rule), actor=actor.username)
     return rule
@@ -84,12 +85,12 @@ def change_rule(*, actor: User, owner: str, rule_id: int, needs: str) -> TrustRu
     """Change what a rule asks for.
 
     Raises:
-        EditNotAllowed, RuleGone.
-        RuleInvalid: an unknown value.
+        `not_allowed`, Refusal.
+        Refusal: an unknown value.
     """
     _require_writer(actor, owner)
     if needs not in TrustRule.Needs.values:
-        raise RuleInvalid("needs", _("Choose what happens."))
+        raise Refusal(_("Choose what happens."), field="needs")
     rule = _rule(owner, rule_id)
     TrustRule.objects.filter(pk=rule.pk).update(needs=needs, updated_at=timezone.now())
     rule = _rule(owner, rule_id)  # which may have been deleted this moment
@@ -101,7 +102,7 @@ def delete_rule(*, actor: User, owner: str, rule_id: int) -> TrustRule:
     """Delete a rule. What it applied stays, and can be reverted. Return the rule as it was.
 
     Raises:
-        EditNotAllowed, RuleGone.
+        `not_allowed`, Refusal.
     """
     _require_writer(actor, owner)
     rule = _rule(owner, rule_id)
@@ -113,33 +114,33 @@ def delete_rule(*, actor: User, owner: str, rule_id: int) -> TrustRule:
 
 def _require_writer(actor: User, owner: str) -> None:
     if not may_edit(actor, owner):
-        raise EditNotAllowed(_("You may not change the rules of this memory."))
+        raise Refusal(_("You may not change the rules of this memory."), code="not_allowed")
 
 
 def _rule(owner: str, rule_id: int) -> TrustRule:
     rule = TrustRule.objects.filter(owner=owner, pk=rule_id).select_related("agent").first()
     if rule is None:
-        raise RuleGone(_("This rule was deleted already."))
+        raise Refusal(_("This rule was deleted already."))
     return rule
 
 
 def _require_sensible(owner: str, block: str, kind: str, needs: str) -> None:
-    """Raise RuleInvalid for a rule that names nothing, or could never hold."""
+    """Raise Refusal for a rule that names nothing, or could never hold."""
     if needs not in TrustRule.Needs.values:
-        raise RuleInvalid("needs", _("Choose what happens."))
+        raise Refusal(_("Choose what happens."), field="needs")
     if kind and kind not in Kind.values:
-        raise RuleInvalid("kind", _("Choose a kind of change."))
+        raise Refusal(_("Choose a kind of change."), field="kind")
     if kind in (Kind.DELETE, Kind.DELETE_BLOCK):
-        raise RuleInvalid("kind", _("Deletions always ask; no rule can change that."))
+        raise Refusal(_("Deletions always ask; no rule can change that."), field="kind")
     if block and kind and kind not in KINDS_OF_BLOCKS:
-        raise RuleInvalid("kind", _("A block that exists is edited or rewritten: the other kinds are not about it."))
+        raise Refusal(_("A block that exists is edited or rewritten: the other kinds are not about it."), field="kind")
     if not block:
         return
     found = reads.find_block(owner, block)
     if found is None:
-        raise RuleInvalid("block", _("There is no block “%(label)s”.") % {"label": block})
+        raise Refusal(_("There is no block “%(label)s”.") % {"label": block}, field="block")
     if found.read_only:
-        raise RuleInvalid("block", _("This block is read-only: agents cannot change it, whatever a rule says."))
+        raise Refusal(_("This block is read-only: agents cannot change it, whatever a rule says."), field="block")
 
 
 # -- Apply what a policy or a rule lets through: one commit on main, labelled and reversible.

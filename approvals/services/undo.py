@@ -35,7 +35,7 @@ from approvals.review.targets import current_state, targets_of
 from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposal
-from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, NotAllowed, NotUndoable, UndoConflict
+from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, DecisionRefused, not_allowed
 from approvals.services.hand_back import take_back_others
 from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
 from approvals.services.recheck import after_change
@@ -129,7 +129,7 @@ def _branch_again(proposal: Proposal, revision: Revision) -> str:
     try:
         return write_revision_branch(proposal, revision)
     except (RevisionNotFound, reads.BlockNotFound, rows.TargetMoved) as error:
-        raise NotUndoable(
+        raise DecisionRefused(
             proposal, _("The memory no longer has the text this was made on. The agent can propose it again.")
         ) from error
 
@@ -143,13 +143,13 @@ def _mergeability(proposal: Proposal, revision: Revision) -> Mergeability:
 
 
 def _require_not_proposed_again(proposal: Proposal) -> None:
-    """Raise NotUndoable if its agent has proposed it again since: one change would wait twice."""
+    """Raise DecisionRefused if its agent has proposed it again since: one change would wait twice."""
     waiting = Proposal.objects.pending_of(proposal.agent, proposal.owner).exclude(pk=proposal.pk)
     same = waiting.filter(kind=proposal.kind, target_kind=proposal.target_kind, result_sha256=proposal.result_sha256)
     if proposal.target_kind == TargetKind.BLOCK:
         same = same.filter(target=proposal.target)
     if again := (same | waiting.filter(answers=proposal)).order_by("pk").first():
-        raise NotUndoable(
+        raise DecisionRefused(
             proposal,
             _("%(agent)s has proposed this again: decide proposal %(number)d.")
             % {"agent": proposal.agent.name, "number": again.pk},
@@ -168,10 +168,10 @@ def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comme
         comment: why, for the agent and the history; may be empty.
 
     Raises:
-        ProposalNotFound, NotAllowed: as for deciding.
-        NotUndoable: there is no decision, or it cannot be taken back. AlreadyUndone: somebody did before.
+        ProposalNotFound, `not_allowed`: as for deciding.
+        DecisionRefused: there is no decision, or it cannot be taken back. AlreadyUndone: somebody did before.
         ChangedSince: the memory changed since the decision, or since the plan was shown.
-        UndoConflict: a later change touches the same text.
+        ChangedSince: a later change touches the same text.
         EngineUnavailable, OutcomeUnknown: it could not be finished now; `recover` finishes it.
     """
     proposal = visible_proposal(actor, proposal_id)
@@ -185,20 +185,20 @@ def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comme
 def _raise_not_undoable(actor: User, proposal: Proposal) -> NoReturn:
     """Raise the refusal that says why there is nothing to undo."""
     if not may_decide(actor, proposal.owner):
-        raise NotAllowed(proposal, _("You may not decide about this memory."))
+        raise not_allowed(proposal)
     if proposal.reverted_by_commit:
         raise AlreadyUndone(proposal, _("This was undone already."))
     if proposal.status == Status.WITHDRAWN:
         who = {"agent": proposal.agent.name}
-        raise NotUndoable(proposal, _("%(agent)s withdrew this. Only %(agent)s can propose it again.") % who)
+        raise DecisionRefused(proposal, _("%(agent)s withdrew this. Only %(agent)s can propose it again.") % who)
     if proposal.is_redacted:
-        raise NotUndoable(
+        raise DecisionRefused(
             proposal, _("The texts of this proposal were removed for good, so it cannot be opened again.")
         )
     if proposal.status in DECIDABLE:
         if proposal.events.filter(what=Event.What.REOPENED, actor_kind=Event.ActorKind.PERSON).exists():
             raise AlreadyUndone(proposal, _("This proposal is open again already."))
-        raise NotUndoable(proposal, _("This proposal is not decided yet: there is nothing to undo."))
+        raise DecisionRefused(proposal, _("This proposal is not decided yet: there is nothing to undo."))
     raise_not_open(proposal, proposal.current_revision_number)
 
 
@@ -210,7 +210,7 @@ def revert(proposal: Proposal, actor: User, *, seen_sha256: str | None, comment:
     try:
         plan = plan_undo(proposal)
     except RevisionNotFound:
-        raise NotUndoable(proposal, _("The memory no longer has the commit of this decision.")) from None
+        raise DecisionRefused(proposal, _("The memory no longer has the commit of this decision.")) from None
     if not plan.is_exact and (done := _made_before(proposal)):
         return _finish_found(proposal, done)
     _require_doable(plan, seen_sha256)
@@ -290,7 +290,7 @@ def _require_doable(plan: UndoPlan, seen_sha256: str | None) -> None:
     if proposal.reverted_by_commit:
         raise AlreadyUndone(proposal, _("This was undone already."))
     if not plan.can_be_done:
-        raise UndoConflict(proposal, why_not(plan), plan.blocked_by)
+        raise ChangedSince(proposal, why_not(plan), code="undo_conflict")
     if plan.is_exact if seen_sha256 is None else plan.seen_sha256 == seen_sha256:
         return
     raise ChangedSince(

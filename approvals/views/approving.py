@@ -21,21 +21,15 @@ from approvals.models import Approval, Proposal, Status, User
 from approvals.pages.blocks import url_of_target
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.reworded import NothingToReword, Rewording, rewording_of
-from approvals.services.errors import (
-    AlreadyDecided,
-    NoteInvalid,
-    NoText,
-    OverLimit,
-    SameAsNow,
-)
+from approvals.services.errors import AlreadyDecided, Refusal
 from approvals.views.decide import REFUSED, page_of, status_of, url_of
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
 from approvals.views.request import Request, form_page, verb
 from memory_app.text.edits import ForbiddenCharacter
 
-#: What a text does not meet; said beside its field.
-_UNFIT = (OverLimit, NoText, SameAsNow, NoteInvalid, ForbiddenCharacter)
+#: What is wrong with a text, beside what is refused about the proposal; said beside its field.
+_UNFIT = (Refusal, ForbiddenCharacter)
 
 
 @verb(page_of)
@@ -120,9 +114,6 @@ def _approve_text(
     text = form.result()
     try:
         approved = service(actor=user, proposal_id=found.pk, text=text, **form.arguments())
-    except _UNFIT as error:
-        form.add_error("text", in_words(error))
-        return _page(request, form, status=422) if texts else _nothing_left(request, found, text, status=422)
     except REFUSED as error:
         if isinstance(error, AlreadyDecided):
             now = error.proposal
@@ -137,6 +128,9 @@ def _approve_text(
         # Sent once more, it is decided about what the page shows now.
         form = _form_of(texts)(texts, request.POST.dict() | seen_of(texts))
         return _page(request, form, status=status, panel=panel)
+    except _UNFIT as error:
+        form.add_error("text", in_words(error))
+        return _page(request, form, status=422) if texts else _nothing_left(request, found, text, status=422)
     return redirect(url_of("proposal", request, approved))
 
 
@@ -158,6 +152,10 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
     named["revision"] = named["revision"] or 0
     try:
         resolved = services.approve_edited(actor=user, proposal_id=found.pk, text=text, resolves=True, **named)
+    except REFUSED as error:
+        if isinstance(error, AlreadyDecided) and _was_resolved_so(error.proposal, form, user):
+            return redirect(url_of("proposal", request, error.proposal))
+        return _overtaken(request, found, form, status=status_of(error), panel=panel_for(error, named, user))
     except _UNFIT as error:
         if is_as_seen:
             form.add_error(None, in_words(error))
@@ -165,10 +163,6 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
         # It was changed and changed back while this was looked at.
         panel = Panel(_("The text changed since you opened this page."), _("Your decision was not saved."))
         return _overtaken(request, found, form, status=409, panel=panel)
-    except REFUSED as error:
-        if isinstance(error, AlreadyDecided) and _was_resolved_so(error.proposal, form, user):
-            return redirect(url_of("proposal", request, error.proposal))
-        return _overtaken(request, found, form, status=status_of(error), panel=panel_for(error, named, user))
     return redirect(url_of("proposal", request, resolved))
 
 

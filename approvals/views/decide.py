@@ -49,14 +49,9 @@ from approvals.services.errors import (
     AlreadyDecided,
     AlreadyUndone,
     BeingDecided,
-    BranchMissing,
     ChangedSince,
-    CommentInvalid,
     DecisionRefused,
-    NotAllowed,
-    NotRemovable,
-    TalkClosed,
-    UndoConflict,
+    Refusal,
     WithAgent,
 )
 from approvals.views.panels import Panel, panel_for
@@ -233,14 +228,7 @@ def _again(request: Request, pk: int, form: ApproveForm, *, status: int, panel: 
 
 def status_of(error: Exception) -> int:
     """Return the status to answer a refused decision with."""
-    match error:
-        case NotAllowed():
-            return 403
-        case BranchMissing():
-            return 410
-        case DecisionRefused():
-            return 409
-    return 503
+    return error.status if isinstance(error, Refusal) else 503
 
 
 def counted(request: Request) -> dict[str, Any]:
@@ -304,7 +292,7 @@ def undo(request: Request, pk: int) -> HttpResponse:
         if last is None or (last.actor, last.actor_kind) != (user.username, Event.ActorKind.PERSON):
             return _not_undone(request, pk, error.message)
         undone = proposal_or_404(pk, user)
-    except (ChangedSince, UndoConflict) as error:
+    except ChangedSince as error:
         if request.htmx:  # the page that says what undoing would do takes the place of this one
             listing = listing_of(request, Listing.of_url(request.POST.get("row", "")).query)
             return HttpResponse(headers={"HX-Redirect": _with_list(reverse("undo", args=[pk]), listing)})
@@ -377,7 +365,7 @@ def redact(request: Request, pk: int) -> HttpResponse:
     if request.method == "POST":
         try:
             services.redact(actor=user, proposal_id=pk)
-        except NotRemovable as error:
+        except DecisionRefused as error:
             messages.error(request, error.message)
         else:
             messages.success(request, _("The texts of the proposal are removed."))
@@ -398,13 +386,11 @@ def comment(request: Request, pk: int) -> HttpResponse:
             services.comment(
                 actor=viewer, proposal_id=pk, text=typed["said"], change=typed["change"], operation=typed["nonce"]
             )
-        except CommentInvalid as error:
-            form.add_error("said", error.message)
         except ForbiddenCharacter as error:
             form.add_error("said", _("It contains a character that cannot be stored: %(code)s.") % {"code": error.code})
-        except (TalkClosed, AlreadyDecided) as error:
+        except Refusal as error:
             form.add_error("said", error.message)
-            found, status = proposal_or_404(pk, viewer), 409
+            found, status = proposal_or_404(pk, viewer), error.status
     elif set(form.errors) != {"said"}:
         form.add_error("said", _("This form is not from this page. Send it again."))
     if request.htmx and form.errors:

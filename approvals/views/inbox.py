@@ -48,7 +48,7 @@ from approvals.pages.inbox_rows import InboxRow
 from approvals.pages.talk import talk_of
 from approvals.permissions import readable_people
 from approvals.risks import flags
-from approvals.services.saved_filters import FilterNotSaved
+from approvals.services.errors import Refusal
 from approvals.views.request import Request, chosen, keep, reading_page, verb
 from memory_app.models import TargetKind
 
@@ -274,7 +274,7 @@ def save_filter(request: Request) -> HttpResponse:
         saved = services.save_filter(
             actor=viewer_of(request), name=request.POST.get("filter_name", "")[:200], query=listing.query
         )
-    except FilterNotSaved as error:
+    except Refusal as error:
         messages.error(request, error.message)
     else:
         messages.success(request, _("Saved the filter “%(name)s”.") % {"name": saved.name})

@@ -19,21 +19,7 @@ from approvals.models import Kind, Proposal, Revision, Status, User
 from approvals.review.diff_mode import Redline, redline
 from approvals.review.mergeability import assess
 from approvals.review.targets import replacement_ids
-from approvals.services.errors import (
-    AlreadyApplied,
-    AlreadyDecided,
-    BeingDecided,
-    BranchMissing,
-    ChangesDiffer,
-    DecisionRefused,
-    NewRevision,
-    NoLongerFits,
-    NotAllowed,
-    NotesOutdated,
-    NothingChosen,
-    TargetChanged,
-    WithAgent,
-)
+from approvals.services.errors import AlreadyDecided, BeingDecided, DecisionRefused, TargetChanged, WithAgent
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, TargetKind
@@ -135,21 +121,14 @@ class Panel:
     changed_by: Change | None = None
 
 
-#: What is said of a refusal that does not tell what changed: a title, and a message where it is not the refusal's own.
-_NOTICES: dict[type[Exception], tuple[Any, Any]] = {
-    DoltError: (
-        _("The memory did not answer."),
-        _("If your decision had begun, it will finish by itself once the memory is back. Look again in a minute."),
-    ),
-    AlreadyApplied: (_("This is already in the memory."), _("There is nothing left to approve.")),
-    NotAllowed: (_("You can’t decide this one."), _("You don’t have permission to decide about this memory.")),
-    NewRevision: (_("There is a newer revision."), None),
-    NoLongerFits: (_("The change no longer fits."), None),
-    BranchMissing: (_("The proposed text cannot be merged."), None),
-    NothingChosen: (_("Nothing was approved."), None),
-    ChangesDiffer: (_("Nothing was approved."), None),
-    NotesOutdated: (_("Nothing was approved."), None),
-    DecisionRefused: (_("Your decision was not saved."), None),
+#: The title of the notice about a refusal, by its code, and the message where it is not the refusal's own.
+_NOTICES: dict[str, tuple[Any, Any]] = {
+    "already_applied": (_("This is already in the memory."), _("There is nothing left to approve.")),
+    "not_allowed": (_("You can’t decide this one."), _("You don’t have permission to decide about this memory.")),
+    "new_revision": (_("There is a newer revision."), None),
+    "conflict": (_("The change no longer fits."), None),
+    "branch_missing": (_("The proposed text cannot be merged."), None),
+    "nothing_approved": (_("Nothing was approved."), None),
 }
 
 
@@ -172,8 +151,11 @@ def panel_for(error: DecisionRefused | DoltError, decision: Mapping[str, Any], v
             return Panel(title, gettext("This proposal is being processed. Look at it again in a few seconds."))
         case WithAgent():
             return Panel(error.message, gettext("Your decision was not saved. Decide again if you still want to."))
-    title, message = next(notice for kind, notice in _NOTICES.items() if isinstance(error, kind))
-    return Panel(str(title), str(message) if message else str(error))
+        case DecisionRefused():
+            title, message = _NOTICES.get(error.code, (_("Your decision was not saved."), None))
+            return Panel(str(title), str(message or error))
+    message = _("If your decision had begun, it will finish by itself once the memory is back. Look again in a minute.")
+    return Panel(gettext("The memory did not answer."), str(message))
 
 
 def _already_decided(error: AlreadyDecided, viewer: User) -> Panel:

@@ -16,7 +16,7 @@ from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import alike_to, rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
 from approvals.services import BatchOutcome
-from approvals.services.errors import TooManyAtOnce
+from approvals.services.errors import Refusal
 from approvals.views.decide import beside, counted, ids_on_page
 from approvals.views.panels import Panel
 from approvals.views.proposal import proposal_or_404
@@ -41,7 +41,7 @@ def several(request: Request) -> HttpResponse:
             comment=form.cleaned_data["comment"],
             batch=form.cleaned_data["batch"],
         )
-    except TooManyAtOnce as error:
+    except Refusal as error:
         return _again(request, form, Panel(_("Nothing was decided."), error.message))
     return _done(request, outcome)
 

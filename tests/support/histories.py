@@ -18,7 +18,7 @@ from approvals.models import TAKEN, Agent, Event, Kind, Policy, Proposal, Reject
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.close import close
-from approvals.services.errors import Refused
+from approvals.services.errors import Refusal
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
@@ -30,7 +30,7 @@ from tests.support import hostile_texts as hostile
 
 T = TypeVar("T")
 
-#: Refused attempts before the next kind of operation is drawn: a history has to end.
+#: Refusal attempts before the next kind of operation is drawn: a history has to end.
 ATTEMPTS_FOR_EACH = 30
 
 #: What the ledger says, all of it but the rows' own numbers.
@@ -103,7 +103,7 @@ class _History:
         kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
         try:
             kind()
-        except (Refused, EditError, reads.BlockNotFound, reads.NoteNotFound, _Pointless):
+        except (Refusal, EditError, reads.BlockNotFound, reads.NoteNotFound, _Pointless):
             return False
         return True
 

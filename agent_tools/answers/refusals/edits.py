@@ -17,7 +17,7 @@ from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.models import Kind, Proposal, Revision
-from approvals.services import errors
+from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads import BlockNotFound
@@ -87,8 +87,8 @@ def repeated(error: edits.OldStringRepeated, subject: Subject) -> ApiError:
     )
 
 
-def over_limit(error: errors.OverLimit, subject: Subject) -> ApiError:
-    return _over_limit(subject.label, error.used, error.limit)
+def over_limit(error: Refusal, subject: Subject) -> ApiError:
+    return _over_limit(subject.label, error.details["used"], error.details["limit"])
 
 
 def text_too_long(error: edits.TextTooLong, subject: Subject) -> ApiError:

@@ -15,9 +15,9 @@ from agent_tools.answers.refusals import edits as edit_refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import invalid
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
-from approvals.models import Status
+from approvals.models import Proposal, Status
 from approvals.review.turn import change_request
-from approvals.services import errors
+from approvals.services.errors import DecisionRefused, NoteWithdrawn, Refusal, ReplacementNotFound
 from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import LABEL, TargetKind
@@ -26,14 +26,15 @@ from memory_app.text import edits
 from memory_app.text.lines import first_words
 
 
-def note_invalid(error: errors.NoteInvalid, subject: Subject) -> ApiError:
+def note_invalid(error: Refusal, subject: Subject) -> ApiError:
     message = error.message[:1].lower() + error.message[1:].rstrip(".")
-    field = subject.fields.get(error.field, error.field)
+    named = error.details["field"]
+    field = subject.fields.get(named, named)
     return invalid({field: f"is refused: {message}"}, called=subject.call.called)
 
 
-def note_waits(error: errors.NoteWaits, subject: Subject) -> ApiError:
-    waiting = error.proposal
+def note_waits(error: Refusal, subject: Subject) -> ApiError:
+    waiting, id_, argument = error.details["proposal"], error.details["id"], error.details["argument"]
     help = [
         f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; get_proposal "
         "tells what became of it."
@@ -44,18 +45,18 @@ def note_waits(error: errors.NoteWaits, subject: Subject) -> ApiError:
         help.append("It is part of an import, which is decided as a whole; withdraw_proposal takes all of it back.")
     return ApiError(
         ErrorCode.NOTE_WAITS,
-        f"Note '{error.id}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
+        f"Note '{id_}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
         help=help,
         details={
-            "argument": subject.fields.get(error.argument, error.argument),
-            "note_id": error.id,
+            "argument": subject.fields.get(argument, argument),
+            "note_id": id_,
             "proposal": representations.open_proposals([waiting])[0],
         },
     )
 
 
-def note_superseded(error: errors.NoteSuperseded, subject: Subject) -> ApiError:
-    note = error.note
+def note_superseded(error: Refusal, subject: Subject) -> ApiError:
+    note: Note = error.details["note"]
     holds = _what_holds_instead_of(note)
     if holds is not None:
         message = f"Note '{note.id}' is superseded: note '{holds}' took its place. If that one has to change, name it."
@@ -82,7 +83,7 @@ def _what_holds_instead_of(note: Note) -> str | None:
 _RULES = "lower-case letters, digits, dash and underscore, at most 64, beginning with a letter or a digit"
 
 
-def label_invalid(error: errors.LabelInvalid, subject: Subject) -> ApiError:
+def label_invalid(error: Refusal, subject: Subject) -> ApiError:
     """Return the rules of labels, with the nearest one that keeps to them."""
     nearest = _nearest_label(subject.label)
     return ApiError(
@@ -93,10 +94,10 @@ def label_invalid(error: errors.LabelInvalid, subject: Subject) -> ApiError:
     )
 
 
-def block_exists(error: errors.BlockExists, subject: Subject) -> ApiError:
+def block_exists(error: Refusal, subject: Subject) -> ApiError:
     """Return which block is there, and which tools change it."""
     label = subject.label
-    block = error.block
+    block = error.details["block"]
     help = "Read it with read_memory_block, then change it with propose_memory_edit; or choose another label."
     if block.read_only:
         help = "It is read-only for agents: choose another label."
@@ -108,8 +109,8 @@ def block_exists(error: errors.BlockExists, subject: Subject) -> ApiError:
     )
 
 
-def block_waits(error: errors.BlockWaits, subject: Subject) -> ApiError:
-    proposal = error.proposal
+def block_waits(error: Refusal, subject: Subject) -> ApiError:
+    proposal = error.details["proposal"]
     return ApiError(
         ErrorCode.BLOCK_WAITS,
         f"You have proposed block '{proposal.target}' already, with other words: proposal {proposal.pk} waits.",
@@ -118,9 +119,8 @@ def block_waits(error: errors.BlockWaits, subject: Subject) -> ApiError:
     )
 
 
-def field_invalid(error: errors.FieldInvalid, subject: Subject) -> ApiError:
-    message = f"Invalid arguments for {subject.call.called}: {error.field} {error.reason}."
-    return ApiError(ErrorCode.INVALID_ARGUMENTS, message, details={"fields": {error.field: error.reason}})
+def arguments_invalid(error: Refusal, subject: Subject) -> ApiError:
+    return invalid(error.details["fields"], called=subject.call.called)
 
 
 _NOT_IN_LABELS = re.compile(r"[^a-z0-9_-]+")
@@ -151,35 +151,38 @@ def explained(subject: Subject) -> Iterator[None]:
     """Raise ApiError for what is refused inside."""
     try:
         yield
-    except tuple(TABLE) as error:
+    except _REFUSED as error:
         raise explain(error, subject) from error
 
 
 def explain(error: Exception, subject: Subject) -> ApiError:
     """Return the answer to a refusal; raise any other exception again."""
-    row = find_row(TABLE, error)
+    row = TABLE.get(error.code) if isinstance(error, Refusal) else find_row(TABLE, error)
     if row is None:
         raise error
     return row(error, subject)
 
 
-def _no_change(error: errors.NoChange, subject: Subject) -> ApiError:
+def _no_change(error: Refusal, subject: Subject) -> ApiError:
+    if "proposal" in error.details:
+        return _nothing_amended(error.details["proposal"])
     if not subject.label:
         return ApiError(ErrorCode.NO_CHANGE, "The memory says exactly this already; there is nothing to change.")
     message = f"The result equals the present text of block '{subject.label}'; there is nothing to propose."
     return ApiError(ErrorCode.NO_CHANGE, message, details={"block_label": subject.label})
 
 
-def _already_decided(error: errors.AlreadyDecided, subject: Subject) -> ApiError:
+def _already_decided(error: DecisionRefused, subject: Subject) -> ApiError:
     """Return what became of the proposal: the call comes too late, or back after its texts were removed."""
     message = representations.told(error.proposal)
     help = [_ANEW] if subject.amends and not error.proposal.is_redacted else []
     return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": subject.show(error.proposal)})
 
 
-def _rejected_before(error: errors.RejectedBefore, subject: Subject) -> ApiError:
+def _rejected_before(error: Refusal, subject: Subject) -> ApiError:
     """Return why people rejected the same, and what to do where something has changed since."""
-    before, repeated = error.proposal, error.repeated
+    repeated = error.details["repeated"]
+    before = repeated.earlier
     # A call that is answered under an idempotency key is kept with its answer, and these texts were removed.
     passages = [] if before.is_redacted else list(repeated.passages)
     quoted = "; ".join(f"“{first_words(each, _QUOTED)}”" for each in passages)
@@ -205,7 +208,7 @@ def _rejected_before(error: errors.RejectedBefore, subject: Subject) -> ApiError
     return ApiError(ErrorCode.REJECTED_BEFORE, message, help=help, details=details)
 
 
-def _being_decided(error: errors.BeingDecided, subject: Subject) -> ApiError:
+def _being_decided(error: DecisionRefused, subject: Subject) -> ApiError:
     proposal = error.proposal
     done = "decided" if proposal.status == Status.MERGING else "changed by another call"
     return ApiError(
@@ -216,8 +219,8 @@ def _being_decided(error: errors.BeingDecided, subject: Subject) -> ApiError:
     )
 
 
-def _other_target(error: errors.OtherTarget, subject: Subject) -> ApiError:
-    proposal = error.proposal
+def _other_target(error: Refusal, subject: Subject) -> ApiError:
+    proposal = error.details["proposal"]
     return ApiError(
         ErrorCode.OTHER_TARGET,
         f"Proposal {proposal.pk} is about {representations.target(proposal)}, not about what this call changes.",
@@ -231,8 +234,7 @@ def _other_target(error: errors.OtherTarget, subject: Subject) -> ApiError:
     )
 
 
-def _nothing_amended(error: errors.NothingAmended, subject: Subject) -> ApiError:
-    proposal = error.proposal
+def _nothing_amended(proposal: Proposal) -> ApiError:
     asked = change_request(proposal)
     return ApiError(
         ErrorCode.NO_CHANGE,
@@ -242,15 +244,16 @@ def _nothing_amended(error: errors.NothingAmended, subject: Subject) -> ApiError
     )
 
 
-def _too_many_pending(error: errors.TooManyPending, subject: Subject) -> ApiError:
-    numbers = [proposal.pk for proposal in error.proposals]
+def _too_many_pending(error: Refusal, subject: Subject) -> ApiError:
+    proposals, cap = error.details["proposals"], error.details["cap"]
+    numbers = [proposal.pk for proposal in proposals]
     return ApiError(
         ErrorCode.TOO_MANY_PENDING,
-        f"{len(numbers)} of your proposals for this user wait for a decision, and no more than {error.cap} may.",
+        f"{len(numbers)} of your proposals for this user wait for a decision, and no more than {cap} may.",
         help=[f"They are: {', '.join(map(str, numbers))}. Wait for decisions, or withdraw those no longer needed."],
         details={
-            "cap": error.cap,
-            "proposals": representations.open_proposals(error.proposals),
+            "cap": cap,
+            "proposals": representations.open_proposals(proposals),
             "retry_after": _PENDING_RETRY,
         },
         retry_after=_PENDING_RETRY,
@@ -285,21 +288,21 @@ TABLE: ErrorTable = {
     edits.TextTooLong: edit_refusals.text_too_long,
     # Blocks.
     BlockNotFound: edit_refusals.block_not_found,
-    errors.BlockReadOnly: ErrorRow(
+    "block_read_only": ErrorRow(
         ErrorCode.BLOCK_READ_ONLY,
         "Memory block '{about.label}' is read-only for agents.",
         details=lambda error, about: {"block_label": about.label},
     ),
-    errors.LabelInvalid: label_invalid,
-    errors.BlockExists: block_exists,
-    errors.BlockWaits: block_waits,
-    errors.FieldInvalid: field_invalid,
-    errors.OverLimit: edit_refusals.over_limit,
-    errors.PreconditionFailed: ErrorRow(
+    "label_invalid": label_invalid,
+    "label_taken": block_exists,
+    "block_waits": block_waits,
+    "invalid_arguments": arguments_invalid,
+    "over_limit": edit_refusals.over_limit,
+    "precondition_failed": ErrorRow(
         ErrorCode.PRECONDITION_FAILED,
         "Memory block '{about.label}' changed since you read it.",
-        help=("Its sha256 is now {error.current_sha256}. Read it again before you propose.",),
-        details=lambda error, about: {"content_sha256": error.current_sha256},
+        help=("Its sha256 is now {error.details[block].body_sha256}. Read it again before you propose.",),
+        details=lambda error, about: {"content_sha256": error.details["block"].body_sha256},
     ),
     # Notes.
     NoteNotFound: ErrorRow(
@@ -307,29 +310,29 @@ TABLE: ErrorTable = {
         "Note '{error.id}' not found.",
         details=lambda error, about: {"note_id": error.id},
     ),
-    errors.NoteWithdrawn: ErrorRow(
+    NoteWithdrawn: ErrorRow(
         ErrorCode.NOTE_NOT_FOUND,
         "Note '{error.id}' not found.",
         help=("Your proposal {error.proposal.pk}, which was to make it, is withdrawn already.",),
         details=lambda error, about: {"note_id": error.id, "proposal_id": error.proposal.pk},
     ),
-    errors.ReplacementNotFound: ErrorRow(
+    ReplacementNotFound: ErrorRow(
         ErrorCode.REPLACEMENT_NOT_FOUND,
         "replacement_id: note '{error.id}' not found.",
         details=lambda error, about: {"replacement_id": error.id},
     ),
-    errors.NoteInvalid: note_invalid,
-    errors.NoteSuperseded: note_superseded,
-    errors.NoteWaits: note_waits,
-    errors.NotesChanged: ErrorRow(
+    "note_invalid": note_invalid,
+    "note_superseded": note_superseded,
+    "note_waits": note_waits,
+    "notes_changed": ErrorRow(
         ErrorCode.NOTES_CHANGED,
         "A note changed while this call was made; nothing was written. Read it again, then try again.",
-        details=lambda error, about: {"note_ids": list(error.ids[:50])},
+        details=lambda error, about: {"note_ids": list(error.details["ids"][:50])},
     ),
     # Files.
     memories_md.FileTooLarge: _file_too_large,
     memories_md.Unreadable: _malformed_file,
-    errors.ImportUnderWay: ErrorRow(
+    "import_under_way": ErrorRow(
         ErrorCode.IMPORT_UNDER_WAY,
         "Another import of this user's, or of this agent's, is under way; nothing was taken. "
         "Send the file again when it is over.",
@@ -342,39 +345,41 @@ TABLE: ErrorTable = {
         "as_of '{about.as_of}' is neither a commit of this memory nor a date or time it covers.",
         details=lambda error, about: {"as_of": about.as_of},
     ),
-    errors.NoChange: _no_change,
-    errors.ProposalNotFound: ErrorRow(
+    "no_change": _no_change,
+    "proposal_not_found": ErrorRow(
         ErrorCode.PROPOSAL_NOT_FOUND,
         "Proposal {about.proposal_id} not found.",
         details=lambda error, about: {"proposal_id": about.proposal_id},
     ),
-    errors.OtherTarget: _other_target,
-    errors.NothingAmended: _nothing_amended,
-    errors.TooManyRevisions: ErrorRow(
+    "other_target": _other_target,
+    "too_many_revisions": ErrorRow(
         ErrorCode.TOO_MANY_REVISIONS,
-        "Proposal {error.proposal.pk} has been amended too often: it has {error.most} revisions.",
+        "Proposal {error.details[proposal].pk} has been amended too often: it has {error.details[most]} revisions.",
         help=("Withdraw it and propose the change anew.",),
-        details=lambda error, about: {"proposal_id": error.proposal.pk, "revisions": error.most},
+        details=lambda error, about: {"proposal_id": error.details["proposal"].pk, "revisions": error.details["most"]},
     ),
-    errors.AlreadyDecided: _already_decided,
-    errors.RejectedBefore: _rejected_before,
-    errors.BeingDecided: _being_decided,
-    errors.CommentInvalid: ErrorRow(ErrorCode.INVALID_ARGUMENTS, "Invalid arguments: comment is empty or too long."),
-    errors.TalkClosed: ErrorRow(
+    "already_decided": _already_decided,
+    "rejected_before": _rejected_before,
+    "being_decided": _being_decided,
+    "comment_invalid": ErrorRow(ErrorCode.INVALID_ARGUMENTS, "Invalid arguments: comment is empty or too long."),
+    "talk_closed": ErrorRow(
         ErrorCode.ALREADY_DECIDED,
         "Proposal {error.proposal.pk} takes no more comments: it was decided long ago, or has as many as it can have.",
         details=lambda error, about: {"proposal": about.show(error.proposal)},
     ),
-    errors.TooManyPending: _too_many_pending,
-    errors.MemoryFull: ErrorRow(
+    "too_many_pending": _too_many_pending,
+    "memory_full": ErrorRow(
         ErrorCode.MEMORY_FULL,
         "Too many proposals are waiting for a decision in this installation. Try again later.",
         retry_after=_PENDING_RETRY,
     ),
-    errors.BeingMade: ErrorRow(
+    "being_made": ErrorRow(
         ErrorCode.BEING_MADE,
         "Another call is making the same proposal. Make the same call again shortly.",
         details=lambda error, about: {"retry_after": _MADE_BY_THEN},
         retry_after=_MADE_BY_THEN,
     ),
 }
+
+#: What `explained` looks up in the table.
+_REFUSED: tuple[type[Exception], ...] = (Refusal, *(key for key in TABLE if isinstance(key, type)))

@@ -264,14 +264,6 @@ def test_error_codes_are_unique_and_explained() -> None:
     assert all(code.meaning.endswith(".") and 400 <= code.status < 600 for code in ErrorCode)
 
 
-def test_every_refusal_of_a_proposal_has_its_code() -> None:
-    from approvals.services import errors
-
-    known = {each.code for each in ErrorCode}
-    refusals = (errors.NoChange, errors.OverLimit, errors.BlockReadOnly, errors.PreconditionFailed)
-    assert {refusal.code for refusal in (*refusals, errors.TooManyPending, errors.MemoryFull)} <= known
-
-
 def test_the_document_says_what_addresses_take_and_when_a_body_is_needed(client: Any) -> None:
     paths = client.get("/api/schema/?format=json").json()["paths"]
     (whose,) = [each for each in paths["/api/v1/users/{user_id}/blocks/"]["get"]["parameters"] if each["in"] == "path"]

@@ -15,7 +15,7 @@ from approvals.recovery.integrity import problems
 from approvals.review.mergeability import assess
 from approvals.review.targets import current_state
 from approvals.services import BlockFields, Rest
-from approvals.services.errors import NothingAmended
+from approvals.services.errors import NoChange
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads import Block
@@ -147,7 +147,7 @@ def test_it_is_amended_and_undone(plan: Block, tim: User, scribe: Agent, edit: E
     more = {"agent": scribe, "owner": "alice", "label": "plan", "kind": Kind.EDIT, "reasoning": "Again."}
     amended = services.propose(proposal_id=proposal.pk, edits=[edit], **more)
     assert amended.revision.number == 2
-    with pytest.raises(NothingAmended):
+    with pytest.raises(NoChange):
         services.propose(proposal_id=proposal.pk, edits=[edit], **more)
     decided = approved(tim, amended.proposal)
     services.undo(actor=tim, proposal_id=decided.pk)

@@ -13,7 +13,7 @@ from approvals import services
 from approvals.models import Agent, Kind, Proposal, RejectReason, User
 from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
-from approvals.services.errors import Refused
+from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text import worddiff
@@ -85,7 +85,7 @@ def test_any_verbs_at_once_leave_memory_and_ledger_in_agreement(
         for _ in range(_EACH):
             try:
                 done[act(person, proposal, choice)] += 1
-            except (Refused, EditError) as refusal:
+            except (Refusal, EditError) as refusal:
                 done[type(refusal).__name__] += 1
 
     for thread in [in_a_thread(partial(work, p, n)) for n, p in enumerate([alice, tim] * (_PEOPLE // 2))]:

@@ -13,13 +13,11 @@ from approvals.models import Agent, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services import approving, merge
 from approvals.services.errors import (
-    AlreadyApplied,
     AlreadyDecided,
     BeingDecided,
     BranchMissing,
     DecisionRefused,
     NewRevision,
-    NoLongerFits,
     ProposalNotFound,
     TargetChanged,
 )
@@ -30,6 +28,7 @@ from memory_app.text.edits import Replace
 from tests.conftest import eventually
 from tests.support.acts import approve, assert_ledger, edit
 from tests.support.fixtures import MakeBlock, Propose
+from tests.support.refusals import refusing
 
 
 def today(label: str = "goals", owner: str = "alice") -> str:
@@ -224,7 +223,7 @@ def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
 ) -> None:
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
-    with pytest.raises(NoLongerFits):
+    with refusing("conflict"):
         approve(alice, proposal)
     assert becomes(proposal, Mergeability.CONFLICT)
     assert proposal.status == Status.OPEN
@@ -235,7 +234,7 @@ def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
 def test_what_the_memory_says_already_is_not_approved_again(goals: Block, alice: User, propose: Propose) -> None:
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "loves mathematics")
-    with pytest.raises(AlreadyApplied):
+    with refusing("already_applied"):
         approve(alice, proposal)
 
 
@@ -245,7 +244,7 @@ def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Block, alice: U
     with pytest.raises(TargetChanged) as refused:
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
     assert refused.value.block is None
-    with pytest.raises(NoLongerFits):
+    with refusing("conflict"):
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256="")
     assert reads.find_block("alice", "goals") is None
 

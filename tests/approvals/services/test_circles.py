@@ -10,7 +10,6 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Mergeability, Policy, Proposal, RejectReason, Status, User
 from approvals.services import notes
-from approvals.services.errors import NoLongerFits
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt_transaction
@@ -20,6 +19,7 @@ from tests.support.acts import approve
 from tests.support.crashing import killed, let_leases_run_out
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
+from tests.support.refusals import refusing
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def test_the_approval_that_would_close_it_is_refused(
     services.recheck("alice", [["note", two[0]]])
     second.refresh_from_db()
     assert second.mergeability == Mergeability.CONFLICT
-    with pytest.raises(NoLongerFits, match="Approving would make them replace each other"):
+    with refusing("conflict", match="Approving would make them replace each other"):
         approve(alice, second)
     second.refresh_from_db()
     assert second.status == Status.OPEN

@@ -20,7 +20,7 @@ from approvals.pages import notes_page
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import notes, trust
-from approvals.services.errors import EditNotAllowed, NoChange, NoLongerFits, TargetChanged
+from approvals.services.errors import NoChange, TargetChanged
 from approvals.services.imports import ImportOutcome, import_memories
 from approvals.services.notes import NoteChange
 from approvals.services.recheck import recheck
@@ -30,6 +30,7 @@ from memory_app import reads
 from tests.conftest import make_user
 from tests.memory_app.text.test_memories_md import memories
 from tests.support.fixtures import ClientOf
+from tests.support.refusals import refusing
 
 FILE = "## Fixes\n\n### mem-1-aaaa\n> Start docker.\n<!-- tags: docker, a | created: 2025-01-20 -->\n"
 
@@ -179,7 +180,7 @@ def test_a_note_written_by_an_older_version_is_not_changed_by_saying_the_same(al
 
 
 def test_nobody_imports_into_a_memory_they_may_not_edit(alice: User, mallory: User) -> None:
-    with pytest.raises(EditNotAllowed):
+    with refusing("not_allowed"):
         bring(mallory)
     assert reads.notes("alice") == ()
 
@@ -264,7 +265,7 @@ def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(
     notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=many[-1], content="Corrected.")
     with pytest.raises(TargetChanged):
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
-    with pytest.raises(NoLongerFits):
+    with refusing("conflict"):
         now = review_of(proposal, alice).seen_sha256
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=now)
     notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=many[-1], content="old")

@@ -16,7 +16,6 @@ from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, Status, User
 from approvals.recovery.recover import finish
 from approvals.services import notes
-from approvals.services.errors import BeingMade
 from approvals.services.notes import ChangeContext
 from approvals.services.preparing import finish_once, finish_preparing, take_over
 from memory_app import reads
@@ -27,6 +26,7 @@ from memory_app.text.edits import Replace
 from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import NoteWrite
 from tests.conftest import in_a_thread
+from tests.support.refusals import refusing
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +106,7 @@ def test_what_another_call_is_at_is_left_to_it(goals: Block, scribe: Agent, monk
     monkeypatch.setattr(import_module("approvals.services.preparing"), "_PATIENCE", 0.1)
     proposal = begun(scribe, lease=timedelta(minutes=1))
 
-    with pytest.raises(BeingMade):
+    with refusing("being_made"):
         ask(scribe)
     assert finish(proposal).status == Status.PREPARING
     assert services.recover().opened == 0

@@ -15,23 +15,14 @@ from approvals.models import Agent, Kind, Mergeability, Policy, Proposal, Status
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import notes
-from approvals.services.errors import (
-    AlreadyUndone,
-    EditNotAllowed,
-    NoChange,
-    NoteInvalid,
-    NotesChanged,
-    NoteSuperseded,
-    ProposalNotFound,
-    TooManyPending,
-    UndoConflict,
-)
+from approvals.services.errors import AlreadyUndone, NoChange, NotesChanged, ProposalNotFound
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.search import service
 from tests.conftest import eventually
 from tests.support.acts import assert_ledger
+from tests.support.refusals import refusing
 
 
 @pytest.fixture
@@ -133,13 +124,13 @@ def test_forgetting_supersedes_and_keeps(alice: User, agent: ChangeContext) -> N
     assert (note.superseded_by, note.superseded_reason) == (new, "Moved.")
     assert [note.id for note in reads.notes("alice", include_superseded=False)] == [new]
     for note_id, replacement, error in (
-        (old, None, NoteSuperseded),
-        (new, new, NoteInvalid),
-        (new, old, NoteInvalid),  # a circle
+        (old, None, "note_superseded"),
+        (new, new, "note_invalid"),
+        (new, old, "note_invalid"),  # a circle
         (new, "note-unknown", reads.NoteNotFound),
         ("note-unknown", None, reads.NoteNotFound),
     ):
-        with pytest.raises(error):
+        with refusing(error):
             notes.supersede(by=agent, owner="alice", note_id=note_id, replacement_id=replacement)
 
 
@@ -211,7 +202,7 @@ def test_only_who_may_write_a_memory_says_that_a_note_holds_again(alice: User, t
     id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Lives in Bonn.").note_id
     notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=id_)
     loaded = reads.note("alice", id_).sha256
-    with pytest.raises(EditNotAllowed):
+    with refusing("not_allowed"):
         notes.reinstate(actor=tim, owner="alice", note_id=id_, loaded_sha256=loaded)
     notes.reinstate(actor=admin, owner="alice", note_id=id_, loaded_sha256=loaded)
     assert not reads.note("alice", id_).is_superseded
@@ -224,9 +215,9 @@ def test_no_note_is_replaced_by_itself_not_even_in_a_circle(alice: User, scribe:
     notes.supersede(by=by, owner="alice", note_id=first, replacement_id=second)
     notes.supersede(by=by, owner="alice", note_id=second, replacement_id=third)
     for wrong in (third, first, second):
-        with pytest.raises(NoteInvalid) as refused:
+        with refusing("note_invalid") as refused:
             notes.supersede(by=by, owner="alice", note_id=third, replacement_id=wrong)
-        assert refused.value.field == "replacement_id"
+        assert refused.value.details["field"] == "replacement_id"
 
 
 def test_what_policy_applied_is_reverted_in_one_step(
@@ -248,7 +239,7 @@ def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: User, age
     first = notes.save(by=agent, owner="alice", content="One.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=first.note_id, content="Two.")
     assert first.proposal is not None
-    with pytest.raises(UndoConflict):
+    with refusing("undo_conflict"):
         services.undo(actor=alice, proposal_id=first.proposal.pk)
     assert reads.note("alice", first.note_id).content == "Two."
 
@@ -260,7 +251,7 @@ def test_people_write_their_own_notes_and_nobody_elses(alice: User, tim: User, a
     assert made.proposal is None
     assert reads.note("alice", made.note_id).source == "user"
     assert_ledger(made.note_id, kind="note", comment="For the tutor.")
-    with pytest.raises(EditNotAllowed):
+    with refusing("not_allowed"):
         notes.save(by=ChangeContext(actor=tim), owner="alice", content="No.")
     notes.save(by=ChangeContext(actor=admin), owner="alice", content="Staff may.")
 
@@ -278,9 +269,9 @@ def test_people_write_their_own_notes_and_nobody_elses(alice: User, tim: User, a
 def test_what_is_not_a_note_is_refused_by_field(
     alice: User, agent: ChangeContext, fields: dict[str, Any], field: str
 ) -> None:
-    with pytest.raises(NoteInvalid) as refused:
+    with refusing("note_invalid") as refused:
         notes.save(by=agent, owner="alice", **fields)
-    assert refused.value.field == field
+    assert refused.value.details["field"] == field
     assert not Proposal.objects.exists()
 
 
@@ -308,7 +299,7 @@ def test_equal_waiting_notes_are_one_and_the_cap_holds(alice: User, agent: Chang
     assert again.proposed
     assert (again.proposed.created, again.note_id) == (False, first.note_id)
     notes.save(by=agent, owner="alice", content="Two.")
-    with pytest.raises(TooManyPending):
+    with refusing("too_many_pending"):
         notes.save(by=agent, owner="alice", content="Three.")
 
 

@@ -11,13 +11,14 @@ from django.db import connections
 
 from approvals import services
 from approvals.models import Agent, Event, Kind, Proposal, Status, User
-from approvals.services.errors import BlockReadOnly, MemoryFull, NoChange, OverLimit, PreconditionFailed, TooManyPending
+from approvals.services.errors import NoChange, Refusal
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main, open_at
 from memory_app.reads import Block
 from memory_app.text import edits
 from memory_app.text.edits import Replace, Rewrite
 from tests.support.fixtures import MakeBlock
+from tests.support.refusals import refusing
 
 
 @pytest.fixture
@@ -84,13 +85,13 @@ def test_what_is_shown_in_lists_is_kept_with_the_row(goals: Block, ask: Any) -> 
         (Replace("She", "They"), edits.OldStringRepeated),
         (Replace("math", "ma\x00th"), edits.ForbiddenCharacter),
         (Replace("math", "ma\ud800th"), edits.ForbiddenCharacter),
-        (Rewrite("x" * 20_001), OverLimit),
+        (Rewrite("x" * 20_001), "over_limit"),
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name_and_leaves_nothing(
-    goals: Block, ask: Any, wanted: edits.Edit, error: type[Exception]
+    goals: Block, ask: Any, wanted: edits.Edit, error: str | type[Exception]
 ) -> None:
-    with pytest.raises(error):
+    with refusing(error):
         ask(wanted)
     assert not Proposal.objects.exists()
     assert [branch.name for branch in dolt().branches()] == ["main"]
@@ -105,9 +106,9 @@ def test_a_result_that_equals_the_text_is_refused(goals: Block, ask: Any) -> Non
 
 def test_an_over_limit_result_says_by_how_much(alice: User, make_block: MakeBlock, ask: Any) -> None:
     make_block(alice, "short", "0123456789", limit=12)
-    with pytest.raises(OverLimit) as refused:
+    with refusing("over_limit") as refused:
         ask(Replace("9", "9abcd"), label="short")
-    assert (refused.value.used, refused.value.limit, refused.value.over) == (14, 12, 2)
+    assert (refused.value.details["used"], refused.value.details["limit"]) == (14, 12)
 
 
 def test_a_nearly_full_block_warns(alice: User, make_block: MakeBlock, ask: Any) -> None:
@@ -118,7 +119,7 @@ def test_a_nearly_full_block_warns(alice: User, make_block: MakeBlock, ask: Any)
 
 def test_a_read_only_block_is_not_for_agents(alice: User, make_block: MakeBlock, ask: Any) -> None:
     make_block(alice, "fixed", "text", read_only=True)
-    with pytest.raises(BlockReadOnly):
+    with refusing("block_read_only"):
         ask(Replace("text", "other"), label="fixed")
 
 
@@ -128,9 +129,9 @@ def test_a_block_of_another_owner_is_not_found(goals: Block, ben: User, ask: Any
 
 
 def test_an_expectation_that_does_not_hold_stops_it(goals: Block, ask: Any) -> None:
-    with pytest.raises(PreconditionFailed) as refused:
+    with refusing("precondition_failed") as refused:
         ask(Replace("math", "maths"), expected_sha256="0" * 64)
-    assert refused.value.current_sha256 == goals.body_sha256
+    assert refused.value.details["block"] == goals
     assert ask(Replace("math", "maths"), expected_sha256=goals.body_sha256).created
 
 
@@ -151,9 +152,9 @@ def test_the_same_operation_gives_the_same_proposal(goals: Block, ask: Any) -> N
 def test_the_cap_names_what_waits(goals: Block, ask: Any, settings: Any) -> None:
     settings.PENDING_CAP = 2
     first, second = ask(Replace("math", "maths")), ask(Replace("June", "July"))
-    with pytest.raises(TooManyPending) as refused:
+    with refusing("too_many_pending") as refused:
         ask(Replace("book", "novel"))
-    assert [proposal.pk for proposal in refused.value.proposals] == [first.proposal.pk, second.proposal.pk]
+    assert [proposal.pk for proposal in refused.value.details["proposals"]] == [first.proposal.pk, second.proposal.pk]
 
 
 def test_the_cap_holds_when_calls_race(goals: Block, ask: Any, settings: Any) -> None:
@@ -164,8 +165,8 @@ def test_the_cap_holds_when_calls_race(goals: Block, ask: Any, settings: Any) ->
         try:
             ask(Replace("one book", f"{number} books"))
             outcomes.append("made")
-        except TooManyPending:
-            outcomes.append("capped")
+        except Refusal as error:
+            outcomes.append(error.code)
         finally:
             connections.close_all()
 
@@ -174,12 +175,12 @@ def test_the_cap_holds_when_calls_race(goals: Block, ask: Any, settings: Any) ->
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(outcomes) == ["capped"] * 5 + ["made"] * 3
+    assert sorted(outcomes) == ["made"] * 3 + ["too_many_pending"] * 5
     assert Proposal.objects.open().count() == 3
 
 
 def test_the_engines_own_bound_holds_for_all_agents_together(goals: Block, ask: Any, settings: Any) -> None:
     settings.MAX_OPEN_PROPOSALS = 1
     ask(Replace("math", "maths"))
-    with pytest.raises(MemoryFull):
+    with refusing("memory_full"):
         ask(Replace("June", "July"))

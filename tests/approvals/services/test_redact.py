@@ -17,7 +17,7 @@ from approvals.recovery import recover
 from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.services import notes, texts
-from approvals.services.errors import NotAllowed, NotRemovable, ProposalNotFound
+from approvals.services.errors import DecisionRefused, ProposalNotFound
 from approvals.services.notes import ChangeContext
 from approvals.services.preparing import write_revision_branch
 from memory_app import reads
@@ -31,6 +31,7 @@ from tests.conftest import eventually
 from tests.support.background import wait_for_thread
 from tests.support.crashing import killed
 from tests.support.fixtures import ClientOf, Propose
+from tests.support.refusals import refusing
 from tests.support.traces import files_with, tables_with
 
 pytestmark = pytest.mark.slow
@@ -122,7 +123,7 @@ def test_what_was_left_out_of_a_part_is_removed_and_what_was_approved_stays(
     services.approve_some(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, **part)
     other = {"old_string": "B2", "new_string": "C1", "reasoning": "Hers.", "idempotency_key": "later"}
     assert SECRET in machine.call("propose_memory_edit", block_label="goals", **other).content.decode()
-    with pytest.raises(NotAllowed):
+    with refusing("not_allowed"):
         services.redact(actor=tim, proposal_id=proposal.pk)
 
     proposal = services.redact(actor=alice, proposal_id=proposal.pk)
@@ -241,17 +242,17 @@ def test_removing_twice_is_removing_once(secret: Proposal, alice: User) -> None:
 
 
 def test_what_waits_or_was_taken_is_not_removed(secret: Proposal, goals: Block, alice: User) -> None:
-    with pytest.raises(NotRemovable, match="not decided yet"):
+    with pytest.raises(DecisionRefused, match="not decided yet"):
         services.redact(actor=alice, proposal_id=secret.pk)
     services.approve(actor=alice, proposal_id=secret.pk, revision=1, seen_sha256=goals.sha256)
-    with pytest.raises(NotRemovable, match="in the memory"):
+    with pytest.raises(DecisionRefused, match="in the memory"):
         services.redact(actor=alice, proposal_id=secret.pk)
     assert SECRET in Proposal.objects.get().reasoning
 
 
 def test_only_the_owner_and_staff_may(secret: Proposal, alice: User, tim: User, mallory: User, admin: User) -> None:
     reject(secret, alice, "wrong")
-    with pytest.raises(NotAllowed):
+    with refusing("not_allowed"):
         services.redact(actor=tim, proposal_id=secret.pk)
     with pytest.raises(ProposalNotFound):
         services.redact(actor=mallory, proposal_id=secret.pk)

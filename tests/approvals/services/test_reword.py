@@ -14,14 +14,11 @@ from approvals.review.targets import current_state
 from approvals.services import merge, notes
 from approvals.services.errors import (
     AlreadyDecided,
+    DecisionRefused,
     NewRevision,
-    NoLongerFits,
-    NotEditable,
-    NoteInvalid,
-    OverLimit,
+    NoChange,
     ProposalNotFound,
-    Refused,
-    SameAsNow,
+    Refusal,
     TargetChanged,
 )
 from memory_app import reads
@@ -31,6 +28,7 @@ from memory_app.text.edits import ForbiddenCharacter
 from tests.support.acts import assert_ledger, edit
 from tests.support.fixtures import Propose
 from tests.support.older import older_default
+from tests.support.refusals import refusing
 
 MINE = "Alice enjoys algebra."
 
@@ -78,17 +76,17 @@ def test_a_stale_proposal_is_reworded_on_todays_text(goals: Block, alice: User, 
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("{}", SameAsNow),
-        ("x" * 20_001, OverLimit),
+        ("{}", NoChange),
+        ("x" * 20_001, "over_limit"),
         ("NUL \x00", ForbiddenCharacter),
         ("half \ud800", ForbiddenCharacter),
     ],
 )
 def test_what_a_direct_edit_could_not_save_is_refused(
-    goals: Block, tim: User, propose: Propose, text: str, error: type[Exception]
+    goals: Block, tim: User, propose: Propose, text: str, error: str | type[Exception]
 ) -> None:
     proposal = propose(goals, "math", "maths")
-    with pytest.raises(error):
+    with refusing(error):
         with_(services.approve_edited, tim, proposal, text.replace("{}", goals.body))
     proposal.refresh_from_db()
     assert (proposal.status, proposal.revisions.count()) == (Status.OPEN, 1)
@@ -171,14 +169,14 @@ def test_a_conflict_is_resolved_with_a_text_that_settles_both(
 def test_keeping_todays_text_resolves_nothing(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
-    with pytest.raises(SameAsNow):
+    with pytest.raises(NoChange):
         with_(services.approve_edited, tim, proposal, reads.block("alice", "goals").body, resolves=True)
 
 
 def test_a_deleted_block_has_nothing_to_resolve(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
-    with pytest.raises(NoLongerFits):
+    with refusing("conflict"):
         with_(services.approve_edited, tim, proposal, MINE, resolves=True)
     assert list(problems()) == []
 
@@ -208,7 +206,7 @@ def test_a_changed_note_is_resolved_on_what_it_is_now(alice: User, tim: User, by
     proposal = notes.update(by=by_scribe, owner="alice", note_id=id_, content="She rows daily.").proposal
     assert proposal
     notes.update(by=mine, owner="alice", note_id=id_, content="She rows on Mondays.")
-    with pytest.raises(NoLongerFits):
+    with refusing("conflict"):
         services.approve(
             actor=tim,
             proposal_id=proposal.pk,
@@ -221,14 +219,16 @@ def test_a_changed_note_is_resolved_on_what_it_is_now(alice: User, tim: User, by
     assert list(problems()) == []
 
 
-@pytest.mark.parametrize(("text", "error"), [("", NoteInvalid), ("x" * 2_001, NoteInvalid), ("She rows.", SameAsNow)])
+@pytest.mark.parametrize(
+    ("text", "error"), [("", "note_invalid"), ("x" * 2_001, "note_invalid"), ("She rows.", NoChange)]
+)
 def test_a_note_that_could_not_be_saved_is_refused(
-    alice: User, tim: User, by_scribe: notes.ChangeContext, text: str, error: type[Refused]
+    alice: User, tim: User, by_scribe: notes.ChangeContext, text: str, error: str | type[Refusal]
 ) -> None:
     id_ = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="She rows.").note_id
     proposal = notes.update(by=by_scribe, owner="alice", note_id=id_, content="She rows daily.").proposal
     assert proposal
-    with pytest.raises(error):
+    with refusing(error):
         with_(services.approve_edited, tim, proposal, text)
     assert reads.note("alice", id_).content == "She rows."
 
@@ -237,7 +237,7 @@ def test_what_deletes_has_no_words_to_change(alice: User, tim: User, by_scribe: 
     id_ = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="She rows.").note_id
     proposal = notes.delete(by=by_scribe, owner="alice", note_id=id_).proposal
     assert proposal
-    with pytest.raises(NotEditable):
+    with pytest.raises(DecisionRefused):
         with_(services.approve_edited, tim, proposal, "She rows daily.")
 
 

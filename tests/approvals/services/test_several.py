@@ -10,7 +10,7 @@ from approvals.permissions import ReviewAction
 from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.services import Item, notes
-from approvals.services.errors import TooManyAtOnce
+from approvals.services.errors import Refusal
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
@@ -182,7 +182,7 @@ def test_a_tutor_decides_about_thirty_students_at_once(scribe: Agent, make_block
 
 
 def test_too_many_or_an_unknown_verb_decide_nothing(three: list[Proposal], tim: User) -> None:
-    with pytest.raises(TooManyAtOnce):
+    with pytest.raises(Refusal):
         services.decide_several(actor=tim, items=[Item(n, 1, "") for n in range(101)], action=APPROVE)
     with pytest.raises(ValueError, match="redact"):
         services.decide_several(actor=tim, items=map(item, three), action=ReviewAction.REDACT)

@@ -13,8 +13,8 @@ from agent_tools.models import AgentToken
 from approvals import services
 from approvals.models import Agent, Event, Kind, Policy, Proposal, ReviewReason, Status, TrustRule, User
 from approvals.recovery.integrity import problems
-from approvals.services import errors, notes, trust
 from approvals.services import errors as trust_refusals
+from approvals.services import notes, trust
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
@@ -22,6 +22,7 @@ from memory_app.models import Change
 from memory_app.reads import Block
 from memory_app.text.edits import Replace, Rewrite
 from tests.support.fixtures import MakeBlock
+from tests.support.refusals import refusing
 
 ProposeAs = Callable[..., Proposal]
 
@@ -159,7 +160,7 @@ def test_a_read_only_block_is_never_changed(
 ) -> None:
     rule("apply")
     fixed = make_block(alice, "fixed", "Stays.", read_only=True)
-    with pytest.raises(errors.BlockReadOnly):
+    with refusing("block_read_only"):
         edit(fixed, "Stays", "Goes")
 
 
@@ -244,9 +245,9 @@ def test_a_long_rationale_makes_a_short_note_large(alice: User, scribe: Agent, r
 
 def test_a_second_rule_about_the_same_names_the_first(goals: Block, rule: Callable[..., TrustRule]) -> None:
     first = rule("ask", block="goals")
-    with pytest.raises(trust_refusals.RuleTaken) as refused:
+    with refusing("rule_taken") as refused:
         rule("apply", block="goals")
-    assert refused.value.rule == first
+    assert refused.value.details["rule"] == first
     assert "every agent · block goals · always ask" in refused.value.message
 
 
@@ -264,9 +265,9 @@ def test_a_second_rule_about_the_same_names_the_first(goals: Block, rule: Callab
 def test_a_rule_that_could_never_hold_is_refused(
     goals: Block, alice: User, scribe: Agent, about: dict[str, str], field: str
 ) -> None:
-    with pytest.raises(trust_refusals.RuleInvalid) as refused:
+    with pytest.raises(trust_refusals.Refusal) as refused:
         trust.create_rule(actor=alice, owner="alice", **{"needs": "apply", **about})
-    assert refused.value.field == field
+    assert refused.value.details["field"] == field
     assert not TrustRule.objects.exists()
 
 
@@ -280,13 +281,13 @@ def test_an_agent_that_is_gone_gets_no_rule(alice: User, scribe: Agent, token: s
         Agent.objects.update(is_active=False)
     else:
         AgentToken.objects.update(revoked_at=timezone.now())
-    with pytest.raises(trust_refusals.RuleInvalid, match="no token"):
+    with pytest.raises(trust_refusals.Refusal, match="no token"):
         trust.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply")
 
 
 def test_only_the_owner_and_staff_make_rules(alice: User, tim: User, mallory: User, admin: User) -> None:
     for person in (tim, mallory):
-        with pytest.raises(errors.EditNotAllowed):
+        with refusing("not_allowed"):
             trust.create_rule(actor=person, owner="alice", needs="apply")
     assert trust.create_rule(actor=admin, owner="alice", needs="ask").made_by == admin
 
@@ -295,9 +296,9 @@ def test_a_rule_is_changed_and_deleted(alice: User, rule: Callable[..., TrustRul
     made = rule("ask")
     assert trust.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small").needs == "small"
     trust.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
-    with pytest.raises(trust_refusals.RuleGone):
+    with pytest.raises(trust_refusals.Refusal):
         trust.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
-    with pytest.raises(trust_refusals.RuleGone):
+    with pytest.raises(trust_refusals.Refusal):
         trust.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small")
 
 

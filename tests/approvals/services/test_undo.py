@@ -16,7 +16,7 @@ from approvals.recovery.integrity import problems
 from approvals.review.targets import current_state
 from approvals.review.undo import plan_undo
 from approvals.services import notes
-from approvals.services.errors import AlreadyUndone, ChangedSince, NotUndoable, ProposalNotFound, UndoConflict
+from approvals.services.errors import AlreadyUndone, ChangedSince, DecisionRefused, ProposalNotFound
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
@@ -25,6 +25,7 @@ from memory_app.reads import Block
 from tests.conftest import in_a_thread
 from tests.support.acts import approve, assert_ledger, edit
 from tests.support.fixtures import Propose
+from tests.support.refusals import refusing
 
 
 def body() -> str:
@@ -102,24 +103,25 @@ def test_a_later_change_of_the_same_text_is_named(goals: Block, approved: Propos
     edit(alice, "goals", "one book", "two books")
     culprit = edit(alice, "goals", "maths", "music")
     edit(alice, "goals", "B2", "C1")
-    with pytest.raises(UndoConflict) as refused:
+    with refusing("undo_conflict"):
         services.undo(actor=alice, proposal_id=approved.pk, seen_sha256=seen(approved))
-    assert refused.value.change is not None
-    assert refused.value.change.commit == culprit.commit
+    blocked_by = plan_undo(approved).blocked_by
+    assert blocked_by is not None
+    assert blocked_by.commit == culprit.commit
     assert "music" in body()
 
 
 def test_what_was_taken_back_by_hand_is_not_undone(goals: Block, approved: Proposal, alice: User) -> None:
     edit(alice, "goals", "maths", "math")
     edit(alice, "goals", "one book", "two books")
-    with pytest.raises(UndoConflict, match="no longer has this change"):
+    with refusing("undo_conflict", match="no longer has this change"):
         services.undo(actor=alice, proposal_id=approved.pk, seen_sha256=seen(approved))
 
 
 def test_a_block_that_is_gone_or_new_is_left(goals: Block, approved: Proposal, alice: User) -> None:
     now = reads.block("alice", "goals")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=now.sha256)
-    with pytest.raises(UndoConflict):
+    with refusing("undo_conflict"):
         services.undo(actor=alice, proposal_id=approved.pk, seen_sha256="")
     assert reads.find_block("alice", "goals") is None
 
@@ -129,7 +131,7 @@ def test_a_text_that_would_not_fit_is_left(goals: Block, alice: User, tim: User,
     now = reads.block("alice", "goals")
     fields = services.BlockFields(title=now.title, description="", body=now.body, limit=len(now.body))
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=now.sha256)
-    with pytest.raises(UndoConflict, match="over its limit"):
+    with refusing("undo_conflict", match="over its limit"):
         services.undo(actor=alice, proposal_id=proposal.pk, seen_sha256=seen(proposal))
 
 
@@ -269,7 +271,7 @@ def test_a_rejected_import_waits_again_note_by_note(alice: User, tim: User, scri
 
 def test_removed_texts_do_not_come_back(goals: Block, tim: User, propose: Propose) -> None:
     proposal = reject(tim, propose(goals, "math", "maths"), "too_private")
-    with pytest.raises(NotUndoable, match="removed for good"):
+    with pytest.raises(DecisionRefused, match="removed for good"):
         services.undo(actor=tim, proposal_id=proposal.pk)
     assert Proposal.objects.get().status == Status.REJECTED
 
@@ -277,14 +279,14 @@ def test_removed_texts_do_not_come_back(goals: Block, tim: User, propose: Propos
 def test_what_its_agent_withdrew_stays_withdrawn(goals: Block, tim: User, scribe: Agent, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.withdraw(agent=scribe, proposal_id=proposal.pk)
-    with pytest.raises(NotUndoable, match="scribe withdrew this"):
+    with pytest.raises(DecisionRefused, match="scribe withdrew this"):
         services.undo(actor=tim, proposal_id=proposal.pk)
 
 
 def test_what_was_proposed_again_is_not_opened_beside_it(goals: Block, tim: User, propose: Propose) -> None:
     first = reject(tim, propose(goals, "math", "maths"))
     second = propose(goals, "math", "maths", reasoning="She asked for it again.", force=True)
-    with pytest.raises(NotUndoable, match=f"decide proposal {second.pk}"):
+    with pytest.raises(DecisionRefused, match=f"decide proposal {second.pk}"):
         services.undo(actor=tim, proposal_id=first.pk)
     first.refresh_from_db()
     assert first.status == Status.REJECTED
@@ -294,13 +296,13 @@ def test_what_answers_a_rejection_stands_in_its_way(goals: Block, tim: User, pro
     first = reject(tim, propose(goals, "math", "maths"))
     second = propose(goals, "math", "mathematics")
     Proposal.objects.filter(pk=second.pk).update(answers=first)
-    with pytest.raises(NotUndoable, match=f"decide proposal {second.pk}"):
+    with pytest.raises(DecisionRefused, match=f"decide proposal {second.pk}"):
         services.undo(actor=tim, proposal_id=first.pk)
 
 
 def test_nothing_is_undone_that_is_not_decided(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
-    with pytest.raises(NotUndoable, match="not decided yet"):
+    with pytest.raises(DecisionRefused, match="not decided yet"):
         services.undo(actor=tim, proposal_id=proposal.pk)
 
 

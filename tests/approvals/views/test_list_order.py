@@ -13,7 +13,7 @@ from approvals import services
 from approvals.models import Agent, Proposal, SavedFilter, User
 from approvals.pages.inbox import order_of, page, place_of
 from approvals.pages.inbox_filters import Key, Listing, Sort, Tab
-from approvals.services.saved_filters import FilterNotSaved
+from approvals.services.errors import Refusal
 from tests.approvals.pages.test_inbox import rows_without_branches
 from tests.support.acts import sign_in_again
 from tests.support.pages import form, words
@@ -117,7 +117,7 @@ def test_one_name_is_one_filter(alice: User) -> None:
     ],
 )
 def test_what_cannot_be_kept_says_why(name: str, query: str, why: str, alice: User) -> None:
-    with pytest.raises(FilterNotSaved, match=why):
+    with pytest.raises(Refusal, match=why):
         services.save_filter(actor=alice, name=name, query=query)
     assert not SavedFilter.objects.exists()
 
@@ -125,7 +125,7 @@ def test_what_cannot_be_kept_says_why(name: str, query: str, why: str, alice: Us
 def test_no_more_than_twenty_are_kept(alice: User) -> None:
     for number in range(20):
         services.save_filter(actor=alice, name=f"{number}", query="q=x")
-    with pytest.raises(FilterNotSaved, match="20 saved filters"):
+    with pytest.raises(Refusal, match="20 saved filters"):
         services.save_filter(actor=alice, name="one more", query="q=x")
     services.save_filter(actor=alice, name="19", query="q=y")
 

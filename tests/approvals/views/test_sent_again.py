@@ -13,7 +13,7 @@ from approvals import services
 from approvals.models import Agent, Approval, Event, Kind, Proposal, Status, TrustRule, User
 from approvals.permissions import ReviewAction
 from approvals.review.reworded import ids_of_changes
-from approvals.services.errors import RuleGone
+from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
@@ -182,5 +182,5 @@ def test_a_form_without_a_person_takes_nobody_off(
 def test_a_rule_deleted_while_it_is_changed_is_gone(alice: User, goals: Block) -> None:
     rule = services.create_rule(actor=alice, owner="alice", block="goals", needs="small")
     TrustRule.objects.filter(pk=rule.pk).delete()
-    with pytest.raises(RuleGone):
+    with pytest.raises(Refusal):
         services.change_rule(actor=alice, owner="alice", rule_id=rule.pk, needs="ask")

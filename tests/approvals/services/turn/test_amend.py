@@ -13,16 +13,7 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Event, Kind, Proposal, RejectReason, Status, User
 from approvals.recovery.integrity import problems
-from approvals.services.errors import (
-    AlreadyDecided,
-    BeingDecided,
-    NewRevision,
-    NothingAmended,
-    OtherTarget,
-    PreconditionFailed,
-    ProposalNotFound,
-    TooManyRevisions,
-)
+from approvals.services.errors import AlreadyDecided, BeingDecided, NewRevision, NoChange, ProposalNotFound
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
@@ -30,6 +21,7 @@ from memory_app.text.edits import OldStringNotFound, Replace, Rewrite
 from tests.approvals.services.turn.test_request_changes import ask
 from tests.conftest import in_a_thread
 from tests.support.fixtures import MakeBlock, Propose
+from tests.support.refusals import refusing
 
 
 def amend(proposal: Proposal, new: str = "mathematics", **changed: Any) -> services.Proposed:
@@ -93,7 +85,7 @@ def test_an_edit_is_made_on_todays_text_and_not_on_the_revision_before(
         amend(proposal, edits=[Replace("maths", "mathematics")])
     fields = services.BlockFields(title="", description="", body=goals.body.replace("June", "July"), limit=goals.limit)
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
-    with pytest.raises(PreconditionFailed):
+    with refusing("precondition_failed"):
         amend(proposal, expected_sha256=goals.body_sha256)
     now = reads.block("alice", "goals")
     done = amend(proposal, expected_sha256=now.body_sha256)
@@ -118,12 +110,12 @@ def test_another_block_and_the_same_change_are_refused(
 ) -> None:
     proposal = propose(goals, "math", "maths")
     make_block(alice, "profile", "Alice likes math.")
-    with pytest.raises(OtherTarget):
+    with refusing("other_target"):
         amend(proposal, label="profile")
     ask(tim, proposal)
-    with pytest.raises(NothingAmended):
+    with pytest.raises(NoChange):
         amend(proposal, "maths")
-    with pytest.raises(NothingAmended):  # the same text, by another way
+    with pytest.raises(NoChange):  # the same text, by another way
         amend(proposal, edits=[Replace("likes math", "likes maths")])
     proposal.refresh_from_db()
     assert (proposal.status, proposal.current_revision_number) == (Status.CHANGES_REQUESTED, 1)
@@ -168,7 +160,7 @@ def test_amending_has_an_end(goals: Block, propose: Propose, monkeypatch: pytest
     monkeypatch.setattr(import_module("approvals.services.proposing"), "MOST_REVISIONS", 2)
     proposal = propose(goals, "math", "maths")
     amend(proposal)
-    with pytest.raises(TooManyRevisions):
+    with refusing("too_many_revisions"):
         amend(proposal, "arithmetic")
 
 

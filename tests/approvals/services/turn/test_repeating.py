@@ -6,7 +6,6 @@ import time
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -15,11 +14,11 @@ from approvals import services
 from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, Status, User
 from approvals.review import turn
 from approvals.services import repeating
-from approvals.services.errors import RejectedBefore
 from memory_app.reads import Block
 from memory_app.text import alike
 from memory_app.text.edits import Replace
 from tests.support.fixtures import Propose
+from tests.support.refusals import refusing
 
 ROWING = "She rows on the lake with her brother on Sunday mornings."
 
@@ -102,7 +101,7 @@ def test_what_an_approval_in_part_left_out_is_refused_until_that_is_undone(
         rest=services.Rest.REJECT,
         reason="wrong",
     )
-    with pytest.raises(RejectedBefore):
+    with refusing("rejected_before"):
         propose(goals, "in June.", f"in June. {ROWING}")
     services.undo(actor=tim, proposal_id=part.pk)
     assert propose(goals, goals.body, both).review_reason == "repeated"
@@ -113,9 +112,9 @@ def test_several_rejected_at_once_count_each(goals: Block, tim: User, propose: P
     for each in (first, second):
         reject(tim, each)
     for word in ("physics", "chemistry"):
-        with pytest.raises(RejectedBefore) as refused:
+        with refusing("rejected_before") as refused:
             propose(goals, "math", word, reasoning="Alice said so again.")
-        assert refused.value.proposal in (first, second)
+        assert refused.value.details["repeated"].earlier in (first, second)
 
 
 def test_a_rule_does_not_apply_what_is_forced(goals: Block, alice: User, tim: User, propose: Propose) -> None:
@@ -146,14 +145,14 @@ def test_older_rejections_get_theirs_in_the_migration(goals: Block, tim: User, p
     migration = import_module("approvals.migrations.0017_one_fingerprint_of_a_rejection")
     migration.remember_rejections(apps, None)
     assert {*RejectedFingerprint.objects.values_list("key", "reasoning_key")} == of_now
-    with pytest.raises(RejectedBefore):
+    with refusing("rejected_before"):
         propose(goals, "in June.", f"in June. {ROWING}")
 
 
 def test_the_edits_of_a_removed_text_are_not_in_its_place(goals: Block, tim: User, propose: Propose) -> None:
     private = reject(tim, propose(goals, "math.", f"math. {ROWING}"), reason="too_private")
     assert private.fingerprints.exists()
-    with pytest.raises(RejectedBefore) as refused:
+    with refusing("rejected_before") as refused:
         services.propose(
             agent=private.agent,
             owner="alice",
@@ -162,4 +161,4 @@ def test_the_edits_of_a_removed_text_are_not_in_its_place(goals: Block, tim: Use
             kind=Kind.EDIT,
             reasoning="Alice said so.",
         )
-    assert refused.value.proposal.is_redacted
+    assert refused.value.details["repeated"].earlier.is_redacted

@@ -88,7 +88,6 @@ def test_a_second_reviewer_is_told_that_somebody_asked_already(
     with pytest.raises(WithAgent) as refused:
         ask(alice, proposal, comment="Something else.")
     assert refused.value.message == "Tim Okafor asked scribe for changes."
-    assert refused.value.comment == WANTED
     assert proposal.events.filter(what=Event.What.CHANGES_REQUESTED).count() == 1
 
 

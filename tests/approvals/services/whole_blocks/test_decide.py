@@ -14,21 +14,14 @@ from approvals.review.collisions import CollisionEffect
 from approvals.review.presentation import review_of
 from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, change_request
 from approvals.review.undo import plan_undo
-from approvals.services.errors import (
-    AlreadyApplied,
-    DecisionRefused,
-    NoLongerFits,
-    NotEditable,
-    OpenToDecide,
-    OverLimit,
-    TargetChanged,
-)
+from approvals.services.errors import DecisionRefused, TargetChanged
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
 from tests.approvals.services.whole_blocks.conftest import NEW, ProposeBlock, ProposeDeletion
 from tests.support.acts import approve, assert_ledger, edit
 from tests.support.fixtures import MakeBlock, Propose
+from tests.support.refusals import refusing
 
 
 def again(proposal: Proposal) -> Proposal:
@@ -88,7 +81,7 @@ def test_a_new_title_alone_is_an_edited_approval(alice: User, propose_block: Pro
 def test_a_new_block_may_be_emptied_and_may_not_pass_its_limit(alice: User, propose_block: ProposeBlock) -> None:
     proposal = propose_block().proposal
     common: dict[str, Any] = {"actor": alice, "proposal_id": proposal.pk, "revision": 1, "seen_sha256": ""}
-    with pytest.raises(OverLimit):
+    with refusing("over_limit"):
         services.approve_edited(**common, text="x" * 20_001)
     services.approve_edited(**common, text="")
     assert reads.block("alice", "diary").body == ""
@@ -111,7 +104,7 @@ def test_two_agents_with_one_label_collide_and_the_other_goes_back_to_its_agent(
     asked = change_request(other)
     assert asked is not None
     assert (asked.by, asked.automatic) == ("", BLOCK_EXISTS)
-    with pytest.raises(NoLongerFits):
+    with refusing("conflict"):
         approve(alice, other, is_with_agent=True)
 
 
@@ -138,7 +131,7 @@ def test_a_label_that_a_person_took_in_between_is_a_conflict(
     assert actions == {ReviewAction.REJECT, ReviewAction.REQUEST_CHANGES}
     with pytest.raises(TargetChanged):
         approve(alice, proposal, seen_sha256="")
-    with pytest.raises(NoLongerFits):
+    with refusing("conflict"):
         approve(alice, proposal)
     assert reads.block("alice", "diary") == made
 
@@ -149,7 +142,7 @@ def test_a_person_who_made_the_very_block_settles_it(
     proposal = propose_block().proposal
     make_block(alice, "diary", NEW["body"], title="Diary")
     assert again(proposal).mergeability == Mergeability.ALREADY_APPLIED
-    with pytest.raises(AlreadyApplied):
+    with refusing("already_applied"):
         approve(alice, proposal)
 
 
@@ -255,7 +248,7 @@ def test_a_deletion_is_taken_whole(alice: User, goals: Block, propose_deletion: 
         "revision": 1,
         "seen_sha256": goals.sha256,
     }
-    with pytest.raises(NotEditable):
+    with pytest.raises(DecisionRefused):
         services.approve_edited(**common, text="Something.")
     with pytest.raises(DecisionRefused):
         services.approve_some(**common, accepted=["1"], rest=services.Rest.AGENT)
@@ -268,7 +261,7 @@ def test_a_deletion_is_never_approved_among_others(
     proposal = propose_deletion().proposal
     item = services.Item(proposal.pk, 1, goals.sha256)
     outcome = services.decide_several(actor=alice, items=[item], action=ReviewAction.APPROVE)
-    assert [result.code for result in outcome.results] == [OpenToDecide.code]
+    assert [result.code for result in outcome.results] == [DecisionRefused.code]
     assert reads.block("alice", "goals") == goals
 
 

@@ -10,20 +10,14 @@ from django.test import override_settings
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, Status, TrustRule, User
 from approvals.recovery.integrity import problems
-from approvals.services.errors import (
-    BlockExists,
-    BlockWaits,
-    FieldInvalid,
-    LabelInvalid,
-    NothingAmended,
-    OverLimit,
-)
+from approvals.services.errors import LabelTaken, NoChange
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter, Replace
 from tests.approvals.services.whole_blocks.conftest import NEW, ProposeBlock, ProposeDeletion
 from tests.support.fixtures import Propose
+from tests.support.refusals import refusing
 
 
 def test_a_new_block_is_a_branch_off_main_and_main_stays(goals: Block, propose_block: ProposeBlock) -> None:
@@ -55,7 +49,7 @@ def test_a_block_may_be_empty_and_have_no_title(alice: User, propose_block: Prop
 
 @pytest.mark.parametrize("label", ["", "Diary", "-diary", "my diary", "tagebüch", "a" * 65, "diary\n", "../diary"])
 def test_a_label_is_one_that_a_person_could_choose(alice: User, propose_block: ProposeBlock, label: str) -> None:
-    with pytest.raises(LabelInvalid):
+    with refusing("label_invalid"):
         propose_block(label)
     assert not Proposal.objects.exists()
 
@@ -67,9 +61,9 @@ def test_a_label_is_one_that_a_person_could_choose(alice: User, propose_block: P
 def test_a_title_is_a_line_and_a_description_is_short(
     alice: User, propose_block: ProposeBlock, field: str, text: str
 ) -> None:
-    with pytest.raises(FieldInvalid) as refusal:
+    with refusing("invalid_arguments") as refusal:
         propose_block(**{field: text})
-    assert refusal.value.field == field
+    assert list(refusal.value.details["fields"]) == [field]
 
 
 @pytest.mark.parametrize("field", ["title", "description", "body"])
@@ -82,15 +76,15 @@ def test_what_cannot_be_stored_is_refused(alice: User, propose_block: ProposeBlo
 def test_the_limit_is_that_of_new_blocks(alice: User, propose_block: ProposeBlock) -> None:
     with override_settings(BLOCK_LIMIT=10):
         assert propose_block(body="x" * 10).limit == 10
-        with pytest.raises(OverLimit) as refusal:
+        with refusing("over_limit") as refusal:
             propose_block("other", body="x" * 11)
-    assert (refusal.value.used, refusal.value.limit) == (11, 10)
+    assert (refusal.value.details["used"], refusal.value.details["limit"]) == (11, 10)
 
 
 def test_a_label_that_is_there_is_refused_with_its_block(goals: Block, propose_block: ProposeBlock) -> None:
-    with pytest.raises(BlockExists) as refusal:
+    with pytest.raises(LabelTaken) as refusal:
         propose_block("goals")
-    assert refusal.value.block == goals
+    assert refusal.value.details["block"] == goals
 
 
 def test_an_equal_proposal_is_returned_and_another_text_for_the_label_is_refused(
@@ -99,10 +93,10 @@ def test_an_equal_proposal_is_returned_and_another_text_for_the_label_is_refused
     first = propose_block()
     again = propose_block(reasoning="Another reason.")
     assert (again.created, again.proposal.pk) == (False, first.proposal.pk)
-    with pytest.raises(BlockWaits) as refusal:
+    with refusing("block_waits") as refusal:
         propose_block(body="Something else.")
-    assert refusal.value.proposal.pk == first.proposal.pk
-    with pytest.raises(BlockWaits):
+    assert refusal.value.details["proposal"].pk == first.proposal.pk
+    with refusing("block_waits"):
         propose_block(title="My days")
     assert Proposal.objects.count() == 1
 
@@ -133,7 +127,7 @@ def test_an_undecided_new_block_is_amended_by_another_text(alice: User, propose_
 
 def test_nothing_new_is_no_amendment(alice: User, propose_block: ProposeBlock) -> None:
     first = propose_block().proposal
-    with pytest.raises(NothingAmended):
+    with pytest.raises(NoChange):
         propose_block(proposal_id=first.pk)
     done = propose_block(proposal_id=first.pk, evidence=[{"role": "user", "content": "My day was fine."}])
     assert done.amended

@@ -7,13 +7,14 @@ import pytest
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, Status, TrustRule, User
 from approvals.recovery.integrity import problems
-from approvals.services.errors import BlockReadOnly, NothingAmended, PreconditionFailed, RuleInvalid
+from approvals.services.errors import NoChange, Refusal
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block, BlockNotFound
 from tests.approvals.services.whole_blocks.conftest import ProposeDeletion
 from tests.support.acts import edit
 from tests.support.fixtures import MakeBlock, Propose
+from tests.support.refusals import refusing
 
 
 def test_a_deletion_is_a_branch_without_the_block_and_main_stays(
@@ -40,7 +41,7 @@ def test_what_is_not_there_cannot_be_deleted(alice: User, propose_deletion: Prop
 
 def test_a_read_only_block_stays(alice: User, make_block: MakeBlock, propose_deletion: ProposeDeletion) -> None:
     make_block(alice, "rules", "Be kind.", read_only=True)
-    with pytest.raises(BlockReadOnly):
+    with refusing("block_read_only"):
         propose_deletion("rules")
     assert not Proposal.objects.exists()
 
@@ -50,7 +51,7 @@ def test_a_text_that_changed_since_it_was_read_is_refused(
 ) -> None:
     propose_deletion(expected_sha256=goals.body_sha256)
     edit(alice, "goals", "math", "maths")
-    with pytest.raises(PreconditionFailed):
+    with refusing("precondition_failed"):
         propose_deletion(expected_sha256=goals.body_sha256)
 
 
@@ -75,13 +76,13 @@ def test_no_rule_lets_a_deletion_through(
 
 
 def test_a_rule_about_deletions_is_refused(alice: User) -> None:
-    with pytest.raises(RuleInvalid):
+    with pytest.raises(Refusal):
         services.create_rule(actor=alice, owner="alice", kind=Kind.DELETE_BLOCK, needs="apply")
 
 
 def test_a_rule_about_new_blocks_names_no_block(alice: User, goals: Block) -> None:
     services.create_rule(actor=alice, owner="alice", kind=Kind.CREATE_BLOCK, needs="apply")
-    with pytest.raises(RuleInvalid):
+    with pytest.raises(Refusal):
         services.create_rule(actor=alice, owner="alice", block="goals", kind=Kind.CREATE_BLOCK, needs="apply")
 
 
@@ -92,7 +93,7 @@ def test_an_edit_becomes_a_deletion_when_its_agent_is_asked_to(
     services.request_changes(actor=alice, proposal_id=proposal.pk, revision=1, comment="Just delete it.")
     done = propose_deletion(proposal_id=proposal.pk)
     assert (done.amended, done.proposal.kind, done.revision.number) == (True, Kind.DELETE_BLOCK, 2)
-    with pytest.raises(NothingAmended):
+    with pytest.raises(NoChange):
         propose_deletion(proposal_id=proposal.pk)
     edit(alice, "goals", "math", "maths")
     assert propose_deletion(proposal_id=proposal.pk).revision.base_text == reads.block("alice", "goals").body
