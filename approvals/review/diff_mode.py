@@ -165,8 +165,7 @@ def redline(segments: Iterable[Segment]) -> Redline:
     """Return the changed paragraphs with one unchanged one around each; the others folded."""
     items = worddiff.redlined(segments)
     numbers = worddiff.hunk_numbers(items)
-    moved = worddiff.moved_lines_of(items)
-    inside: dict[int | None, tuple[Segment, ...]] = {line.after_line: line.segments for line in moved}
+    inside = worddiff.changes_inside(items)
     passages: list[Passage] = []
     changes = at = 0
     of_moves: set[tuple[int, bool]] = set()
@@ -210,7 +209,7 @@ def _places(segments: Iterable[Segment]) -> _Places:
             before[item.before_line] = after[item.after_line] = place
     before.pop(None, None)
     after.pop(None, None)
-    return _Places(before, after, {line.after_line: line.segments for line in worddiff.moved_lines_of(items)})
+    return _Places(before, after, worddiff.changes_inside(items))
 
 
 def _since(review: Review) -> Redline | None:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel, LCSseq
 
 from memory_app.text import lines
-from memory_app.text.lines import MARKER
-from memory_app.text.worddiff.compare import coded, rising
+from memory_app.text.worddiff.compare import coded, coded_words, rising, visible_words
 from memory_app.text.worddiff.segments import is_spaced, is_word, tokens
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -181,8 +180,6 @@ ALIKE = 0.5
 _MOST_PAIRS = 250_000_000
 _MOST_SIMILAR_PAIRS = 40_000
 
-_FIRST_CODE = 0x10000
-
 
 def aligned(old: Sequence[str], new: Sequence[str]) -> Match:
     """Return where each unit of `old` is in `new`: equal ones first, then similar ones between them."""
@@ -215,7 +212,7 @@ def reconciled(old: Sequence[str], one: Side, other: Side) -> Match:
         new = place
         if place is None and before < changed.get(index, -1) < after:
             around = (at for at in (changed[index] - 1, changed[index] + 1) if before < at < after)
-            if not any(_is_inside(*_coded([one.texts[at], old[index]])) for at in around):
+            if not any(_is_inside(*coded_words([one.texts[at], old[index]])) for at in around):
                 new = changed[index]
         elif place is not None and one.texts[place] in put_in and similarity(old[index], one.texts[place]) < ALIKE:
             new = None
@@ -236,7 +233,7 @@ def _following(side: Side) -> list[int]:
 
 def similarity(one: str, other: str) -> float:
     """Return which share of the words and signs of two texts is in both, in the same order; from 0 to 1."""
-    codes = coded(_visible(one), _visible(other))
+    codes = coded(visible_words(one), visible_words(other))
     return Indel.normalized_similarity(*codes) if codes else 0.0
 
 
@@ -252,25 +249,18 @@ def is_replaced(old: str, new: str, share: float) -> bool:
 
 def _words(text: str) -> list[str]:
     """Return the words; of a script without spaces each two characters in a row, as a single one says little."""
-    words = [piece for piece in _visible(text) if is_word(piece)]
+    words = [piece for piece in visible_words(text) if is_word(piece)]
     return [
         word + after if len(word) == len(after) == 1 and not is_spaced(word) else word
         for word, after in zip(words, [*words[1:], ""], strict=False)
     ]
 
 
-def _visible(text: str) -> list[str]:
-    """Return words and signs, but for those that every item of a list and every row of a table has."""
-    marker = MARKER.match(text)
-    start = marker.end() if marker and marker.end() < len(text) else 0
-    return [piece for piece in tokens(text[start:]) if not piece.isspace() and piece != "|"]
-
-
 def moved(gone: Sequence[str], put_in: Sequence[str]) -> frozenset[str]:
     """Return the units that were taken out at one place and put in at another, both as they were and as they are."""
     found = {*gone} & {*put_in}
     if len(gone) * len(put_in) <= _MOST_SIMILAR_PAIRS:
-        codes = _coded([*gone, *put_in])
+        codes = coded_words([*gone, *put_in])
         for old, code in zip(gone, codes, strict=False):
             for new, new_code in zip(put_in, codes[len(gone) :], strict=True):
                 if Indel.normalized_similarity(code, new_code) >= ALIKE:
@@ -348,7 +338,7 @@ def _match_similar(old: Sequence[str], new: Sequence[str], where: Range, match: 
             return
     if not count or not new_count or count * new_count > _MOST_SIMILAR_PAIRS:
         return
-    codes = _coded([*old[start:end], *new[new_start:new_end]])
+    codes = coded_words([*old[start:end], *new[new_start:new_end]])
     left, right = codes[:count], codes[count:]
     paired = list(_best_pairs(left, right))
     taken, new_taken = {index for index, _ in paired}, {index for _, index in paired}
@@ -366,14 +356,6 @@ def _match_similar(old: Sequence[str], new: Sequence[str], where: Range, match: 
         )
         if not was_joined and not was_split:
             match[start + index] = new_start + new_index
-
-
-def _coded(texts: Sequence[str]) -> list[str]:
-    """Return each text with a character for each of its words and signs."""
-    codes: dict[str, str] = {}
-    return [
-        "".join(codes.setdefault(piece, chr(_FIRST_CODE + len(codes))) for piece in _visible(text)) for text in texts
-    ]
 
 
 def _best_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int]]:

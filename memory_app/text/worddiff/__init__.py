@@ -13,11 +13,10 @@ from memory_app.text.worddiff.layout import (
     Paragraph,
     fold,
     paragraphs,
-    redlined,
     side_by_side,
     with_replaced_paragraphs,
 )
-from memory_app.text.worddiff.moved import MovedLine, count_moved, count_moved_words, count_words, diff, moved_lines_of
+from memory_app.text.worddiff.moved import changes_inside, count_moved, count_moved_words, count_words, diff, redlined
 from memory_app.text.worddiff.segments import Kind, Segment, common_ends
 
 __all__ = [
@@ -25,11 +24,11 @@ __all__ = [
     "Fold",
     "Hunk",
     "Kind",
-    "MovedLine",
     "Paragraph",
     "Segment",
     "UnknownHunk",
     "apply_some",
+    "changes_inside",
     "common_ends",
     "count_moved",
     "count_moved_words",
@@ -40,7 +39,6 @@ __all__ = [
     "hunk_numbers",
     "hunks",
     "hunks_of",
-    "moved_lines_of",
     "paragraphs",
     "redlined",
     "side_by_side",

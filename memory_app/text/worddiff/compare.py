@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
+from memory_app.text.lines import MARKER
 from memory_app.text.worddiff.segments import Segment, common_ends, is_line_end, is_word, tokens
 
 _SURROGATES = range(0xD800, 0xE000)
@@ -44,6 +45,21 @@ def coded(old: Sequence[str], new: Sequence[str]) -> tuple[str, str] | None:
             # Half of a surrogate pair is no character; the codes go on after them.
             codes[item] = chr(number if number < _SURROGATES.start else number + len(_SURROGATES))
     return "".join(map(codes.__getitem__, old)), "".join(map(codes.__getitem__, new))
+
+
+def visible_words(text: str) -> list[str]:
+    """Return words and signs, but for those that every item of a list and every row of a table has."""
+    marker = MARKER.match(text)
+    start = marker.end() if marker and marker.end() < len(text) else 0
+    return [piece for piece in tokens(text[start:]) if not piece.isspace() and piece != "|"]
+
+
+def coded_words(texts: Sequence[str]) -> list[str]:
+    """Return each text as a string with a character for each of its words and signs."""
+    codes: dict[str, str] = {}
+    return [
+        "".join(codes.setdefault(piece, chr(0x10000 + len(codes))) for piece in visible_words(text)) for text in texts
+    ]
 
 
 def matched(old: str, new: str) -> list[Difference]:
@@ -90,7 +106,11 @@ def diff_in_order(before: str, after: str) -> tuple[Segment, ...]:
     """Return what `diff` returns of two texts of which no line was moved."""
     head, tail = common_ends(before, after)
     old, new = tokens(before[head : len(before) - tail]), tokens(after[head : len(after) - tail])
-    return tuple(_with_ends(before[:head], _segments(old, new, differences(old, new)), before[len(before) - tail :]))
+    return tuple(
+        _with_ends(
+            before[:head], _segments(old, new, _by_lines(differences(old, new), old, new)), before[len(before) - tail :]
+        )
+    )
 
 
 def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segment]:
@@ -108,7 +128,26 @@ def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segm
         yield Segment("same", same + tail)
 
 
-def _segments(old: list[str], new: list[str], changes: list[Difference]) -> Iterator[Segment]:
+def _by_lines(changes: Iterable[Difference], old: list[str], new: list[str]) -> Iterator[Difference]:
+    """Yield the changes; lines that were put in or taken out after a part of a line are a change of their own.
+
+    "a[!⏎b]⏎" and "a[!]⏎[b⏎]" are the same change.
+    """
+    for change in changes:
+        start, end, new_start, new_end = change
+        put_in = old[start:end] or new[new_start:new_end]
+        kept = "".join(old[end : end + 1])
+        is_cut = is_line_end(kept) and kept in put_in[1:] and put_in[0] != kept
+        if not is_cut or (start < end and new_start < new_end):
+            yield change
+            continue
+        at = put_in.index(kept)
+        by, new_by = (at, 0) if start < end else (0, at)
+        yield Difference(start, start + by, new_start, new_start + new_by)
+        yield Difference(start + by + 1, end + 1, new_start + new_by + 1, new_end + 1)
+
+
+def _segments(old: list[str], new: list[str], changes: Iterable[Difference]) -> Iterator[Segment]:
     at = 0
     for change in changes:
         if at < change.start:

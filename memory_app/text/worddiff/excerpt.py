@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from memory_app.text.worddiff.moved import count_words
 from memory_app.text.worddiff.segments import Segment, is_word, tokens
@@ -29,19 +30,17 @@ def excerpt(segments: Sequence[Segment], *, words: int = 12) -> list[list[str]]:
     """Return the changes that touch most words, in reading order, as `[kind, text]` pairs that can be stored as JSON.
 
     Kinds are those of segments, `gap` for text left out, and `moved` for what was moved, which stands where it is now.
-    White space is reduced to single spaces. The texts together have at most `LONGEST` characters. Cells of tables are
-    separated by dots.
+    White space is reduced to single spaces. The texts together have at most `LONGEST` characters. Where there are
+    tables, dots stand for bars.
 
     Args:
         words: how many words of one removed or added text are shown.
     """
-    if any(_ROW.search(segment.text) for segment in segments):  # a table is rare, and finding its lines is not cheap
-        segments = list(_with_dots(segments))
-    changes = {
-        start: [part for segment in changed for part in _beginning(segment, words)]
-        for start, changed in _changes(segments)
-    }
-    sizes = {start: sum(count_words(changed)) for start, changed in _changes(segments)}
+    if any(_ROW.search(segment.text) for segment in segments):
+        segments = [replace(segment, text=_PIPE.sub(_CELL, segment.text)) for segment in segments]
+    changed = dict(_changes(segments))
+    changes = {start: [part for each in some for part in _beginning(each, words)] for start, some in changed.items()}
+    sizes = {start: sum(count_words(some)) for start, some in changed.items()}
     chosen: set[int] = set()
     room = LONGEST
     for start in sorted(changes, key=lambda start: (-sizes[start], start)):
@@ -60,20 +59,6 @@ def excerpt(segments: Sequence[Segment], *, words: int = 12) -> list[list[str]]:
             parts += changes[index]
             is_after = True
     return [part for number, part in enumerate(parts) if part != _GAP or number == 0 or parts[number - 1] != _GAP]
-
-
-def _with_dots(segments: Sequence[Segment]) -> Iterator[Segment]:
-    """Yield the segments with dots for the bars in rows of tables: elsewhere a bar is a sign like any other."""
-    texts = ("".join(each.text for each in segments if each.kind != other) for other in ("added", "removed"))
-    rows = [{at for at, line in enumerate(text.split("\n")) if line.lstrip().startswith("|")} for text in texts]
-    at = [0, 0]
-    for segment in segments:
-        side = int(segment.kind == "added")
-        lines = enumerate(segment.text.split("\n"), at[side])
-        shown = [_PIPE.sub(_CELL, line) if number in rows[side] else line for number, line in lines]
-        yield Segment(segment.kind, "\n".join(shown), segment.move)
-        at[0] += (len(shown) - 1) * (segment.kind != "added")
-        at[1] += (len(shown) - 1) * (segment.kind != "removed")
 
 
 def _changes(segments: Sequence[Segment]) -> Iterator[tuple[int, list[Segment]]]:

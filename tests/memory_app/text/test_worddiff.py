@@ -376,9 +376,8 @@ def test_an_excerpt_prefers_changes_of_words_to_changes_of_spacing() -> None:
 
 
 def test_an_excerpt_parts_the_cells_of_tables_with_dots() -> None:
-    text = "P(A | B) is not P(B | A).\n\n| day | what |\n| --- | --- |\n| Monday | reading |\n| Tuesday | free |\n"
+    text = "| day | what |\n| --- | --- |\n| Monday | reading |\n| Tuesday | free |\n"
     assert excerpt(diff(text, text.replace("free", "sheet 4").replace("reading", "rest"))) == [
-        ["gap", "…"],
         ["same", "· day · what · Monday · "],
         ["removed", "reading"],
         ["added", "rest"],
@@ -387,7 +386,6 @@ def test_an_excerpt_parts_the_cells_of_tables_with_dots() -> None:
         ["added", "sheet 4"],
         ["same", " · "],
     ]
-    assert ["same", " | B) is not "] in excerpt(diff(text, text.replace("P(A", "P(C")))
 
 
 def test_an_excerpt_shows_whole_words_and_no_stop_of_the_sentence_before() -> None:
