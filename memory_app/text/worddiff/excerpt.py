@@ -19,7 +19,7 @@ _GAP = ["gap", "…"]
 _STOPS = " .,;:!?…"
 
 # What separates the cells of a Markdown table, and what replaces it on one line, where `| |` reads as noise.
-_ROW = re.compile(r"^\s*\|", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*+\|", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
 _CELL = "·"
 #: The end of one row and the beginning of the next, with the rule between them.

@@ -22,7 +22,6 @@ from assent_client.text.invisible.tables import (
     PRIVATE,
     SPACING,
     SYMBOLS,
-    TEXT_BY_DEFAULT,
     stray_letters,
 )
 
@@ -51,7 +50,6 @@ _FEW_VARIANTS = 2
 # hardly.
 _STYLES = re.compile("[\ufe0e\ufe0f]")
 _SYMBOL = re.compile(f"({SYMBOLS})([\ufe0e\ufe0f]?)")
-_NEEDS_STYLE = re.compile(f"[{TEXT_BY_DEFAULT}]")
 _FEW_STYLES = 4
 _MOST_MIXED_SYMBOLS = 8
 
@@ -93,8 +91,8 @@ def _styles(text: str) -> set[int]:
         base, style = match.groups()
         if style:
             styled[base, style] += 1
-            places.append((match.end() - 1, base, bool(_NEEDS_STYLE.match(base))))
-        elif _NEEDS_STYLE.match(base):
+            places.append((match.end() - 1, base, _is_text_by_default(base)))
+        elif _is_text_by_default(base):
             plain[base] += 1
     needless = {at for at, _, is_needed in places if not is_needed}
     found = needless if len(needless) > _FEW_STYLES else set()
@@ -106,9 +104,15 @@ def _styles(text: str) -> set[int]:
         found |= {at for at, base, _ in places if base in mixed}
     # Each symbol in one form only, and that form chosen.
     counts = Counter(style for _, style in styled)
-    if sum(sorted((len(plain), *counts.values()))[:-1]) > _MOST_MIXED_SYMBOLS:
+    pictures = sum(unicodedata.category(base) == "So" for base in plain)
+    if sum(sorted((pictures, *counts.values()))[:-1]) > _MOST_MIXED_SYMBOLS:
         found |= {at for at, _, _ in places}
     return found
+
+
+def _is_text_by_default(symbol: str) -> bool:
+    """Whether a symbol is text unless U+FE0F makes it an emoji: those that are emoji by themselves are wide."""
+    return unicodedata.east_asian_width(symbol) not in "WF"
 
 
 def joiners(text: str) -> set[int]:
