@@ -278,7 +278,7 @@ BLOCK_LIMIT = env.whole("ASSENT_BLOCK_LIMIT", default=20_000, least=1, most=200_
 NOTES_POLICY = env.choice("ASSENT_NOTES_POLICY", allowed=("apply", "review"), default="apply")
 TRUST_SMALL_WORDS = env.whole("ASSENT_TRUST_SMALL_WORDS", default=30)
 TRUST_SMALL_DELETED_PERCENT = env.whole("ASSENT_TRUST_SMALL_DELETED_PERCENT", default=10, most=100)
-EMBEDDER = env.choice("ASSENT_EMBEDDER", allowed=("wordllama", "fastembed", "openai", "none"), default="wordllama")
+EMBEDDER = env.choice("ASSENT_EMBEDDER", allowed=("wordllama", "openai", "none"), default="wordllama")
 EMBEDDER_MODEL = env.text("ASSENT_EMBEDDER_MODEL")
 EMBEDDER_URL = env.text("ASSENT_EMBEDDER_URL")
 EMBEDDER_KEY = env.secret("ASSENT_EMBEDDER_KEY")

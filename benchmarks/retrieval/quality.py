@@ -18,16 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memory_app.search import (
+from memory_app.search.ranking.chunking import (
     ConversationMessage,
-    OwnerIndex,
     TextChunk,
     chunks_of_conversation,
     chunks_of_note,
     row_of,
-    stored,
-    wordllama,
 )
+from memory_app.search.ranking.dense import stored, wordllama
+from memory_app.search.ranking.index import OwnerIndex
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "locomo_dev.json"
 

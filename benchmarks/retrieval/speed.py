@@ -17,16 +17,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from memory_app.search import (
+from memory_app.search.ranking.chunking import (
     ConversationMessage,
     IndexRow,
-    OwnerIndex,
     TextChunk,
     chunks_of_conversation,
     chunks_of_note,
     row_of,
-    wordllama,
 )
+from memory_app.search.ranking.dense import wordllama
+from memory_app.search.ranking.index import OwnerIndex
 from memory_app.search.ranking.vocabulary import STOP_WORDS
 
 #: p50 in milliseconds by number of chunks; a cold start is promised for 10,000.

@@ -91,9 +91,9 @@ MEANINGS: dict[str, dict[str, str]] = {
         "or agents read these in parts",
     },
     "Search": {
-        "ASSENT_EMBEDDER": "vectors for search: `wordllama` (offline), `fastembed`, `openai` (any service with that "
+        "ASSENT_EMBEDDER": "vectors for search: `wordllama` (offline), `openai` (any service with that "
         "API) or `none`; changing it reindexes",
-        "ASSENT_EMBEDDER_MODEL": "the model, for `fastembed` and `openai`",
+        "ASSENT_EMBEDDER_MODEL": "the model, for `openai`",
         "ASSENT_EMBEDDER_URL": "address of the `openai` service, up to and with `/v1`",
         "ASSENT_EMBEDDER_KEY": "its key",
         "ASSENT_EMBEDDER_DIMENSIONS": "length of its vectors",

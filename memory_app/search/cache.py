@@ -7,36 +7,20 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from weakref import WeakValueDictionary
 
 from django.conf import settings
 
-from memory_app.models import Chunk, SearchIndex
+from memory_app.models import Chunk
 from memory_app.runtime import deadlines
 from memory_app.search import embedders
+from memory_app.search.index_state import IndexState, state_of
 from memory_app.search.ranking.chunking import IndexRow
 from memory_app.search.ranking.index import OwnerIndex
 
-_FIELDS = (
-    "id",
-    "source",
-    "document_id",
-    "item_id",
-    "order",
-    "terms",
-    "marks",
-    "vector",
-    "type",
-    "tags",
-    "category",
-    "author",
-    "at",
-    "session_id",
-    "superseded",
-)
+#: The columns of a row of the index, in its order.
+_FIELDS = ("id", *IndexRow._fields[1:])
 
 
 @dataclass(frozen=True)
@@ -66,11 +50,11 @@ class IndexCache:
         # arrays, and an older chunk might come back.
         self._building: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
-    def index_of(self, owner: str, state: Mapping[str, int] | None = None) -> OwnerIndex:
+    def index_of(self, owner: str, state: IndexState | None = None) -> OwnerIndex:
         """Return the owner's arrays, up to date with the chunks.
 
         Args:
-            state: `version` and `floor` of the owner's index, if the caller has just read them.
+            state: of the owner's index, if the caller has just read it.
 
         Raises:
             DeadlineExceeded: another thread was building them for as long as this one may wait.
@@ -82,14 +66,14 @@ class IndexCache:
             raise deadlines.DeadlineExceeded
         try:
             held = self._owners.get(owner)
-            if state is None or (held and held.version > state["version"]):  # another thread was faster
-                state = _state_of(owner)
-            if state is None:
+            if state is None or (held and held.version > state.version):  # another thread was faster
+                state = state_of(owner)
+            if state.embedder is None:
                 return OwnerIndex()
             if held is None or not _is_usable(held, state):
-                held = self._load(owner, state["version"])
-            elif held.version < state["version"]:
-                held = self._refresh(owner, held, state["version"])
+                held = self._load(owner, state.version)
+            elif held.version < state.version:
+                held = self._refresh(owner, held, state.version)
             self._hold(owner, held)
             return held.index
         finally:
@@ -104,7 +88,7 @@ class IndexCache:
         self._forget(owner)
         embedder = embedders.configured()
         rows = Chunk.objects.filter(owner=owner, removed=False).order_by("id").values_list(*_FIELDS)
-        index = OwnerIndex([_row(values) for values in rows], embedder)
+        index = OwnerIndex([IndexRow(*values) for values in rows], embedder)
         return _Held(index, version, embedder.name if embedder else embedders.WORDS_ONLY, index.nbytes)
 
     def _refresh(self, owner: str, held: _Held, version: int) -> _Held:
@@ -113,11 +97,10 @@ class IndexCache:
         removed: list[int] = []
         added: list[IndexRow] = []
         for is_removed, *values in newer.values_list("removed", *_FIELDS):
-            row = _row(values)
             if is_removed:
-                removed.append(row.chunk_id)
+                removed.append(values[0])
             else:
-                added.append(row)
+                added.append(IndexRow(*values))
         try:
             held.index.replace(removed, added)
         except BaseException:
@@ -142,26 +125,13 @@ class IndexCache:
             self._nbytes -= held.nbytes if held else 0
 
 
-def _state_of(owner: str) -> Mapping[str, int] | None:
-    found = SearchIndex.objects.filter(owner=owner).values_list("version", "floor").first()
-    return None if found is None else {"version": found[0], "floor": found[1]}
-
-
-def _is_usable(held: _Held, state: Mapping[str, Any]) -> bool:
-    """Whether reading newer rows brings the arrays up to `state` (`version`, `floor`), and their vectors are right.
+def _is_usable(held: _Held, state: IndexState) -> bool:
+    """Whether reading newer rows brings the arrays up to `state`, and their vectors are right.
 
     Arrays built while the embedder was set aside have no vectors, and are built again once it is back.
     """
-    is_followed: bool = state["floor"] <= held.version <= state["version"]
+    is_followed = state.floor <= held.version <= state.version
     return is_followed and not held.index.is_fragmented and not embedders.is_to_replace(held.embedder)
-
-
-def _row(values: Sequence[Any]) -> IndexRow:
-    fields = dict(zip(_FIELDS, values, strict=True))
-    fields["chunk_id"] = fields.pop("id")
-    fields["vector"] = bytes(fields["vector"])
-    fields["tags"] = tuple(fields["tags"])
-    return IndexRow(**fields)
 
 
 #: One for the process.

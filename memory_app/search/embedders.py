@@ -1,4 +1,4 @@
-"""Which embedder this site uses: wordllama by default, fastembed, or a service that speaks OpenAI's API.
+"""Which embedder this site uses: wordllama by default, or a service that speaks OpenAI's API.
 
 `ASSENT_EMBEDDER` names it. Changing it rebuilds every owner's index, since vectors of two embedders cannot be
 compared.
@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import httpx
 import numpy as np
@@ -33,28 +32,12 @@ RETRY_AFTER = 60.0
 _retry_at = 0.0
 
 
-class FastEmbed:
-    """fastembed's ONNX models (Apache-2.0; the package and the model have to be there)."""
-
-    def __init__(self, model: str) -> None:
-        try:
-            from fastembed import TextEmbedding  # type: ignore[import-not-found]
-        except ImportError as error:
-            raise EmbedderUnavailable("the package fastembed is not installed") from error
-        try:
-            self._model: Any = TextEmbedding(model, local_files_only=True)
-            self.dimensions = len(next(iter(self._model.embed(["size"]))))
-        except Exception as error:
-            # Its download and runtime raise many kinds of exceptions; here all mean the same.
-            raise EmbedderUnavailable(f"the model {model} cannot be loaded: {error}") from error
-        self.name = f"fastembed {model}"
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        return unit(np.asarray(list(self._model.embed(list(texts))), dtype=np.float32))
-
-
 class OpenAICompatible:
-    """`POST {url}/embeddings`, as OpenAI, Ollama, vLLM and others answer it."""
+    """`POST {url}/embeddings`, as OpenAI, Ollama, vLLM and others answer it.
+
+    A service that did not answer is not called for `RETRY_AFTER` seconds: indices hold their embedder for hours, and
+    each search and save would wait for it again.
+    """
 
     def __init__(self, url: str, model: str, key: str, dimensions: int) -> None:
         self.name = f"{url} {model}"
@@ -64,6 +47,17 @@ class OpenAICompatible:
         self._client = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        global _retry_at
+        if is_aside():
+            raise EmbedderUnavailable(f"{self.name} did not answer within the last {RETRY_AFTER:.0f} s")
+        try:
+            return self._asked(texts)
+        except EmbedderUnavailable as error:
+            _retry_at = time.monotonic() + RETRY_AFTER
+            log.warning("embedder_unavailable", embedder=self.name, error=str(error))
+            raise
+
+    def _asked(self, texts: Sequence[str]) -> Vectors:
         timeout = min(TIMEOUT, max(deadlines.remaining(), 0.1))
         try:
             asked = {"model": self._model, "input": list(texts)}
@@ -77,34 +71,6 @@ class OpenAICompatible:
         if vectors.shape != (len(texts), self.dimensions):
             raise EmbedderUnavailable(f"{self.name} gave {vectors.shape}, not {(len(texts), self.dimensions)}")
         return unit(vectors)
-
-
-class CircuitBreaker:
-    """An embedder that is not called for `RETRY_AFTER` seconds after it did not answer.
-
-    It wraps the embedder, since indices hold theirs for hours, and each search would wait for it again.
-    """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.name = embedder.name
-        self.dimensions = embedder.dimensions
-        self._embedder = embedder
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        if is_aside():
-            raise EmbedderUnavailable(f"{self.name} did not answer within the last {RETRY_AFTER:.0f} s")
-        try:
-            return self._embedder.embed(texts)
-        except EmbedderUnavailable as error:
-            set_aside(self._embedder, error)
-            raise
-
-
-def set_aside(embedder: Embedder, error: EmbedderUnavailable) -> None:
-    """Do without an embedder that did not answer, for a minute: waiting for it at each save would stop the site."""
-    global _retry_at
-    _retry_at = time.monotonic() + RETRY_AFTER
-    log.warning("embedder_unavailable", embedder=embedder.name, error=str(error))
 
 
 def is_aside() -> bool:
@@ -160,10 +126,8 @@ def _load(kind: str, model: str, url: str, key: str, dimensions: int) -> Embedde
     match kind:
         case "wordllama":
             return wordllama()
-        case "fastembed":
-            return FastEmbed(model or "BAAI/bge-small-en-v1.5")
         case "openai":
-            return CircuitBreaker(OpenAICompatible(url, model, key, dimensions))
+            return OpenAICompatible(url, model, key, dimensions)
         case "none":
             return None
     raise EmbedderUnavailable(f"there is no embedder {kind!r}")

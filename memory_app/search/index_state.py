@@ -1,6 +1,7 @@
 """What an owner's search index reflects, and the lease of the process that brings it up to date.
 
 Belongs here: everything that reads or locks the row `SearchIndex`; the marks in it move with the chunks (`store`).
+Its statements are written as SQL: every save makes them all, and building one with the ORM takes as long as a row.
 Not here: the chunks.
 """
 
@@ -11,10 +12,9 @@ from datetime import timedelta
 
 import structlog
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from memory_app.databases import prepared
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.runtime import deadlines
 from memory_app.search import embedders
@@ -31,12 +31,14 @@ class IndexState:
     """What an owner's chunks reflect, and what there is to reflect.
 
     Args:
+        embedder: the name of the one that made the vectors; None where there is no index yet.
         commit: the one of main that the chunks reflect.
         version, floor: of the chunks; see `cache`.
         newest_commit: the newest one of main in the ledger, of any owner.
     """
 
-    embedder: str
+    owner: str
+    embedder: str | None
     change_id: int
     message_id: int
     commit: str
@@ -47,57 +49,54 @@ class IndexState:
     newest_commit: str
 
     @property
+    def is_outdated(self) -> bool:
+        """Whether the vectors are of another embedder, so that all chunks have to be made anew."""
+        return self.embedder is not None and embedders.is_to_replace(self.embedder)
+
+    @property
     def is_behind(self) -> bool:
-        return (
-            embedders.is_to_replace(self.embedder)
-            or self.change_id < self.newest_change
-            or self.message_id < self.newest_message
-        )
+        """Whether memory or conversations have changed since the chunks were brought up to them, or the embedder."""
+        return self.is_outdated or self.change_id < self.newest_change or self.message_id < self.newest_message
+
+    def is_behind_by(self, most: int) -> bool:
+        """Whether the chunks do not reflect more than so many changes of the memory."""
+        if self.newest_change - self.change_id <= most:  # which counts those of other owners too
+            return False
+        missing = Change.objects.filter(owner=self.owner, id__gt=self.change_id).order_by("id")
+        return len(missing.values_list("id")[: most + 1]) > most
 
 
-def state_of(owner: str) -> IndexState | None:
-    """Return what an owner's index reflects, in one query, since every search and save asks; None without an index."""
-    with connection.cursor() as cursor:  # building this query with the ORM takes 1 ms, as long as saving a row
-        cursor.execute(_STATE, [owner, owner, owner])
-        values = cursor.fetchone()
-    return IndexState(*values) if values else None
-
-
-_CHANGES = Change._meta.db_table
+_INDEX, _CHANGES, _MESSAGES = (model._meta.db_table for model in (SearchIndex, Change, Message))
+# The highest ids are asked for owner by owner, at the end of an index: grouping them reads that of the whole ledger.
 _STATE = f"""
-    SELECT embedder, change_id, message_id, "commit", version, floor,
-        (SELECT COALESCE(MAX(id), 0) FROM {_CHANGES} WHERE owner = %s),
-        (SELECT COALESCE(MAX(id), 0) FROM {Message._meta.db_table} WHERE owner = %s),
+    SELECT o.owner, i.embedder, COALESCE(i.change_id, 0), COALESCE(i.message_id, 0), COALESCE(i."commit", ''),
+        COALESCE(i.version, 0), COALESCE(i.floor, 0),
+        (SELECT COALESCE(MAX(id), 0) FROM {_CHANGES} WHERE owner = o.owner),
+        (SELECT COALESCE(MAX(id), 0) FROM {_MESSAGES} WHERE owner = o.owner),
         COALESCE((SELECT "commit" FROM {_CHANGES} WHERE id = (SELECT MAX(id) FROM {_CHANGES})), '')
-    FROM {SearchIndex._meta.db_table} WHERE owner = %s
+    FROM (%(owners)s) o LEFT JOIN {_INDEX} i ON i.owner = o.owner
 """  # noqa: S608 (names of our own tables)
+_ONE = _STATE % {"owners": "SELECT CAST(%s AS VARCHAR(64)) AS owner"}
+_ALL = _STATE % {"owners": f"SELECT owner FROM {_INDEX}"}  # noqa: S608
+
+
+def state_of(owner: str) -> IndexState:
+    """Return what an owner's index reflects, in one query, since every search and save asks."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE, [owner])
+        return IndexState(*cursor.fetchone())
 
 
 def is_behind(owner: str) -> bool:
-    """Whether the memory or the conversations have changed since the owner's chunks were brought up to them."""
-    state = state_of(owner)
-    if state is None:
-        return Change.objects.filter(owner=owner).exists() or Message.objects.filter(owner=owner).exists()
-    return state.is_behind
+    return state_of(owner).is_behind
 
 
 def owners_behind() -> list[str]:
     """Return the owners whose index is behind, for `/readyz` and the beat. An owner never searched has no index."""
-    # Asked owner by owner, at the end of an index: grouping them meant reading the index of the whole ledger.
-    states = SearchIndex.objects.annotate(newest_change=_newest(Change), newest_message=_newest(Message))
-    return sorted(
-        state.owner
-        for state in states
-        if embedders.is_to_replace(state.embedder)
-        or state.change_id < state.newest_change
-        or state.message_id < state.newest_message
-    )
-
-
-def _newest(model: type[Change] | type[Message]) -> Coalesce:
-    """Return the highest id of a model's rows about the owner of an index."""
-    rows = model._default_manager.filter(owner=OuterRef("owner")).order_by("-id").values("id")
-    return Coalesce(Subquery(rows[:1]), 0)
+    with connection.cursor() as cursor:
+        cursor.execute(_ALL)
+        states = [IndexState(*row) for row in cursor.fetchall()]
+    return sorted(state.owner for state in states if state.is_behind)
 
 
 def is_busy(owner: str) -> bool:
@@ -108,10 +107,13 @@ def is_busy(owner: str) -> bool:
 def take_lease(owner: str) -> bool:
     """Whether this process now has the lease: it alone writes the owner's chunks until the lease ends."""
     now = timezone.now()
-    free = Q(busy_until=None) | Q(busy_until__lte=now)
+    until, at = (connection.ops.adapt_datetimefield_value(each) for each in (now + LEASE, now))
     for _ in range(2):
-        if SearchIndex.objects.filter(free, owner=owner).update(busy_until=now + LEASE):
-            return True
+        with connection.cursor() as cursor:
+            free = "(busy_until IS NULL OR busy_until <= %s)"
+            cursor.execute(f"UPDATE {_INDEX} SET busy_until = %s WHERE owner = %s AND {free}", [until, owner, at])  # noqa: S608
+            if cursor.rowcount:
+                return True
         # A row that another process has just created has no lease yet. A search that took it for busy did not wait.
         _create_row(owner)
     return False
@@ -129,24 +131,21 @@ def _create_row(owner: str) -> None:
             SearchIndex.objects.get_or_create(owner=owner)
 
 
-def how_far_behind(owner: str, *, most: int) -> int:
-    """Return how many changes of the memory the chunks do not reflect, counting at most `most`."""
-    known = SearchIndex.objects.filter(owner=owner).values_list("change_id", flat=True).first() or 0
-    return len(Change.objects.filter(owner=owner, id__gt=known).order_by("id").values_list("id")[:most])
-
-
 def end_lease(owner: str) -> None:
     """End the lease, also after the deadline of the call."""
     deadlines.extend()
     try:
-        SearchIndex.objects.filter(owner=owner).update(busy_until=None)
+        prepared.update(SearchIndex, {"busy_until": None}, where={"owner": owner})
     except DatabaseError:  # the lease expires by itself
         log.exception("index_lease_kept", user_id=owner)
 
 
 def next_version(owner: str) -> int:
     """Return the next version of the chunks, and lock the owner's index until the transaction ends."""
-    if not SearchIndex.objects.filter(owner=owner).update(version=F("version") + 1):
-        _create_row(owner)
-        SearchIndex.objects.filter(owner=owner).update(version=F("version") + 1)
-    return SearchIndex.objects.values_list("version", flat=True).get(owner=owner)
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {_INDEX} SET version = version + 1 WHERE owner = %s RETURNING version", [owner])  # noqa: S608
+        if found := cursor.fetchone():
+            version: int = found[0]
+            return version
+    _create_row(owner)
+    return next_version(owner)

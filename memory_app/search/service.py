@@ -7,7 +7,7 @@ Not here: the ranking (`ranking`), and the values of an answer (`answers`).
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import starmap
@@ -21,7 +21,6 @@ from django.utils import timezone
 from memory_app import reads, recall_counts
 from memory_app.databases.prepared import Prepared
 from memory_app.models import Chunk as ChunkRow
-from memory_app.models import SearchIndex
 from memory_app.reads.catalogue import catalogue
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state, store
@@ -35,8 +34,6 @@ from memory_app.search.ranking.query import is_broad
 from memory_app.search.store import block_chunks, note_chunks
 from memory_app.text import context_budget
 from memory_app.text.lines import first_words
-
-# -- What a search answers, and reading the chunks that its hits show.
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit) -> SearchHit:
         message_id=chunk.item_id if source == "conversation" else None,
         session_id=chunk.session_id or None,
         author=chunk.author,
-        words=found.reasons.words,
+        words=found.words,
         weak=found.weak,
     )
 
@@ -181,36 +178,8 @@ SHORT_WAIT = 0.5
 MOST_EMBEDDED_AT_ONCE = 2_000
 
 
-@dataclass(frozen=True)
-class _SearchRequest:
-    """The arguments of a search, of the memory as it is or as it was.
-
-    Args:
-        is_broad: the query narrows nothing down, and an agent asks.
-    """
-
-    query: str
-    filters: ChunkFilters
-    top_k: int
-    cosine_floor: float
-    for_agents: bool = False
-    is_broad: bool = False
-
-    def run(self, index: OwnerIndex, *, useful: Sequence[str] = ()) -> RankedChunks:
-        """Search an owner's arrays.
-
-        Args:
-            useful: ids of notes, for a broad question: see `OwnerIndex.search`.
-        """
-        return index.search(
-            self.query,
-            filters=self.filters,
-            top_k=self.top_k,
-            today=timezone.localdate(),
-            cosine_floor=self.cosine_floor,
-            for_agents=self.for_agents,
-            useful=useful,
-        )
+#: Searches the arrays. Takes ids of notes too, for a broad question: see `OwnerIndex.search`.
+Run = Callable[[OwnerIndex, Sequence[str]], RankedChunks]
 
 
 def search(
@@ -255,21 +224,21 @@ def search(
     )
     floor = settings.COSINE_FLOOR if cosine_floor is None else cosine_floor
     broad = for_agents and "user_memory" in filters.sources and is_broad(query)
-    request = _SearchRequest(query, filters, top_k, floor, for_agents=for_agents, is_broad=broad)
+
+    def run(index: OwnerIndex, useful: Sequence[str]) -> RankedChunks:
+        return index.search(
+            query,
+            filters=filters,
+            top_k=top_k,
+            today=timezone.localdate(),
+            cosine_floor=floor,
+            for_agents=for_agents,
+            useful=useful,
+        )
+
     if as_of is not None:
-        commit = reads.resolve_revision(as_of)
-        return _search_the_past(owner, request, commit, _chunks_of_the_past(owner, commit, with_deleted=with_deleted))
-    entries = catalogue(owner).entries if request.is_broad else ()
-    useful = _most_useful(owner, {entry.id: entry.created_at for entry in entries})
-    found, texts, is_behind, state = _search_now(owner, request, useful=useful)
-    return SearchAnswer(
-        results=tuple(hit_of(texts[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in texts),
-        is_broad=request.is_broad,
-        index_behind=is_behind,
-        words_only=found.by_words_only or (state is not None and state.embedder == embedders.WORDS_ONLY),
-        commit=state.commit if state else "",
-        newest_commit=state.newest_commit if state else "",
-    )
+        return _search_the_past(owner, run, reads.resolve_revision(as_of), with_deleted=with_deleted, is_broad=broad)
+    return _search_now(owner, run, is_broad=broad)
 
 
 def rank_notes(
@@ -298,11 +267,11 @@ def rank_notes(
     )
     state, is_behind = _up_to_date_state(owner)
     for _ in range(2):
-        index = indices.index_of(owner, _version_of(state))
+        index = indices.index_of(owner, state)
         today, floor = timezone.localdate(), settings.COSINE_FLOOR
         ids = index.rank_items(query, filters=filters, top_k=top_k, today=today, cosine_floor=floor)
         before, state = state, index_state.state_of(owner)
-        if _version_of(before) == _version_of(state):
+        if (before.version, before.floor) == (state.version, state.floor):
             break
         # A chunk was replaced, and perhaps one that this query finds: the arrays are searched again.
     else:
@@ -310,67 +279,64 @@ def rank_notes(
     return NoteRanking(ids, top_k is None or len(ids) < top_k, is_behind)
 
 
-def _up_to_date_state(owner: str) -> tuple[IndexState | None, bool]:
+def _up_to_date_state(owner: str) -> tuple[IndexState, bool]:
     """Return the state of the owner's index, after waiting for it where it is behind, and whether it still is.
 
     Call it before the arrays are read. A state read afterwards could be newer than the answer: a worker may finish in
     between.
     """
     state = index_state.state_of(owner)
-    is_behind = state.is_behind if state else index_state.is_behind(owner)
-    if is_behind:
-        _catch_up(owner)
+    if state.is_behind:
+        _catch_up(state)
         state = index_state.state_of(owner)
-        is_behind = state.is_behind if state else index_state.is_behind(owner)
-    return state, is_behind
+    return state, state.is_behind
 
 
-def _version_of(state: IndexState | None) -> dict[str, int] | None:
-    return {"version": state.version, "floor": state.floor} if state else None
+def _search_now(owner: str, run: Run, *, is_broad: bool) -> SearchAnswer:
+    """Search the owner's arrays and read the row of each hit.
 
-
-def _search_now(
-    owner: str, request: _SearchRequest, *, useful: Sequence[str] = ()
-) -> tuple[RankedChunks, dict[int, ShownChunk], bool, IndexState | None]:
-    """Return what the search of the owner's arrays found, the row of each hit by its id, whether the arrays are behind
-    the memory, and the state of the index.
-
-    A chunk may be replaced between searching the arrays and reading its row: 2 % of the searches for a note that was
-    being changed did not find it. The arrays are then searched again; if a row is missing even then, the answer counts
-    as behind.
+    A chunk may be replaced in between: 2 % of the searches for a note that was being changed did not find it. The
+    arrays are then searched again; if a row is missing even then, the answer counts as behind.
     """
+    useful = _most_useful(owner, {each.id: each.created_at for each in catalogue(owner).entries} if is_broad else {})
     state, is_behind = _up_to_date_state(owner)
-    at = _version_of(state)
+    at: IndexState | None = state
     for _ in range(2):
-        index = indices.index_of(owner, at)
-        found = request.run(index, useful=useful)
+        found = run(indices.index_of(owner, at), useful)
         chunks = shown_chunks(owner, [hit.chunk_id for hit in found.hits])
         if len(chunks) == len(found.hits):
-            return found, chunks, is_behind, state
+            break
         at = None
         # An index being rebuilt loses all its chunks at once: the second search may find nothing, and so miss no row.
         is_behind = is_behind or index_state.is_behind(owner)
-    return found, chunks, True, state
+    else:
+        is_behind = True
+    return SearchAnswer(
+        results=tuple(hit_of(chunks[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in chunks),
+        is_broad=is_broad,
+        index_behind=is_behind,
+        words_only=found.by_words_only or state.embedder == embedders.WORDS_ONLY,
+        commit=state.commit,
+        newest_commit=state.newest_commit,
+    )
 
 
-def _catch_up(owner: str) -> None:
+def _catch_up(state: IndexState) -> None:
     """Wait a little for an index that is behind.
 
     An owner's first index is made here, also after a first attempt that was cut short; so is any index where there are
     no workers.
     """
-    state = SearchIndex.objects.filter(owner=owner).first()
-    is_first = state is None or not (state.change_id or state.message_id)
+    is_first = not (state.change_id or state.message_id)
     if not is_first and not settings.CELERY_TASK_ALWAYS_EAGER:
         return
-    is_short = index_state.how_far_behind(owner, most=WORTH_WAITING_FOR + 1) > WORTH_WAITING_FOR
-    making = store.in_background(owner)
-    end = time.monotonic() + (SHORT_WAIT if is_short else LONGEST_WAIT)
+    making = store.in_background(state.owner)
+    end = time.monotonic() + (SHORT_WAIT if state.is_behind_by(WORTH_WAITING_FOR) else LONGEST_WAIT)
     while time.monotonic() < end:
         making.join(0.05)
         deadlines.require()
         # A worker, or an earlier search, may be making it.
-        if not making.is_alive() and not (index_state.is_behind(owner) and index_state.is_busy(owner)):
+        if not making.is_alive() and not (index_state.is_behind(state.owner) and index_state.is_busy(state.owner)):
             break
 
 
@@ -386,19 +352,22 @@ def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[
     return chunks
 
 
-def _most_useful(owner: str, made: Mapping[str, datetime]) -> Sequence[str]:
+def _most_useful(owner: str, made: Mapping[str, datetime | None]) -> Sequence[str]:
     """Return ids of notes in the order in which `prime_memories` takes them.
 
     Args:
         made: when each was made, by id.
     """
-    if not made:
+    dated = {id_: at for id_, at in made.items() if at}
+    if not dated:
         return ()
     recalled = recall_counts.counts(owner)
-    return sorted(made, key=lambda id_: context_budget.worth(id_, made[id_], recalled), reverse=True)
+    return sorted(dated, key=lambda id_: context_budget.worth(id_, dated[id_], recalled), reverse=True)
 
 
-def _search_the_past(owner: str, request: _SearchRequest, commit: str, chunks: list[TextChunk]) -> SearchAnswer:
+def _search_the_past(owner: str, run: Run, commit: str, *, with_deleted: bool, is_broad: bool) -> SearchAnswer:
+    chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
+    notes = {chunk.item_id: chunk.at for chunk in chunks if is_broad and chunk.source is Source.USER_MEMORY}
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
     vectors = [b""] * len(chunks)
     if embedder and chunks:
@@ -406,13 +375,11 @@ def _search_the_past(owner: str, request: _SearchRequest, commit: str, chunks: l
             vectors = [stored(vector) for vector in embedder.embed([chunk.meaning for chunk in chunks])]
         except EmbedderUnavailable:
             embedder = None
-    notes = [chunk for chunk in chunks if request.is_broad and chunk.source is Source.USER_MEMORY]
-    useful = _most_useful(owner, {chunk.item_id: chunk.at for chunk in notes if chunk.at})
     rows = [row_of(number, chunk, vector) for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))]
-    found = request.run(OwnerIndex(rows, embedder), useful=useful)
+    found = run(OwnerIndex(rows, embedder), _most_useful(owner, notes))
     return SearchAnswer(
         results=tuple(hit_of(chunks[hit.chunk_id], hit) for hit in found.hits),
-        is_broad=request.is_broad,
+        is_broad=is_broad,
         words_only=embedder is None or found.by_words_only,
         commit=commit,
     )

@@ -8,19 +8,19 @@ Not here: what is indexed (`documents`), the lease and the marks (`index_state`)
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import Subquery, Value
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memory_app import reads
+from memory_app.databases import prepared
 from memory_app.databases.batches import batched
+from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines
@@ -39,8 +39,6 @@ from memory_app.search.ranking.chunking import (
 )
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
 from memory_app.writing.ledger_lock import lock_owner
-
-# -- What is indexed of an owner: blocks and notes of the memory, messages of conversations, as chunks.
 
 
 @dataclass(frozen=True)
@@ -124,22 +122,9 @@ MOST_ROUNDS = 5
 
 #: What is written over a removed chunk. Its id stays for processes that hold the arrays. The words go at once, with
 #: author, time, and every id and tag, which agents make up.
-_EMPTIED: dict[str, Any] = {
-    "removed": True,
-    "document_id": "",
-    "item_id": "",
-    "text": "",
-    "title": "",
-    "section": "",
-    "type": "",
-    "tags": [],
-    "category": "",
-    "author": "",
-    "at": None,
-    "session_id": "",
-    "terms": "",
-    "vector": b"",
-}
+_EMPTIED: dict[str, Any] = {"removed": True, "tags": [], "at": None, "vector": b""} | dict.fromkeys(
+    "document_id item_id text title section type category author session_id terms".split(), ""
+)
 
 Progress = Callable[[int, int], None]
 
@@ -182,8 +167,8 @@ def reindex(
             break  # the process that has the lease checks again after ending it
         try:
             state = index_state.state_of(owner)
-            if state is not None and (whole or state.is_behind):
-                anew = whole or embedders.is_to_replace(state.embedder)
+            if whole or state.is_behind:
+                anew = whole or state.is_outdated
                 more = _rebuild(owner, state, progress) if anew else _follow(owner, state)
                 done = Reindexed(
                     done.documents + more.documents, done.has_vectors and more.has_vectors, done.is_anew or more.is_anew
@@ -201,8 +186,7 @@ def reindex(
 def _is_much(owner: str) -> bool:
     """Whether all of the owner's chunks have to be rebuilt, or those of more than `MANY` changes."""
     state = index_state.state_of(owner)
-    is_anew = state is None or embedders.is_to_replace(state.embedder)
-    return is_anew or index_state.how_far_behind(owner, most=MANY + 1) > MANY
+    return state.embedder is None or state.is_outdated or state.is_behind_by(MANY)
 
 
 def _follow(owner: str, state: IndexState) -> Reindexed:
@@ -211,23 +195,35 @@ def _follow(owner: str, state: IndexState) -> Reindexed:
     The mark moves with each portion, so that the next run continues one that was cut short. Rebuilding all chunks
     instead took 5 s for an import of 300 notes into 20,000.
     """
-    documents, has_vectors, reached = 0, True, state.change_id
-    while True:
-        news = Change.objects.filter(owner=owner, id__gt=reached, id__lte=state.newest_change).order_by("id")
-        some = list(news.values_list("id", "target_kind", "target")[:PORTION])
-        is_last = len(some) < PORTION
-        reached = state.newest_change if is_last else some[-1][0]
-        labels = dict.fromkeys(target for _, kind, target in some if kind == TargetKind.BLOCK)
-        ids = dict.fromkeys(target for _, kind, target in some if kind == TargetKind.NOTE)
+    documents, has_vectors, reached, commit = 0, True, state.change_id, state.commit
+    news = _NEWS.all(owner=owner, after=state.change_id, until=state.newest_change)
+    portions = [*batched(news, PORTION)] or [[]]
+    for number, some in enumerate(portions, 1):
+        is_last = number == len(portions)
+        labels = dict.fromkeys(target for kind, target, *_ in some if kind == TargetKind.BLOCK)
+        ids = dict.fromkeys(target for kind, target, *_ in some if kind == TargetKind.NOTE)
         changed = [*block_documents(owner, [*labels]), *note_documents(owner, [*ids])]
-        has_news = is_last and state.newest_message > state.message_id
-        messages = message_chunks(owner, after=state.message_id) if has_news else []
+        has_messages = is_last and state.newest_message > state.message_id
+        messages = message_chunks(owner, after=state.message_id) if has_messages else []
+        if some:
+            reached, commit = some[-1][2:]
         newest_message = state.newest_message if is_last else state.message_id
-        reflects = replace(state, newest_change=reached, newest_message=newest_message)
-        has_vectors &= _write(owner, changed, messages, reflects=reflects)
+        marks = {"change_id": reached, "message_id": newest_message, "commit": commit}
+        has_vectors &= _write(owner, changed, messages, marks)
         documents += len(changed) + len(messages)
-        if is_last:
-            return Reindexed(documents, has_vectors)
+    return Reindexed(documents, has_vectors)
+
+
+_NEWS = Prepared(
+    lambda owner, after, until: (
+        Change.objects.filter(owner=owner, id__gt=after, id__lte=until)
+        .order_by("id")
+        .values_list("target_kind", "target", "id", "commit")
+    ),
+    owner=str,
+    after=int,
+    until=int,
+)
 
 
 def forget_messages(owner: str, session_id: str | None = None, message_ids: Iterable[str] | None = None) -> None:
@@ -254,6 +250,8 @@ def _rebuild(owner: str, state: IndexState, progress: Progress | None) -> Reinde
     documents: list[Document] = [*block_documents(owner, None), *note_documents(owner, None)]
     messages = message_chunks(owner, after=0)
     total, has_vectors = len(documents) + len(messages), True
+    commit = Change.objects.filter(id=state.newest_change).values_list("commit", flat=True).first() or ""
+    marks = {"change_id": state.newest_change, "message_id": state.newest_message, "commit": commit}
     with transaction.atomic():
         version = index_state.next_version(owner)
         # From nothing: a run that is killed half-way must not look finished.
@@ -264,9 +262,7 @@ def _rebuild(owner: str, state: IndexState, progress: Progress | None) -> Reinde
     for start in range(0, max(len(documents), 1), PORTION):
         part = documents[start : start + PORTION]
         is_last = start + PORTION >= len(documents)
-        has_vectors &= _write(
-            owner, part, messages if is_last else [], reflects=state if is_last else None, is_new=True
-        )
+        has_vectors &= _write(owner, part, messages if is_last else [], marks if is_last else {}, is_new=True)
         if progress:
             progress(total if is_last else start + len(part), total)
     if total > PORTION:
@@ -278,14 +274,14 @@ def _write(
     owner: str,
     documents: Sequence[Document],
     messages: Sequence[TextChunk],
+    marks: Mapping[str, object],
     *,
-    reflects: IndexState | None,
     is_new: bool = False,
 ) -> bool:
     """Replace the chunks of documents, add those of messages, and move the marks, in one transaction.
 
     Args:
-        reflects: what the chunks reflect after this; None while more is to come.
+        marks: what the chunks reflect after this, as fields of `SearchIndex`; none while more is to come.
         is_new: there are no chunks of these documents yet.
 
     Returns:
@@ -293,33 +289,26 @@ def _write(
     """
     chunks = [chunk for document in documents for chunk in document.chunks] + list(messages)
     vectors, has_vectors = _vectors(chunks)
-    moved: dict[str, object] = {
-        "busy_until": timezone.now() + index_state.LEASE,
-        "embedder": embedders.configured_name() if has_vectors else embedders.WORDS_ONLY,
-    }
-    if reflects is not None:
-        newest = Change.objects.filter(id=reflects.newest_change).values("commit")
-        moved |= {
-            "change_id": reflects.newest_change,
-            "message_id": reflects.newest_message,
-            "commit": Coalesce(Subquery(newest), Value("")),
-        }
+    embedder = embedders.configured_name() if has_vectors else embedders.WORDS_ONLY
     with transaction.atomic():
         version = index_state.next_version(owner)
-        if not is_new:
-            for source in {document.source for document in documents}:
-                ids = [document.id for document in documents if document.source is source]
-                ChunkRow.objects.filter(owner=owner, source=source, document_id__in=ids, removed=False).update(
-                    version=version, **_EMPTIED
-                )
+        for source in {document.source for document in documents if not is_new}:
+            ids = [document.id for document in documents if document.source is source]
+            of_these = {"owner": owner, "source": source.value, "document_id": ids, "removed": False}
+            prepared.update(ChunkRow, _EMPTIED | {"version": version}, where=of_these)
         gone = _deleted_since(owner, messages)
         rows = [
             _row(owner, chunk, vector, version)
             for chunk, vector in zip(chunks, vectors, strict=True)
             if chunk.source is not Source.CONVERSATION or (chunk.document_id, chunk.item_id) not in gone
         ]
-        ChunkRow.objects.bulk_create(rows, batch_size=PORTION)
-        SearchIndex.objects.filter(owner=owner).update(**moved)
+        if len(rows) == 1:  # a note is saved far more often than anything else
+            prepared.insert(rows[0])
+        else:
+            ChunkRow.objects.bulk_create(rows, batch_size=PORTION)
+        busy_until = timezone.now() + index_state.LEASE
+        moved = {**marks, "busy_until": busy_until, "embedder": embedder}
+        prepared.update(SearchIndex, moved, where={"owner": owner})
         if version % KEPT_VERSIONS == 0:
             old = version - KEPT_VERSIONS
             ChunkRow.objects.filter(owner=owner, removed=True, version__lt=old).delete()
@@ -359,27 +348,10 @@ def _embedded(embedder: Embedder, chunks: Sequence[TextChunk]) -> list[Vector]:
 
 
 def _row(owner: str, chunk: TextChunk, vector: bytes, version: int) -> ChunkRow:
-    indexed = row_of(0, chunk, vector)
+    stored_fields = row_of(0, chunk, vector)._asdict() | {"tags": list(chunk.tags)}
+    del stored_fields["chunk_id"]
     return ChunkRow(
-        owner=owner,
-        source=indexed.source,
-        document_id=chunk.document_id,
-        item_id=chunk.item_id,
-        order=chunk.order,
-        text=chunk.text,
-        title=chunk.title,
-        section=chunk.section,
-        type=chunk.type,
-        tags=list(chunk.tags),
-        category=chunk.category,
-        author=chunk.author,
-        at=chunk.at,
-        session_id=chunk.session_id,
-        superseded=chunk.superseded,
-        terms=indexed.terms,
-        marks=indexed.marks,
-        vector=vector,
-        version=version,
+        owner=owner, version=version, text=chunk.text, title=chunk.title, section=chunk.section, **stored_fields
     )
 
 

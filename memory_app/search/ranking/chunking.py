@@ -8,10 +8,11 @@ Not here: words (`words`), vectors (`dense`) and the table of chunks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from memory_app.search.ranking.query import marks
 from memory_app.search.ranking.vocabulary import words
@@ -82,8 +83,7 @@ class TextChunk:
         return "\n".join(part for part in (self.meaning, " ".join(self.tags), self.category, self.keywords) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexRow:
+class IndexRow(NamedTuple):
     """One chunk as the index stores it: enough to load the arrays of an owner again.
 
     The text of the chunk is not part of it: hits name chunks, and the texts of the few shown are read then.
@@ -106,12 +106,16 @@ class IndexRow:
     marks: int
     vector: bytes = b""
     type: str = ""
-    tags: tuple[str, ...] = ()
+    tags: Sequence[str] = ()
     category: str = ""
     author: str = ""
     at: datetime | None = None
     session_id: str = ""
     superseded: bool = False
+
+
+#: What a row, and the table of chunks, take from a chunk as it is.
+_COPIED = tuple(name for name in IndexRow._fields if name in TextChunk.__dataclass_fields__)
 
 
 def row_of(chunk_id: int, chunk: TextChunk, vector: bytes = b"") -> IndexRow:
@@ -122,20 +126,10 @@ def row_of(chunk_id: int, chunk: TextChunk, vector: bytes = b"") -> IndexRow:
     """
     return IndexRow(
         chunk_id=chunk_id,
-        source=chunk.source.value,
-        document_id=chunk.document_id,
-        item_id=chunk.item_id,
-        order=chunk.order,
         terms=" ".join(words(chunk.searched)),
         marks=int(marks(chunk.text)),
         vector=vector,
-        type=chunk.type,
-        tags=chunk.tags,
-        category=chunk.category,
-        author=chunk.author,
-        at=chunk.at,
-        session_id=chunk.session_id,
-        superseded=chunk.superseded,
+        **{name: getattr(chunk, name) for name in _COPIED},
     )
 
 

@@ -13,7 +13,7 @@ from datetime import date
 
 import numpy as np
 
-from memory_app.search.ranking import dates, scoring
+from memory_app.search.ranking import scoring
 from memory_app.search.ranking.chunking import IndexRow
 from memory_app.search.ranking.dense import (
     Embedder,
@@ -46,28 +46,11 @@ COSINE_FLOOR = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Reasons:
-    """Why a chunk was found.
-
-    Attributes:
-        words: words of the query that the chunk has; of a word the query misspelt, the chunk's spelling.
-        cosine: of the vectors, -1 to 1; 0 without vectors.
-        date, author: the chunk agrees with a date, or is by the one author, that the query names.
-        exact: the query names the chunk's document by its id.
-    """
-
-    words: tuple[str, ...]
-    cosine: float
-    date: bool = False
-    author: bool = False
-    exact: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ChunkHit:
     """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for.
 
     Attributes:
+        words: words of the query that the chunk has; of a word the query misspelt, the chunk's spelling.
         weak: it does not match; it is one of the nearest notes (`OwnerIndex.search`, `for_agents`).
     """
 
@@ -75,7 +58,7 @@ class ChunkHit:
     source: str
     item_id: str
     score: float
-    reasons: Reasons
+    words: tuple[str, ...] = ()
     weak: bool = False
 
 
@@ -96,10 +79,7 @@ class _Ranked:
     """The slots that answer a query, best first, and what their hits tell."""
 
     slots: Sequence[int]
-    parsed: ParsedQuery
     terms: Sequence[scoring.QueryTerm]
-    cosines: Values
-    exact: Mask
     matching: Mask
     scores: Values
     by_words_only: bool
@@ -173,12 +153,6 @@ class OwnerIndex:
             self.remove(chunk_ids)
             self.add(rows)
 
-    def replace_document(self, source: str, document_id: str, rows: Sequence[IndexRow]) -> None:
-        """Replace all chunks of a document by `rows`; no rows remove it."""
-        with self._lock:
-            slots = self._columns.in_document(source, document_id)
-            self.replace([int(self._columns.chunk_ids[slot]) for slot in slots], rows)
-
     def search(
         self,
         query: str,
@@ -221,7 +195,7 @@ class OwnerIndex:
     ) -> tuple[str, ...]:
         """Return the ids of the items that `search` finds, in its order, each once; without `top_k` all of them.
 
-        Hits say why they were found, which takes 200 ms for 10,000 of them; their order alone takes 20.
+        Hits say which words they have, which takes long for 10,000 of them; their order alone takes 20 ms.
         """
         filters = filters or ChunkFilters()
         whole = self._whole_vector(query, filters)
@@ -297,7 +271,7 @@ class OwnerIndex:
         else:
             useful_items = [columns.strings.known(id_) for id_ in useful]
             best = best_slots_for_agents(columns, scores, matching, notes, useful_items, top_k)
-        return _Ranked(best, parsed, terms, cosines, exact, matching, scores, vector is None)
+        return _Ranked(best, terms, matching, scores, vector is None)
 
     def _cosines(self, vector: Vector | None) -> Values:
         """Return the cosine of each slot; 0 without a vector of the query."""
@@ -320,19 +294,12 @@ class OwnerIndex:
         return eligible & np.isin(self._columns.items, named)
 
     def _hit(self, slot: int, ranked: _Ranked) -> ChunkHit:
-        columns, parsed = self._columns, ranked.parsed
-        day = columns.days[slot : slot + 1]
+        columns = self._columns
         return ChunkHit(
             chunk_id=int(columns.chunk_ids[slot]),
             source=SOURCES[int(columns.sources[slot])].value,
             item_id=columns.strings.texts[int(columns.items[slot])],
             score=round(min(max(float(ranked.scores[slot]), 0.0), 1.0), 4),
-            reasons=Reasons(
-                words=tuple(term.surface for term in ranked.terms if slot in term.slots),
-                cosine=round(float(ranked.cosines[slot]), 4),
-                date=bool(parsed.cues) and bool(dates.agreement(parsed.cues, day)[0] > 0),
-                author=parsed.author is not None and int(columns.authors[slot]) == parsed.author,
-                exact=bool(ranked.exact[slot]),
-            ),
+            words=tuple(term.surface for term in ranked.terms if slot in term.slots),
             weak=not ranked.matching[slot],
         )

@@ -157,11 +157,6 @@ class Columns:
         if after >= 0:
             self.before[after] = before
 
-    def in_document(self, source: str, document_id: str) -> list[int]:
-        """Return the slots of a document's chunks in order."""
-        known = self.document_keys.known(document_key(source, document_id))
-        return list(self._in_document.get(known, ()))
-
     def eligible(self, filters: ChunkFilters) -> Mask:
         """Return which slots pass the filters."""
         mask: Mask = self.live.copy()

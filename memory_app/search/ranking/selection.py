@@ -49,10 +49,11 @@ def best_slots_for_agents(
     """
     by_place: Values = np.where(matching, scores + np.float32(_GROUP), scores)
     by_place[matching & notes] += np.float32(_GROUP)
-    by_score = best_slots(columns, scores, matching, top_k)
-    passage = next((slot for slot in by_score if not notes[slot]), None)
-    if passage is not None:
-        by_place[passage] += np.float32(_GROUP)
+    if (matching & ~notes).any():
+        by_score = best_slots(columns, scores, matching, top_k)
+        passage = next((slot for slot in by_score if not notes[slot]), None)
+        if passage is not None:
+            by_place[passage] += np.float32(_GROUP)
     if useful:
         rank = {item: place for place, item in enumerate(useful)}
         for slot in np.flatnonzero(notes & ~matching).tolist():

@@ -13,19 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.search import (
-    ChunkFilters,
-    ChunkHit,
+from memory_app.search.ranking import postings
+from memory_app.search.ranking.chunking import (
     ConversationMessage,
     IndexRow,
-    OwnerIndex,
     Source,
     TextChunk,
     chunks_of_conversation,
     row_of,
 )
-from memory_app.search.ranking import postings
 from memory_app.search.ranking.dense import Vectors
+from memory_app.search.ranking.index import ChunkHit, OwnerIndex
+from memory_app.search.ranking.postings import ChunkFilters
 
 pytestmark = pytest.mark.pure
 
@@ -82,16 +81,6 @@ def test_many_single_additions_are_merged_and_still_found(monkeypatch: pytest.Mo
     assert answers(index) == answers(OwnerIndex(rows[65:] + rows[:5]))
     assert [hit.chunk_id for hit in index.search("number89").hits] == [89]
     assert index.search("number60").hits == ()
-
-
-def test_a_document_is_replaced_as_a_whole() -> None:
-    index = OwnerIndex([note(1, "dog"), note(2, "cat")])
-
-    index.replace_document("user_memory", "n1", [note(3, "tea")])
-    index.replace_document("user_memory", "n2", [])
-    index.replace_document("user_memory", "never there", [])
-
-    assert [hit.chunk_id for query in ("dog", "cat", "tea") for hit in index.search(query).hits] == [3]
 
 
 def test_a_message_added_later_takes_its_place_in_the_conversation() -> None:

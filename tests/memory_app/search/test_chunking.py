@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.search import ConversationMessage, chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
-from memory_app.search.ranking.chunking import LONGEST_PASSAGE, cut, sections
+from memory_app.search.ranking.chunking import (
+    LONGEST_PASSAGE,
+    ConversationMessage,
+    chunks_of_block,
+    chunks_of_conversation,
+    chunks_of_note,
+    cut,
+    row_of,
+    sections,
+)
 from memory_app.search.ranking.query import ExpressionKind, asked_kind, marks
 
 pytestmark = pytest.mark.pure

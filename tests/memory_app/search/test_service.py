@@ -37,7 +37,6 @@ from memory_app.runtime import gatherer
 from memory_app.runtime.deadlines import DeadlineExceeded
 from memory_app.search import embedders, index_state, service, store
 from memory_app.search.cache import indices
-from memory_app.search.ranking.dense import EmbedderUnavailable
 from memory_app.search.service import search
 from memory_app.tasks import reindex, reindex_all
 from tests import environment
@@ -290,7 +289,8 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypat
     with pytest.raises(DeadlineExceeded):
         store.reindex("alice")
     assert Chunk.objects.filter(removed=False).count() == 1 + 14
-    assert index_state.how_far_behind("alice", most=100) == 16
+    assert index_state.state_of("alice").is_behind_by(15)
+    assert not index_state.state_of("alice").is_behind_by(16)
     assert store.reindex("alice").documents == 16
     assert not index_state.is_behind("alice")
 
@@ -404,14 +404,6 @@ def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(alice: 
     assert texts("saved") == ["Saved while it was away."]
 
 
-def test_fastembed_where_its_model_is_present(alice: User) -> None:
-    try:
-        embedder = embedders.FastEmbed("BAAI/bge-small-en-v1.5")
-    except EmbedderUnavailable as error:
-        pytest.skip(f"fastembed: {error}")
-    assert embedder.embed(["one", "two"]).shape == (2, embedder.dimensions)
-
-
 @pytest.mark.slow
 def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: User) -> None:
     for number in range(6):
@@ -463,7 +455,7 @@ def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alic
     conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
     read = store.message_chunks("alice", after=0)
     conversations.delete("alice", "s1")
-    store._write("alice", [], read, reflects=None)
+    store._write("alice", [], read, {})
     assert not Chunk.objects.filter(text__contains="Ada").exists()
     assert texts("sister Ada", sources=["conversation"]) == []
 

@@ -203,7 +203,7 @@ def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: User, monke
 
     def look_and_save(owner: str) -> Any:
         state = look(owner)
-        if state and not state.is_behind and not has_saved.is_set():
+        if not state.is_behind and not has_saved.is_set():
             has_saved.set()
             in_a_thread(lambda: save(alice, "She rows.")).join(20)
         return state
