@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from django.core.cache import cache
@@ -22,8 +22,8 @@ from memory_app.text.blame import BlameState, SentenceOrigin, WordCount, Wording
 
 log = structlog.get_logger(__name__)
 
-#: Changes with the code of `text.blame` and `text.sentences`: an older state is not used.
-_FORMAT = 3
+#: Changes with the classes of `text.blame` and what it and `text.sentences` do: an older state is not used.
+_FORMAT = 4
 #: Seconds that a state is cached; it is followed, never wrong, so only the room matters.
 _KEPT = 30 * 24 * 60 * 60
 
@@ -88,15 +88,13 @@ def blame_of_block(owner: str, label: str) -> BlockBlame:
 def _followed(owner: str, label: str, changes: Sequence[Change]) -> BlameState:
     """Return the state after the last of the changes: the cached one, with the versions since added."""
     key = f"blame:{_FORMAT}:{owner}:{label}"
-    cached: dict[str, Any] = _from_cache(lambda: cache.get(key)) or {}
-    state = BlameState.of_json(cached["state"]) if cached else BlameState()
-    if cached and cached["commits"] != _digest(changes[: state.versions]):
+    digest, state = _from_cache(lambda: cache.get(key)) or ("", BlameState())
+    if state.versions and digest != _digest(changes[: state.versions]):
         state = BlameState()  # the ledger was made again, or the memory restored
     if state.versions < len(changes):
         last = _last_text(changes[: state.versions])
         state.follow(last, _texts(last, changes[state.versions :]))
-        found = {"commits": _digest(changes), "state": state.as_json()}
-        _from_cache(lambda: cache.set(key, found, timeout=_KEPT))
+        _from_cache(lambda: cache.set(key, (_digest(changes), state), timeout=_KEPT))
     return state
 
 

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import accumulate
-from typing import Any
 
 from memory_app.text.sentences import key, sentences
 from memory_app.text.worddiff.segments import is_word, tokens
@@ -68,7 +67,7 @@ class WordCount:
 
 @dataclass
 class BlameState:
-    """The versions up to one of them: `follow` adds the next ones.
+    """The versions up to one of them: `follow` adds the next ones. It holds places and hashes, and no text.
 
     Attributes:
         versions: how many there were.
@@ -153,35 +152,6 @@ class BlameState:
                 self.gone[hashed] = (was.said, *was.earlier)[:MOST_EARLIER]
         for hashed in list(self.gone)[: max(0, len(self.gone) - MOST_GONE)]:
             del self.gone[hashed]
-
-    # -- for a cache ------------------------------------------------------------------------------
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the state as numbers and hashes, for `of_json`."""
-        return {
-            "versions": self.versions,
-            "digest": self.digest,
-            "origins": [[each.end, *_flat((each.said, *each.earlier))] for each in self.origins],
-            "counts": [[each.added, each.removed] for each in self.counts],
-            "gone": {hashed: _flat(wordings) for hashed, wordings in self.gone.items()},
-        }
-
-    @classmethod
-    def of_json(cls, data: dict[str, Any]) -> BlameState:
-        """Return the state that `as_json` was made from."""
-        origins = []
-        start = 0
-        for end, *numbers in data["origins"]:
-            said, *earlier = _wordings(numbers)
-            origins.append(SentenceOrigin(start, end, said, tuple(earlier)))
-            start = end
-        return cls(
-            versions=data["versions"],
-            digest=data["digest"],
-            origins=tuple(origins),
-            counts=[WordCount(*each) for each in data["counts"]],
-            gone={hashed: tuple(_wordings(numbers)) for hashed, numbers in data["gone"].items()},
-        )
 
 
 def blame(texts: Iterable[str]) -> tuple[SentenceOrigin, ...]:
@@ -316,11 +286,3 @@ def _count(before: _CutText, lost: Iterable[int], after: _CutText, new: Iterable
 
 def _hash(said: str) -> str:
     return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
-
-
-def _flat(wordings: Iterable[Wording]) -> list[int]:
-    return [number for each in wordings for number in (each.version, each.start, each.end)]
-
-
-def _wordings(numbers: Sequence[int]) -> list[Wording]:
-    return [Wording(*numbers[at : at + 3]) for at in range(0, len(numbers), 3)]

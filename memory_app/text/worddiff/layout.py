@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from memory_app.text.worddiff.segments import Kind, Segment, is_word, joined, tokens
@@ -132,75 +133,39 @@ def _folded(hidden: list[Paragraph]) -> Sequence[Paragraph | Fold]:
 
 def side_by_side(segments: Iterable[Segment]) -> tuple[DiffRow, ...]:
     """Return the lines before beside the lines after; lines that share text are in one row."""
-    left, right = _Column(), _Column()
-    links: list[tuple[int, int]] = []
-    for part in _cut_at_line_feeds(segments):
-        if part.kind == "same":
-            links.append((left.line, right.line))
-        if part.kind != "added":
-            left.add(part)
-        if part.kind != "removed":
-            right.add(part)
-    rows: list[DiffRow] = []
-    at = right_at = 0
-    for line, right_line in (*links, (len(left.lines), len(right.lines))):
-        if line < at or right_line < right_at:
-            continue  # one of the two is in a row already, beside the first line it shares text with
-        pairs = _beside(left, right, range(at, line), range(right_at, right_line))
-        rows += (_row(left, right, index, right_index) for index, right_index in pairs)
-        if line < len(left.lines) and right_line < len(right.lines):
-            rows.append(_row(left, right, line, right_line))
-        at, right_at = line + 1, right_line + 1
-    return tuple(rows)
+    rows: list[list[list[Segment]]] = []
+    unfinished: list[list[Segment] | None] = [None, None]  # a line of either side that was cut in the other one
+    alone: tuple[deque[int], deque[int]] = deque(), deque()  # rows with one side, which a line may yet come beside
+    for paragraph in paragraphs(segments):
+        row: list[list[Segment]] = [[], []]
+        for side, other in enumerate(("added", "removed")):
+            if parts := [segment for segment in paragraph.segments if segment.kind != other]:
+                line = unfinished[side] or row[side]
+                line += parts
+                unfinished[side] = None if parts[-1].text.endswith("\n") else line
+        full = int(bool(row[1]))
+        if all(row) or paragraph.move:  # what was moved has nothing to do with what it would be beside
+            alone = deque(), deque()
+        elif row[full] and alone[1 - full]:
+            rows[alone[1 - full].popleft()][full] = row[full]
+            continue
+        elif row[full]:
+            alone[full].append(len(rows))
+        if any(row):
+            rows.append(row)
+    numbers = [accumulate(map(bool, side)) for side in zip(*rows, strict=True)]
+    return tuple(_row(*row, *lines) for row, *lines in zip(rows, *numbers, strict=True))
 
 
-class _Column:
-    """The lines of one side while they are being collected."""
-
-    def __init__(self) -> None:
-        self.lines: list[list[Segment]] = []
-        self._ended = True
-
-    @property
-    def line(self) -> int:
-        """Return the index of the line the next part goes to."""
-        return len(self.lines) - (not self._ended)
-
-    def is_moved(self, index: int) -> bool:
-        return any(part.move for part in self.lines[index])
-
-    def add(self, part: Segment) -> None:
-        if self._ended:
-            self.lines.append([])
-        self.lines[-1].append(part)
-        self._ended = part.text.endswith("\n")
-
-
-def _beside(
-    left: _Column, right: _Column, mine: Iterable[int], its: Iterable[int]
-) -> Iterator[tuple[int | None, int | None]]:
-    """Yield which lines are in one row: what was moved is alone, since it has nothing to do with what it is beside."""
-    lines, right_lines = deque(mine), deque(its)
-    while lines or right_lines:
-        if lines and left.is_moved(lines[0]):
-            yield lines.popleft(), None
-        elif right_lines and right.is_moved(right_lines[0]):
-            yield None, right_lines.popleft()
-        else:
-            yield lines.popleft() if lines else None, right_lines.popleft() if right_lines else None
-
-
-def _row(left: _Column, right: _Column, index: int | None, right_index: int | None) -> DiffRow:
-    left_parts = () if index is None else tuple(left.lines[index])
-    right_parts = () if right_index is None else tuple(right.lines[right_index])
+def _row(left: Sequence[Segment], right: Sequence[Segment], left_line: int, right_line: int) -> DiffRow:
     return DiffRow(
-        left=left_parts,
-        right=right_parts,
-        left_line=None if index is None else index + 1,
-        right_line=None if right_index is None else right_index + 1,
+        left=tuple(left),
+        right=tuple(right),
+        left_line=left_line if left else None,
+        right_line=right_line if right else None,
         # Two lines that were one before hold nothing but `same` parts and still differ.
-        changed=[part.text for part in left_parts] != [part.text for part in right_parts]
-        or any(part.kind != "same" for part in (*left_parts, *right_parts)),
+        changed=[part.text for part in left] != [part.text for part in right]
+        or any(part.kind != "same" for part in (*left, *right)),
     )
 
 

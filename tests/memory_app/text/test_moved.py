@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from memory_app.text.worddiff import (
     Segment,
     apply_some,
+    changes_inside,
     count_moved,
     count_words,
     diff,
     hunk_numbers,
     hunks,
-    changes_inside,
     redlined,
 )
 
