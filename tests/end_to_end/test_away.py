@@ -116,7 +116,7 @@ signed_in: dict[str, str] = {}
 
 @pytest.fixture
 def session(world: World) -> Iterator[None]:  # noqa: F811
-    signed_in.update({name: morsel.value for name, morsel in world.browser.cookies.items()})
+    signed_in.update({name: morsel.value for name, morsel in world.sign_in().cookies.items()})
     yield
     signed_in.clear()
 
@@ -151,7 +151,7 @@ def test_every_address_says_that_redis_is_away_or_does_without(world: World) -> 
 def test_a_damaged_file_is_away_too(world: World, tmp_path: Path) -> None:  # noqa: F811
     if not environment.is_embedded():
         pytest.skip("the servers look after their files")
-    browser = world.browser
+    browser = world.sign_in()
     damaged = tmp_path / "damaged.sqlite3"
     damaged.write_bytes(b"no database at all" * 1000)
     for alias in ("default", "memory"):
@@ -163,7 +163,7 @@ def test_a_damaged_file_is_away_too(world: World, tmp_path: Path) -> None:  # no
 
 @pytest.mark.parametrize("is_part", [False, True])
 def test_the_page_is_a_part_where_a_part_was_asked_for(world: World, is_part: bool) -> None:  # noqa: F811
-    browser = world.browser
+    browser = world.sign_in()
     with gone("default"):
         answer = browser.get("/memory/alice/", headers={"HX-Request": "true"} if is_part else {})
     assert is_away(answer, "/memory/alice/")

@@ -168,7 +168,7 @@ def test_a_server_killed_between_merge_and_bookkeeping_is_finished_at_the_next_s
 ) -> None:
     made = propose(api)
     path = f"/proposals/{made['proposal_id']}/"
-    server.stop()
+    server.end()
     # A server whose process dies at that step of an approval, for certain instead of by luck.
     (tmp_path / "sitecustomize.py").write_text(CRASH.format(step=step))
     server.environment["PYTHONPATH"] = str(tmp_path)

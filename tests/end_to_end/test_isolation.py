@@ -45,6 +45,8 @@ from tests.conftest import make_user
 
 MARK = "zebrafinch"  # in all of ben's texts, nowhere else
 WORD = "parrot"  # in everybody's texts, for searches
+#: So many addresses at least show something to whom it belongs.
+ENOUGH = 60
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_databases")]
 
@@ -84,8 +86,8 @@ class World:
     def agent(self) -> Client:
         return Client(headers={"Authorization": f"Bearer {self.token}"}, raise_request_exception=False)
 
-    @property
-    def browser(self) -> Client:
+    def sign_in(self) -> Client:
+        """Return a browser in which alice is signed in."""
         client = Client(raise_request_exception=False)
         client.force_login(self.person)
         return client
@@ -225,7 +227,12 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
     files = [{"path": f"/memories/blocks/{label}.md"} for label in labels]
     files += [{"path": f"/memories/notes/{id_}.md"} for id_ in ids]
     numbers = (of.proposal_id, of.new_proposal_id, of.note_proposal_id)
-    amending: list[dict[str, Any]] = [each | {"proposal_id": number} for each in files for number in numbers]
+    amending: list[dict[str, Any]] = [
+        each | {"proposal_id": number}
+        for some, theirs in ((files[:3], numbers[:2]), (files[3:], numbers[1:]))
+        for each in some
+        for number in theirs
+    ]
     return {
         "list_memory_blocks": [{}],
         "read_memory_block": [
@@ -304,13 +311,24 @@ def test_every_tool_is_asked(world: World) -> None:
 
 @pytest.mark.parametrize("name", list(registry.TOOLS))
 def test_no_tool_tells_anything_of_another_owner(world: World, name: str) -> None:
+    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
+    versions = itertools.cycle((OLD[-1], MODERN))
     for of in (world.ben, world.alice):
         for arguments in arguments_of(of)[name]:
-            for given in (arguments, arguments | {"user_id": "alice"}, arguments | {"user_id": "ben"}):
+            for_ben = arguments | {"user_id": "ben"}
+            for given in (arguments, for_ben):
                 answer = world.agent.post(f"/api/v1/tools/{name}/", json.dumps(given), content_type="application/json")
                 check(world, answer, given, of=f"{name} {given}")
-                if given.get("user_id") == "ben":
-                    assert answer.status_code == 403, answer.content
+                assert given is arguments or answer.status_code == 403, answer.content
+            for given, query in ((arguments, "user=alice"), (arguments, "user=ben"), (for_ben, "")):
+                by_mcp(world, next(versions), "tools/call", {"name": name, "arguments": given}, query=query)
+    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
+
+
+def by_mcp(world: World, version: str, method: str, params: dict[str, Any], *, query: str = "") -> None:
+    """Ask as alice's agent by the Model Context Protocol; nothing of ben's may be in what comes."""
+    answer = Peer(world.token, version, query=query).ask(method, params)
+    check(world, answer, params, of=f"{method} {params} {query} in {version}")
 
 
 # -- addresses ------------------------------------------------------------------------------------
@@ -361,10 +379,19 @@ def batch_of(owner: str) -> str:
     return owner.encode().hex().ljust(32, "0")
 
 
+def own_paths(world: World) -> list[str]:
+    """Every address, filled with what is alice's."""
+    return _paths((world.alice, world.alice))
+
+
 def paths(world: World) -> list[str]:
     """Every address, once for each way of asking."""
+    return _paths((world.alice, world.alice), (world.alice, world.ben), (world.ben, world.ben))
+
+
+def _paths(*asked: tuple[Things, Things]) -> list[str]:
     found: dict[str, None] = {}
-    for owner, of in ((world.alice, world.alice), (world.alice, world.ben), (world.ben, world.ben)):
+    for owner, of in asked:
         values = values_of(owner, of)
         for name, pattern in addresses(get_resolver()):
             names = list(pattern.pattern.regex.groupindex)
@@ -395,12 +422,27 @@ def queries(world: World, path: str) -> list[str]:
     return asked
 
 
+def is_page(path: str) -> bool:
+    """Whether it is an address for people, where a token counts for nothing."""
+    return not path.startswith(("/api/v1/", "/mcp"))
+
+
+def test_every_address_answers_its_owner(world: World) -> None:
+    opened = 0
+    for path in own_paths(world):
+        answer = world.sign_in().get(path) if is_page(path) else world.agent.get(path)
+        check(world, answer, path, of=f"GET {path}")
+        opened += answer.status_code == 200
+    assert opened > ENOUGH
+
+
 def test_no_address_tells_anything_of_another_owner(world: World) -> None:
     for path in paths(world):
-        for query in queries(world, path):
+        browser, asked = world.sign_in(), queries(world, path)
+        for query in asked[:1] if is_page(path) else asked:
             check(world, world.agent.get(path + query), path, query, of=f"GET {path}{query} as the agent")
-            if not path.startswith("/api/v1/"):
-                check(world, world.browser.get(path + query), path, query, of=f"GET {path}{query} as alice")
+        for query in asked if is_page(path) else ():
+            check(world, browser.get(path + query), path, query, of=f"GET {path}{query} as alice")
 
 
 def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
@@ -409,22 +451,24 @@ def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
     said, hooks = talk_of_ben(), webhooks_of_ben()
     body = json.dumps({"body": f"{WORD} x", "reasoning": "r"})
     turns = json.dumps({"messages": [{"role": "user", "content": WORD}]})
+    fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
+    fields |= {"text": WORD, "accepted": "0" * 12, "rest": "agent", "seen_sha256": "0" * 64, "tick": "none"}
+    fields |= {"grace": "none", "scopes": "memory:read", "days": ""}
+    fields |= {"said": WORD, "nonce": "a" * 32, "to": "alice", "span": "day", "needs": "apply"}
+    deletes = {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
+    rejects = {"action": "reject"} | {f"item-{pk}": f"{pk}:1:-" for pk, _status in waiting}
     for path in paths(world):
-        for content in ("{}", body, turns):
+        for content in ("{}",) if is_page(path) else ("{}", body, turns):
             answer = world.agent.post(path, content, content_type="application/json")
             check(world, answer, path, of=f"POST {path} {content} as the agent")
         check(world, world.agent.post(path, "# Memories\n", content_type="text/markdown"), path, of=f"POST {path}")
         check(world, world.agent.delete(path), path, of=f"DELETE {path} as the agent")
-        if not path.startswith("/api/v1/"):
-            fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
-            fields |= {"text": WORD, "accepted": "0" * 12, "rest": "agent", "seen_sha256": "0" * 64, "tick": "none"}
-            fields |= {"grace": "none", "scopes": "memory:read", "days": ""}
-            fields |= {"said": WORD, "nonce": "a" * 32, "to": "alice", "span": "day", "needs": "apply"}
-            deletes = {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
-            rejects = {"action": "reject"} | {f"item-{pk}": f"{pk}:1:-" for pk, _status in waiting}
-            for verb in ({}, {"back": "1"}, deletes, rejects):
-                answer = world.browser.post(path, fields | verb)
-                check(world, answer, path, verb, of=f"POST {path} {verb} as alice")
+        browser = world.sign_in()
+        decides = any(each in path for each in ("/proposal", "/several/", "/together/"))
+        verbs = ({}, {"back": "1"}, rejects) if decides else ({}, deletes)
+        for verb in verbs if is_page(path) else ():
+            answer = browser.post(path, fields | verb)
+            check(world, answer, path, verb, of=f"POST {path} {verb} as alice")
     assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
     assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
     assert talk_of_ben() == said
@@ -454,29 +498,12 @@ def talk_of_ben() -> list[Any]:
 # -- the Model Context Protocol -------------------------------------------------------------------
 
 
-def by_mcp(world: World, method: str, params: dict[str, Any], *asked: object, query: str = "") -> None:
-    """Ask as alice's agent in both eras; nothing of ben's may be in what comes."""
-    for version in (OLD[-1], MODERN):
-        answer = Peer(world.token, version, query=query).ask(method, params)
-        check(world, answer, params, *asked, of=f"{method} {params} {query} in {version}")
-
-
-@pytest.mark.parametrize("name", list(registry.TOOLS))
-def test_no_tool_tells_anything_of_another_owner_by_mcp(world: World, name: str) -> None:
-    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
-    for of in (world.ben, world.alice):
-        for arguments in arguments_of(of)[name]:
-            for given in (arguments, arguments | {"user_id": "ben"}):
-                for query in ("", "user=alice", "user=ben"):
-                    by_mcp(world, "tools/call", {"name": name, "arguments": given}, query=query)
-    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
-
-
 def test_no_list_resource_or_prompt_tells_anything_of_another_owner(world: World) -> None:
     ben = world.ben
-    for query in ("", "user=alice", "user=ben"):
+    for version, query in itertools.product((OLD[-1], MODERN), ("", "user=alice", "user=ben")):
+        ask = partial(by_mcp, world, version, query=query)
         for method in METHODS:
-            by_mcp(world, method, {"protocolVersion": OLD[-1]}, query=query)
+            ask(method, {"protocolVersion": OLD[-1]})
         for uri in (
             *(f"memory://{owner}/blocks/{ben.label}" for owner in ("ben", "alice")),
             *(f"memory://ben/notes/{id_}" for id_ in (ben.note_id, ben.superseded_id, ben.waiting_id)),
@@ -484,13 +511,13 @@ def test_no_list_resource_or_prompt_tells_anything_of_another_owner(world: World
             f"memory://alice/../ben/blocks/{ben.label}",
             f"memory://alice/blocks/..%2f..%2fben%2fblocks%2f{ben.label}",
         ):
-            by_mcp(world, "resources/read", {"uri": uri}, query=query)
+            ask("resources/read", {"uri": uri})
         for name in ("memory_skill", "review_my_proposals"):
-            by_mcp(world, "prompts/get", {"name": name}, query=query)
+            ask("prompts/get", {"name": name})
         for name, typed in (("label", ""), ("label", "bens"), ("user", ""), ("user", "b")):
             reference = {"type": "ref/resource", "uri": "memory://{user}/blocks/{label}"}
             asked = {"ref": reference, "argument": {"name": name, "value": typed}}
-            by_mcp(world, "completion/complete", asked | {"context": {"arguments": {"user": "ben"}}}, query=query)
+            ask("completion/complete", asked | {"context": {"arguments": {"user": "ben"}}})
 
 
 # -- the client ------------------------------------------------------------------------------------
