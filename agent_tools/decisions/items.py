@@ -7,7 +7,6 @@ the wording that was approved are those of today, as far as the token may read t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import F, Q
@@ -30,19 +29,6 @@ _WORDING = 120
 _CHANGED = (Approval.PART, Approval.EDITED, Approval.RESOLVED)
 
 
-@dataclass(frozen=True)
-class _Read:
-    """What all items of an answer need, read together.
-
-    Args:
-        gone: numbers of the proposals about something that was deleted since, for a caller who may not read that.
-        taken: how an approval differs from what was proposed, by proposal.
-    """
-
-    gone: frozenset[int]
-    taken: dict[int, ChangedApproval]
-
-
 def of_events(call: Call, events: Sequence[Event]) -> list[dict[str, Any]]:
     """Return an item for each event, in their order.
 
@@ -52,11 +38,18 @@ def of_events(call: Call, events: Sequence[Event]) -> list[dict[str, Any]]:
     proposals: dict[int, Proposal] = {}
     for event in events:
         event.proposal = proposals.setdefault(event.proposal_id, event.proposal)
-    read = _read(call, list(proposals.values()))
-    return [_item(event, read) for event in events]
+    gone = withholding.about_deleted(call, list(proposals.values()))
+    taken = _taken([each for each in proposals.values() if each.pk not in gone])
+    return [_item(event, event.proposal_id in gone, taken.get(event.proposal_id)) for event in events]
 
 
-def _item(event: Event, read: _Read) -> dict[str, Any]:
+def _item(event: Event, is_gone: bool, taken: ChangedApproval | None) -> dict[str, Any]:
+    """Return what is told of one event.
+
+    Args:
+        is_gone: it is about something deleted since, for a caller who may not read that.
+        taken: how an approval differs from what was proposed.
+    """
     proposal = event.proposal
     is_block, is_note = proposal.target_kind == TargetKind.BLOCK, proposal.target_kind == TargetKind.NOTE
     item = {
@@ -65,7 +58,7 @@ def _item(event: Event, read: _Read) -> dict[str, Any]:
         "target_kind": proposal.target_kind,
         "block_label": proposal.target if is_block else None,
         "note_id": proposal.target if is_note else None,
-        "title": None if proposal.pk in read.gone else proposal.target_title,
+        "title": None if is_gone else proposal.target_title,
         "what": event.what,
         "by": event.actor if event.actor_kind == Event.ActorKind.PERSON else None,
         "at": representations.time(event.at),
@@ -73,7 +66,7 @@ def _item(event: Event, read: _Read) -> dict[str, Any]:
         "comment": wanted(event.text, str(event.data.get("automatic", ""))),
         "revision": event.revision,
         "status": proposal.status,
-        **_wording(event, read),
+        **_wording(event, taken),
     }
     return item | {"text": line(item), "cursor": reading.after(event.pk)}
 
@@ -90,7 +83,7 @@ def _is_approval_of_today(event: Event) -> bool:
     return event.what == Event.What.APPROVED and event.proposal.status == Status.APPROVED
 
 
-def _wording(event: Event, read: _Read) -> dict[str, Any]:
+def _wording(event: Event, taken: ChangedApproval | None) -> dict[str, Any]:
     """Return what was approved in which words, cut where it is long."""
     told: dict[str, Any] = {
         "approval": event.data.get("approval") or None if event.what == Event.What.APPROVED else None,
@@ -103,7 +96,6 @@ def _wording(event: Event, read: _Read) -> dict[str, Any]:
     if not _is_approval_of_today(event) or event.proposal.approval not in _CHANGED:
         return told
     told["propose_again"] = event.proposal.rest_went_back
-    taken = read.taken.get(event.proposal_id)
     if taken is None:
         is_left = event.proposal.target_kind == TargetKind.IMPORT and not event.proposal.is_redacted
         return told | {"is_cut": is_left}
@@ -192,20 +184,16 @@ def _short(text: str, most: int) -> str:
     return words if len(words) <= most else f"{words[:most].rstrip()}…"
 
 
-def _read(call: Call, proposals: list[Proposal]) -> _Read:
-    """Read what the items need, in a few queries however many there are."""
-    gone = withholding.about_deleted(call, proposals)
-    approved = [each for each in proposals if each.status == Status.APPROVED and each.approval in _CHANGED]
-    # An import's revisions have thousands of notes; what was approved of one is in get_proposal.
-    changed = [each for each in approved if each.target_kind != TargetKind.IMPORT and each.pk not in gone]
-    return _Read(gone=gone, taken=_taken(changed))
+def _taken(proposals: Sequence[Proposal]) -> dict[int, ChangedApproval]:
+    """Return how approvals differ from what was proposed, by proposal, read together.
 
-
-def _taken(proposals: list[Proposal]) -> dict[int, ChangedApproval]:
-    if not proposals:
+    An import's revisions have thousands of notes; what was approved of one is in get_proposal.
+    """
+    changed = [each for each in proposals if each.status == Status.APPROVED and each.approval in _CHANGED]
+    by_number = {each.pk: each for each in changed if each.target_kind != TargetKind.IMPORT}
+    if not by_number:
         return {}
     counts = Q(origin=Revision.Origin.AGENT) | Q(number=F("proposal__current_revision_number"))
-    by_number = {each.pk: each for each in proposals}
     asked: dict[int, Revision] = {}
     for revision in Revision.objects.filter(counts, proposal__in=by_number).order_by("number"):
         proposal = revision.proposal = by_number[revision.proposal_id]
@@ -213,5 +201,5 @@ def _taken(proposals: list[Proposal]) -> dict[int, ChangedApproval]:
             asked[proposal.pk] = revision
         if revision.number == proposal.current_revision_number:
             proposal.hold_current_revision(revision)
-    found = {each.pk: taken_of(each, asked=asked.get(each.pk)) for each in proposals}
+    found = {each.pk: taken_of(each, asked=asked.get(each.pk)) for each in by_number.values()}
     return {number: taken for number, taken in found.items() if taken is not None}

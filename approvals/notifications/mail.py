@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from itertools import groupby
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -176,15 +177,6 @@ MOST_ITEMS = 20
 _NAMES_IN_SUBJECT = 3
 
 
-@dataclass(frozen=True)
-class OwnerWords:
-    """What a mail says about one owner; `url` is the list of what waits about them."""
-
-    name: str
-    url: str
-    items: Sequence[ProposalWords]
-
-
 def compose(person: User, news: News) -> EmailMultiAlternatives:
     """Return the mail that tells a person of some news."""
     names = display_names({item.proposal.owner for item in news.items})
@@ -193,17 +185,17 @@ def compose(person: User, news: News) -> EmailMultiAlternatives:
     by_owner = sorted(news.items, key=lambda item: names.get(item.proposal.owner, item.proposal.owner).casefold())
     with timezone.override(zone_of(person)):
         owners = [
-            OwnerWords(
-                one_line(names.get(owner, owner), 80),
-                f"{review}?{urlencode({'owner': owner})}",
-                [words_of(item) for item in items],
-            )
+            {
+                "name": one_line(names.get(owner, owner), 80),
+                "url": f"{review}?{urlencode({'owner': owner})}",
+                "items": [words_of(item) for item in items],
+            }
             for owner, items in groupby(by_owner, key=lambda item: item.proposal.owner)
         ]
         context = {
             "person": person,
             "owners": owners,
-            "several": len(owners) > 1 or owners[0].name != person.display_name,
+            "several": len(owners) > 1 or owners[0]["name"] != person.display_name,
             "news": news,
             "review_url": review,
             "settings_url": public + reverse("notifications"),
@@ -216,9 +208,9 @@ def compose(person: User, news: News) -> EmailMultiAlternatives:
     return mail
 
 
-def _subject(news: News, owners: Sequence[OwnerWords]) -> str:
+def _subject(news: News, owners: Sequence[dict[str, Any]]) -> str:
     """Return the subject, on one line whatever people are called."""
-    names = ", ".join(owner.name for owner in owners[:_NAMES_IN_SUBJECT])
+    names = ", ".join(owner["name"] for owner in owners[:_NAMES_IN_SUBJECT])
     if len(owners) > _NAMES_IN_SUBJECT or news.left_out:
         names = f"{names} …"
     count = ngettext("%(number)d proposal to review", "%(number)d proposals to review", news.total)
@@ -252,18 +244,11 @@ _AWAY = "approvals.mail_server_away"
 
 #: The longest refusal that is kept.
 _LONGEST_FAILURE = 200
+_PUT_OFF = "approvals.mail_put_off.{}"
 
 
 class MailServerAway(Exception):
     """The mail server does not answer, or not as one that takes mail. Nothing was sent."""
-
-
-@dataclass(frozen=True)
-class MailRefusal:
-    """What the server said instead of taking a mail; `is_final` where trying again is of no use."""
-
-    said: str
-    is_final: bool
 
 
 def send_due(*, now: datetime | None = None) -> int:
@@ -312,7 +297,7 @@ def send_to(person: User, connection: BaseEmailBackend, *, now: datetime) -> boo
         mail = compose(person, news)
         mail.message()
     except (ValueError, UnicodeError) as error:  # an address that no header can hold
-        _refused(person, MailRefusal(str(error), is_final=True))
+        _refused(person, str(error), is_final=True)
         return False
     _open(connection)
     if not _move(person, since, until):
@@ -324,36 +309,35 @@ def send_to(person: User, connection: BaseEmailBackend, *, now: datetime) -> boo
         raise
     if refusal:
         _move(person, until, since)
-        _refused(person, refusal)
+        _refused(person, *refusal)
     return refusal is None
 
 
-def _hand_over(mail: EmailMultiAlternatives, connection: BaseEmailBackend) -> MailRefusal | None:
+def _hand_over(mail: EmailMultiAlternatives, connection: BaseEmailBackend) -> tuple[str, bool] | None:
+    """Send a mail. Return what the server said instead of taking it, and whether trying again is of no use."""
+    said: bytes | str
     try:
         connection.send_messages([mail])
     except smtplib.SMTPRecipientsRefused as error:
         code, said = next(iter(error.recipients.values()), (0, b""))
-        return _answer(code, said)
     except smtplib.SMTPDataError as error:
-        return _answer(error.smtp_code, error.smtp_error)
+        code, said = error.smtp_code, error.smtp_error
     except (smtplib.SMTPNotSupportedError, UnicodeError) as error:  # an address this server cannot write to
-        return MailRefusal(str(error), is_final=True)
+        return str(error), True
     except (smtplib.SMTPException, OSError) as error:
         raise MailServerAway(f"{type(error).__name__}: {error}") from error
-    return None
-
-
-def _answer(code: int, said: bytes | str) -> MailRefusal:
+    else:
+        return None
     text = said.decode(errors="replace") if isinstance(said, bytes) else said
-    return MailRefusal(f"{code} {text}", is_final=code >= 500)
+    return f"{code} {text}", code >= 500
 
 
-def _refused(person: User, refusal: MailRefusal) -> None:
-    if not refusal.is_final:
+def _refused(person: User, said: str, is_final: bool) -> None:
+    if not is_final:
         _put_off(person)
-        log.info("digest_put_off", person=person.username, said=refusal.said)
+        log.info("digest_put_off", person=person.username, said=said)
         return
-    said = " ".join(invisible.plain(refusal.said).split())[:_LONGEST_FAILURE] or "?"
+    said = " ".join(invisible.plain(said).split())[:_LONGEST_FAILURE] or "?"
     # Not if the address or the choice was changed since: the refusal is of another then.
     User.objects.filter(pk=person.pk, email=person.email, mail=person.mail).update(mail_failure=said)
     log.warning("digest_refused", person=person.username, said=said)
@@ -373,11 +357,7 @@ def _move(person: User, old: datetime | None, new: datetime | None) -> bool:
 
 
 def _put_off(person: User) -> None:
-    cache.set(_put_off_key(person), 1, timeout=_PUT_OFF_FOR.total_seconds())
-
-
-def _put_off_key(person: User) -> str:
-    return f"approvals.mail_put_off.{person.pk}"
+    cache.set(_PUT_OFF.format(person.pk), 1, timeout=_PUT_OFF_FOR.total_seconds())
 
 
 def _people_due(now: datetime) -> Iterator[User]:
@@ -385,7 +365,7 @@ def _people_due(now: datetime) -> Iterator[User]:
     due = [person for person in people.order_by("pk") if is_due(person, now, hour=settings.MAIL_HOUR)]
     concerned = _concerned([person for person in due if person.mail == Mail.AT_ONCE], now)
     for person in due:
-        if (person.mail != Mail.AT_ONCE or person.pk in concerned) and not cache.get(_put_off_key(person)):
+        if (person.mail != Mail.AT_ONCE or person.pk in concerned) and not cache.get(_PUT_OFF.format(person.pk)):
             yield person
 
 
