@@ -27,7 +27,7 @@ def approve(actor: User, proposal: Proposal, *, comment: str = "", **seen: Any) 
     return services.approve(actor=actor, proposal_id=proposal.pk, revision=revision, comment=comment, **seen)
 
 
-def edit(owner: User, label: str, old: str, new: str, *, title: str | None = None) -> Change:
+def edit(owner: User, label: str, old: str, new: str, *, title: str | None = None, comment: str = "") -> Change:
     """Replace a text, and perhaps the title, in a block of the owner's own."""
     block = reads.block(owner.username, label)
     fields = services.BlockFields(
@@ -37,9 +37,8 @@ def edit(owner: User, label: str, old: str, new: str, *, title: str | None = Non
         limit=block.limit,
         read_only=block.read_only,
     )
-    return services.edit_block(
-        actor=owner, owner=owner.username, label=label, fields=fields, loaded_sha256=block.sha256
-    )
+    who = {"actor": owner, "owner": owner.username, "label": label}
+    return services.edit_block(fields=fields, loaded_sha256=block.sha256, comment=comment, **who)
 
 
 def save(owner: User, content: str = "Reads on Mondays.", **fields: Any) -> str:

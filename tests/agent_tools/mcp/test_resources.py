@@ -47,7 +47,7 @@ def test_blocks_come_first_and_then_notes_newest_first(peer: Peer, goals: Block)
     assert len(newest["title"]) == 81
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize("size", [1, 3])
 def test_a_long_list_comes_in_pages_and_whole(
     modern: Peer, alice: User, make_block: MakeBlock, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
@@ -124,24 +124,15 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("uri", ESCAPES)
-def test_what_names_nothing_of_the_owners_is_not_found(old: Peer, goals: Block, uri: str) -> None:
-    error = error_of(old.ask("resources/read", {"uri": uri}), PARAMS, 200)
-    assert error["message"] == "Resource not found"
-    assert error["data"] == {"uri": uri}
-
-
-@pytest.mark.parametrize("params", [{}, {"uri": 7}, {"uri": None}, {"uri": ["memory://alice/blocks/goals"]}])
-def test_an_address_is_a_text(old: Peer, params: dict[str, Any]) -> None:
-    error_of(old.ask("resources/read", params), PARAMS, 200)
-
-
-def test_another_owners_block_is_answered_like_none(old: Peer, ben: User, make_block: MakeBlock) -> None:
+def test_what_names_nothing_of_the_owners_is_not_found(
+    old: Peer, ben: User, goals: Block, make_block: MakeBlock
+) -> None:
     make_block(ben, "journal", "of ben's")
-    there = error_of(old.ask("resources/read", {"uri": "memory://ben/blocks/journal"}), PARAMS, 200)
-    nowhere = error_of(old.ask("resources/read", {"uri": "memory://ben/blocks/journax"}), PARAMS, 200)
-    assert there["message"] == nowhere["message"]
-    assert set(there["data"]) == set(nowhere["data"]) == {"uri"}
+    for uri in (*ESCAPES, "memory://ben/blocks/journal", "memory://ben/blocks/journax"):
+        error = error_of(old.ask("resources/read", {"uri": uri}), PARAMS, 200)
+        assert (error["message"], error["data"]) == ("Resource not found", {"uri": uri})
+    for params in ({}, {"uri": 7}, {"uri": None}, {"uri": ["memory://alice/blocks/goals"]}):
+        error_of(old.ask("resources/read", params), PARAMS, 200)
 
 
 def test_an_address_about_one_owner_reads_no_other(
@@ -211,11 +202,11 @@ def test_labels_and_users_are_completed(
     assert completed(both, "label", "go", context={"arguments": {"user": "alice"}}) == ["goals", "goodies"]
 
 
-@pytest.mark.parametrize(
-    "context", [{"arguments": {"user": "../alice"}}, {"arguments": []}, "x", {"arguments": {"user": 7}}]
-)
-def test_a_context_that_names_nobody_completes_nothing(alice: User, ben: User, issue: Issue, context: Any) -> None:
-    assert completed(Peer(issue(alice, ben)), "label", "", context=context) == []
+def test_a_context_that_names_nobody_completes_nothing(alice: User, ben: User, issue: Issue) -> None:
+    peer = Peer(issue(alice, ben))
+    contexts: list[Any] = [{"arguments": {"user": "../alice"}}, {"arguments": []}, "x", {"arguments": {"user": 7}}]
+    for context in contexts:
+        assert completed(peer, "label", "", context=context) == []
 
 
 def test_another_owners_labels_are_not_completed(
@@ -233,16 +224,13 @@ def test_another_owners_labels_are_not_completed(
     assert completed(peer, "user", "m") == []
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
+def test_what_cannot_be_completed_is_refused(old: Peer) -> None:
+    for params in (
         {},
         {"ref": "x"},
         {"ref": {"type": "ref/resource"}},
         {"ref": {"type": "ref/tool"}, "argument": {"name": "a", "value": "b"}},
         {"ref": {"type": "ref/resource"}, "argument": {"name": "label"}},
         {"ref": {"type": "ref/resource"}, "argument": {"name": "label", "value": 7}},
-    ],
-)
-def test_what_cannot_be_completed_is_refused(old: Peer, params: dict[str, Any]) -> None:
-    error_of(old.ask("completion/complete", params), PARAMS, 200)
+    ):
+        error_of(old.ask("completion/complete", params), PARAMS, 200)

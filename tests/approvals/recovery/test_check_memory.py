@@ -133,7 +133,7 @@ def test_findings_say_what_to_do_also_as_json(approved: Any, capsys: Any) -> Non
     assert json.loads(capsys.readouterr().out) == []
 
 
-@pytest.mark.parametrize("at", [0, 40, 200, 5_000, 20_000])
+@pytest.mark.parametrize("at", [0, 5_000])
 @pytest.mark.parametrize("alias", ["default", "memory"])
 def test_a_damaged_file_is_a_finding(approved: Any, alias: str, at: int) -> None:
     if not settings.EMBEDDED_MEMORY:

@@ -20,7 +20,6 @@ from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from tests import environment
 from tests.approvals.recovery.use_cases import USE_CASES
-from tests.approvals.recovery.whole_use_cases import WHOLE_USE_CASES
 from tests.conftest import begin_anew
 from tests.support.crashing import crash_at, let_leases_run_out
 from tests.support.histories import ledger_snapshot
@@ -54,8 +53,6 @@ WITH_SERVERS = (
     "undo a deletion",
 )
 BY_DAY_WITH_SERVERS = ("approve a stale one", "apply a change of a note", "undo an approval")
-
-EVERY_USE_CASE = USE_CASES | WHOLE_USE_CASES
 
 
 def state() -> dict[str, Any]:
@@ -100,16 +97,16 @@ def _numbered_branch(name: str, numbers: dict[int, int]) -> str:
 
 
 def _use_cases() -> list[Any]:
-    every, by_day = (EVERY_USE_CASE, BY_DAY) if environment.is_embedded() else (WITH_SERVERS, BY_DAY_WITH_SERVERS)
+    every, by_day = (USE_CASES, BY_DAY) if environment.is_embedded() else (WITH_SERVERS, BY_DAY_WITH_SERVERS)
     assert set(by_day) <= set(every)
     return [pytest.param(name, marks=[] if name in by_day else [pytest.mark.nightly]) for name in every]
 
 
 @pytest.mark.parametrize("name", _use_cases())
 def test_a_crash_before_any_write_is_recovered_from(name: str, databases: Any) -> None:
-    use_case = EVERY_USE_CASE[name]
+    use_case = USE_CASES[name]
     states: list[dict[str, Any]] = []
-    use_case.before()
+    use_case.prepare()
     states.append(state())
     crashed = True
     while crashed:
@@ -125,7 +122,7 @@ def test_a_crash_before_any_write_is_recovered_from(name: str, databases: Any) -
         assert ledger_snapshot() == recovered, where
         if crashed:
             begin_anew(databases)
-            use_case.before()
+            use_case.prepare()
     before, after = states[0], states[-1]
     assert before != after
     assert len(states) > 3, "the writes were not counted"

@@ -20,10 +20,9 @@ from memory_app.models import Change
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
 from memory_app.text.trailers import Trailers
-from tests.support.acts import assert_ledger
+from tests.support.acts import assert_ledger, edit
 from tests.support.crashing import killed, let_leases_run_out
 from tests.support.fixtures import MakeBlock, Propose
-from tests.support.histories import ledger_snapshot
 
 pytestmark = pytest.mark.slow
 
@@ -69,28 +68,12 @@ def test_an_approval_killed_at_any_step_is_finished(goals: Block, tim: User, pro
     assert list(problems()) == []
 
 
-@pytest.mark.parametrize("crash", ["merge.write_revision_branch = die", "commits.write_main = die"])
-def test_an_approval_of_a_stale_proposal_killed_while_it_is_made_again_is_finished(
-    goals: Block, alice: User, tim: User, propose: Propose, crash: str
-) -> None:
-    propose(goals, "math", "maths")
-    fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
-    killed(APPROVE.format(crash=crash))
-    let_leases_run_out()
-    assert services.recover().approved == 1
-    block = reads.block("alice", "goals")
-    assert (block.title, "maths" in block.body) == ("Other", True)
-    assert list(problems()) == []
-
-
 def test_a_merge_that_became_impossible_goes_back_to_open(
     goals: Block, alice: User, tim: User, propose: Propose
 ) -> None:
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash="approving.finish_merging = die"))
-    fields = services.BlockFields(title="Other", description="", body=goals.body, limit=goals.limit)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    edit(alice, "goals", "math", "math", title="Other")
     let_leases_run_out()
     assert services.recover().reopened == 1
     proposal.refresh_from_db()
@@ -178,21 +161,6 @@ def test_a_direct_edit_killed_before_its_ledger_row_is_recorded(goals: Block, al
     assert list(problems()) == []
 
 
-def test_the_ledger_can_be_rebuilt(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    services.approve(
-        actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, comment="First line.\n\nSecond."
-    )
-
-    before = ledger_snapshot()
-    call_command("rebuild_ledger", verbosity=0)
-    assert ledger_snapshot() == before
-    Change.objects.all().delete()
-    call_command("rebuild_ledger", verbosity=0)
-    assert ledger_snapshot() == before
-    assert list(problems()) == []
-
-
 def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Block) -> None:
     with connections["memory"].cursor() as cursor:
         cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in'")
@@ -206,32 +174,21 @@ def test_uncommitted_rows_are_recorded_as_nobodys_and_reported(goals: Block) -> 
     assert services.recover().dirt == ""
 
 
-def seen_in(block: reads.Block, proposal: Proposal) -> Seen:
-    target = BlockState(block)
-    return Seen(proposal.main_before, target, target.assess(proposal.current_revision))
-
-
-def test_a_merge_that_is_on_main_already_is_not_undone_for_it(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    killed(APPROVE.format(crash="commits.record = die"))
-    # As for a process that looked before another one, or a server that was given up, had merged.
-    proposal.refresh_from_db()
-    assert finish_merging(proposal, seen=seen_in(goals, proposal)).status == Status.APPROVED
-    assert_ledger("goals", commit=proposal.merge_commit)
-    assert list(problems()) == []
-
-
-def test_a_merge_that_was_taken_back_since_is_found_all_the_same(
-    goals: Block, alice: User, tim: User, propose: Propose
+@pytest.mark.parametrize("is_taken_back", [False, True])
+def test_a_merge_that_is_on_main_already_is_found_also_where_it_was_taken_back_since(
+    goals: Block, alice: User, tim: User, propose: Propose, is_taken_back: bool
 ) -> None:
+    """As for a process that looked before another one, or a server that was given up, had merged."""
     proposal = propose(goals, "math", "maths")
     killed(APPROVE.format(crash="commits.record = die"))
-    block = reads.block("alice", "goals")
-    fields = services.BlockFields(title=goals.title, description="", body=goals.body, limit=goals.limit)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=block.sha256)
+    if is_taken_back:
+        edit(alice, "goals", "maths", "math")
     proposal.refresh_from_db()
-    assert finish_merging(proposal, seen=seen_in(goals, proposal)).status == Status.APPROVED
-    assert reads.block("alice", "goals").body == goals.body
+    target = BlockState(goals)
+    seen = Seen(proposal.main_before, target, target.assess(proposal.current_revision))
+    assert finish_merging(proposal, seen=seen).status == Status.APPROVED
+    assert (reads.block("alice", "goals").body == goals.body) is is_taken_back
+    assert [row.action for row in reads.history("alice", "block", "goals")].count("approved") == 1
     assert list(problems()) == []
 
 

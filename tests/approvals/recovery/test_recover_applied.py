@@ -11,7 +11,10 @@ from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
+from tests.support.acts import edit
 from tests.support.crashing import killed, let_leases_run_out
+
+pytestmark = pytest.mark.slow
 
 OPERATION = "b" * 32
 
@@ -25,13 +28,6 @@ from memory_app.writing import commits
 {crash}
 services.propose(agent=Agent.objects.get(), owner="alice", label="goals", edits=[Replace("math", "maths")],
                  kind="edit", reasoning="She said so.", operation="{operation}", may_apply=True)
-"""
-
-RECOVER = """
-from approvals import services
-from approvals.services import trust
-{crash}
-services.recover()
 """
 
 BEFORE_THE_COMMIT = "commits.dolt_transaction = die"
@@ -52,7 +48,6 @@ def cut(crash: str) -> Proposal:
     return proposal
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("crash", ["finish = die", BEFORE_THE_COMMIT, AFTER_THE_COMMIT])
 def test_what_a_rule_applies_is_finished(goals: Block, scribe: Agent, rule: TrustRule, crash: str) -> None:
     if crash == "finish = die":
@@ -67,7 +62,6 @@ def test_what_a_rule_applies_is_finished(goals: Block, scribe: Agent, rule: Trus
     assert list(problems()) == []
 
 
-@pytest.mark.slow
 def test_the_same_call_again_finishes_it(goals: Block, scribe: Agent, rule: TrustRule) -> None:
     cut(AFTER_THE_COMMIT)
     before = head_of_main()
@@ -84,32 +78,26 @@ def test_the_same_call_again_finishes_it(goals: Block, scribe: Agent, rule: Trus
     assert (again.proposal.status, head_of_main()) == (Status.APPLIED, before)
 
 
-@pytest.mark.slow
-def test_it_waits_where_the_rule_is_gone_since(goals: Block, scribe: Agent, rule: TrustRule) -> None:
+@pytest.mark.parametrize("gone", ["rule", "agent"])
+def test_it_waits_where_its_rule_is_gone_or_its_agent_deactivated(
+    goals: Block, scribe: Agent, rule: TrustRule, gone: str
+) -> None:
     proposal = cut(BEFORE_THE_COMMIT)
-    rule.delete()
+    if gone == "rule":
+        rule.delete()
+    else:
+        Agent.objects.update(is_active=False)
     assert services.recover().opened == 1
     require_waiting(proposal)
 
 
-@pytest.mark.slow
-def test_it_waits_where_its_agent_was_deactivated(goals: Block, scribe: Agent, rule: TrustRule) -> None:
-    proposal = cut(BEFORE_THE_COMMIT)
-    Agent.objects.update(is_active=False)
-    services.recover()
-    require_waiting(proposal)
-
-
-@pytest.mark.slow
 def test_it_waits_where_the_block_changed_first(goals: Block, alice: User, scribe: Agent, rule: TrustRule) -> None:
     proposal = cut(BEFORE_THE_COMMIT)
-    fields = services.BlockFields(title="", description="", body=f"{goals.body}New.\n", limit=20_000)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    edit(alice, "goals", goals.body, f"{goals.body}New.\n")
     services.recover()
     require_waiting(proposal, mergeability="rebasable")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("crash", ["trust.branch_name = die", "trust.finish_preparing = die"])
 def test_killed_while_it_is_made_to_wait_it_waits(goals: Block, scribe: Agent, rule: TrustRule, crash: str) -> None:
     proposal = cut(BEFORE_THE_COMMIT)

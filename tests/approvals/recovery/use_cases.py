@@ -13,7 +13,7 @@ from typing import Any
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Kind, Policy, Proposal, RejectReason, Tutorship, User
+from approvals.models import Agent, Kind, Policy, Proposal, RejectReason, TrustRule, Tutorship, User
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
@@ -24,6 +24,7 @@ from memory_app.text import worddiff
 from memory_app.text.edits import Replace
 
 BODY = "# Goals\n\nAlice likes math.\nShe wants to pass the B2 exam in June.\nShe reads one book a month.\n"
+NEW = "# Monday\nShe read Noether.\n"
 OPERATION = "b" * 32
 #: Longer than the 255 bytes DoltLite keeps of a merge's message, and ending as a commit of somebody else's does.
 COMMENT = "Schön. " * 50 + "\n\nAction: edited\nOwner: ben\nTarget: block/goals\nActor: ben\nOperation: " + "a" * 32
@@ -31,13 +32,14 @@ COMMENT = "Schön. " * 50 + "\n\nAction: edited\nOwner: ben\nTarget: block/goals
 
 @dataclass(frozen=True)
 class UseCase:
-    """What is there before, and what then happens in a process that may be killed."""
+    """What is done before, and what then happens in a process that may be killed."""
 
-    before: Callable[[], None]
+    before: tuple[Callable[[], object], ...]
     work: Callable[[], object]
 
-
-# -- before ---------------------------------------------------------------------------------------
+    def prepare(self) -> None:
+        for act in self.before:
+            act()
 
 
 def a_block() -> None:
@@ -53,126 +55,41 @@ def a_person(username: str, **fields: Any) -> User:
     return User.objects.create(username=username, **fields)
 
 
-def a_proposal() -> None:
-    a_block()
-    propose()
-
-
-def a_stale_proposal() -> None:
-    """And another beside it, which has to be checked again afterwards."""
-    a_proposal()
-    services.propose(
-        agent=scribe(),
-        owner="alice",
-        label="goals",
-        edits=[Replace("one book", "two books")],
-        kind=Kind.EDIT,
-        reasoning="She said so.",
-    )
-    edit("Alice", "She")
-
-
-def a_note() -> None:
-    a_block()
-    save_by_person()
-
-
-def a_note_to_ask_about() -> None:
-    a_note()
+def notes_are_asked_about() -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
 
 
-def a_proposed_note() -> None:
-    a_block()
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    save_by_agent()
+def blocks_are_applied() -> None:
+    alice = User.objects.get(username="alice")
+    TrustRule.objects.create(owner="alice", kind=Kind.CREATE_BLOCK, needs=TrustRule.Needs.NOTHING, made_by=alice)
 
 
-def a_proposed_import() -> None:
-    a_note_to_ask_about()
-    import_by_agent()
+def another_sentence_changes() -> None:
+    edit("B2 exam", "C1 exam")
 
 
-def an_approval() -> None:
-    a_proposal()
-    approve()
-
-
-def an_approval_and_a_later_change() -> None:
-    an_approval()
-    edit("one book", "two books")
-
-
-def a_rejection() -> None:
-    a_proposal()
-    reject()
-
-
-def an_approved_import() -> None:
-    a_proposed_import()
-    approve()
-
-
-def a_rejected_import() -> None:
-    a_proposed_import()
-    reject()
-
-
-def an_applied_note() -> None:
-    a_block()
-    save_by_agent()
-
-
-def an_applied_import() -> None:
-    a_note()
-    import_by_agent()
-
-
-def a_proposal_with_the_agent() -> None:
-    a_proposal()
-    request_changes()
-
-
-def a_proposal_in_conflict() -> None:
-    a_proposal()
-    edit("likes math", "loves physics")
+def the_same_sentence_changes() -> None:
+    edit("likes math", "is done with math")
     services.recheck("alice", [("block", "goals")])
 
 
-# -- what may be killed ---------------------------------------------------------------------------
-
-
-def propose() -> None:
+def propose(*edits: Replace, **more: Any) -> None:
+    said = {"agent": scribe(), "owner": "alice", "label": "goals", "reasoning": "She said so."}
     services.propose(
-        agent=scribe(),
-        owner="alice",
-        label="goals",
-        edits=[Replace("math", "maths")],
-        kind=Kind.EDIT,
-        reasoning="She said so.",
-        operation=OPERATION,
+        edits=edits or [Replace("math", "maths")], kind=Kind.EDIT, **said | {"operation": OPERATION} | more
     )
+
+
+def propose_another() -> None:
+    propose(Replace("one book", "two books"), operation="e" * 32)
+
+
+def propose_two_changes() -> None:
+    propose(Replace("math", "maths"), Replace("one book", "two books"))
 
 
 def approve() -> None:
-    services.approve(actor=User.objects.get(username="tim"), **_seen(), comment=COMMENT)
-
-
-def a_proposal_of_two_changes() -> None:
-    a_block()
-    services.propose(
-        agent=scribe(),
-        owner="alice",
-        label="goals",
-        edits=[Replace("math", "maths"), Replace("one book", "two books")],
-        kind=Kind.EDIT,
-        reasoning="She said so.",
-    )
-
-
-def a_stale_proposal_of_two_changes() -> None:
-    a_proposal_of_two_changes()
-    edit("B2 exam", "C1 exam")
+    services.approve(actor=tim(), **_seen(), comment=COMMENT)
 
 
 def approve_one_and_hand_the_other_back() -> None:
@@ -194,30 +111,21 @@ def _hunks() -> list[str]:
 
 
 def _approve_some(accepted: list[str], rest: services.Rest, reason: str = "") -> None:
-    services.approve_some(
-        actor=User.objects.get(username="tim"), **_seen(), accepted=accepted, rest=rest, reason=reason, comment=COMMENT
-    )
+    services.approve_some(actor=tim(), **_seen(), accepted=accepted, rest=rest, reason=reason, comment=COMMENT)
 
 
 def approve_edited() -> None:
     text = reads.block("alice", "goals").body.replace("likes math", "likes algebra")
-    services.approve_edited(actor=User.objects.get(username="tim"), **_seen(), text=text, comment=COMMENT)
-
-
-def a_conflict() -> None:
-    a_proposal()
-    edit("likes math", "is done with math")
+    services.approve_edited(actor=tim(), **_seen(), text=text, comment=COMMENT)
 
 
 def resolve() -> None:
     text = reads.block("alice", "goals").body.replace("is done with math", "is done with maths")
-    services.approve_edited(
-        actor=User.objects.get(username="tim"), **_seen(), text=text, comment=COMMENT, resolves=True
-    )
+    services.approve_edited(actor=tim(), **_seen(), text=text, comment=COMMENT, resolves=True)
 
 
 def approve_an_edited_note() -> None:
-    services.approve_edited(actor=User.objects.get(username="tim"), **_seen(), text="She rows daily.", comment=COMMENT)
+    services.approve_edited(actor=tim(), **_seen(), text="She rows daily.", comment=COMMENT)
 
 
 def _seen() -> dict[str, Any]:
@@ -230,32 +138,15 @@ def _seen() -> dict[str, Any]:
 
 
 def reject() -> None:
-    services.reject(
-        actor=User.objects.get(username="tim"),
-        proposal_id=the_proposal().pk,
-        revision=1,
-        reason=RejectReason.WRONG,
-        comment=COMMENT,
-    )
+    services.reject(actor=tim(), proposal_id=the_proposal().pk, revision=1, reason=RejectReason.WRONG, comment=COMMENT)
 
 
 def request_changes() -> None:
-    services.request_changes(
-        actor=User.objects.get(username="tim"), proposal_id=the_proposal().pk, revision=1, comment=COMMENT
-    )
+    services.request_changes(actor=tim(), proposal_id=the_proposal().pk, revision=1, comment=COMMENT)
 
 
 def amend() -> None:
-    services.propose(
-        agent=scribe(),
-        owner="alice",
-        proposal_id=the_proposal().pk,
-        label="goals",
-        edits=[Replace("math", "mathematics")],
-        kind=Kind.EDIT,
-        reasoning="As you asked.",
-        operation="d" * 32,
-    )
+    propose(Replace("math", "mathematics"), proposal_id=the_proposal().pk, operation="d" * 32)
 
 
 def settle() -> None:
@@ -271,13 +162,13 @@ def expire() -> None:
 
 
 def undo() -> None:
-    services.undo(actor=User.objects.get(username="tim"), proposal_id=the_proposal().pk, comment=COMMENT)
+    services.undo(actor=tim(), proposal_id=the_proposal().pk, comment=COMMENT)
 
 
 def undo_after_a_later_change() -> None:
     proposal = the_proposal()
     seen = current_state(proposal, proposal.current_revision).sha256
-    services.undo(actor=User.objects.get(username="tim"), proposal_id=proposal.pk, seen_sha256=seen, comment=COMMENT)
+    services.undo(actor=tim(), proposal_id=proposal.pk, seen_sha256=seen, comment=COMMENT)
 
 
 def edit(old: str = "math", new: str = "maths", *, actor: str = "alice") -> None:
@@ -360,6 +251,10 @@ def scribe() -> Agent:
     return Agent.objects.get()
 
 
+def tim() -> User:
+    return User.objects.get(username="tim")
+
+
 def the_proposal() -> Proposal:
     return Proposal.objects.order_by("pk")[0]
 
@@ -371,45 +266,111 @@ def memories() -> bytes:
     return memories_md.write(Memory(id_, "note", f"She knows {id_}.", (), day) for id_ in ids).encode()
 
 
+def propose_block() -> None:
+    services.propose_block(
+        agent=scribe(),
+        owner="alice",
+        label="diary",
+        title="Diary",
+        body=NEW,
+        description="Her days.",
+        reasoning="She tells me about them.",
+        operation=OPERATION,
+        may_apply=True,
+    )
+
+
+def amend_block() -> None:
+    services.propose_block(
+        agent=scribe(),
+        owner="alice",
+        label="diary",
+        title="Days",
+        body=f"{NEW}# Tuesday\n",
+        reasoning="As you asked.",
+        operation="d" * 32,
+        proposal_id=the_proposal().pk,
+    )
+
+
+def propose_deletion() -> None:
+    services.propose_deletion(
+        agent=scribe(), owner="alice", label="goals", reasoning="All of it is outdated.", operation=OPERATION
+    )
+
+
+def approve_block_edited() -> None:
+    proposal = the_proposal()
+    services.approve_edited(
+        actor=tim(),
+        proposal_id=proposal.pk,
+        revision=1,
+        seen_sha256="",
+        title="Her days",
+        text=f"{NEW}She liked it.\n",
+        comment=COMMENT,
+    )
+
+
 USE_CASES = {
-    "propose": UseCase(a_block, propose),
-    "approve": UseCase(a_proposal, approve),
-    "approve a stale one": UseCase(a_stale_proposal, approve),
-    "approve a note": UseCase(a_proposed_note, approve),
-    "approve an import": UseCase(a_proposed_import, approve),
-    "approve one of two": UseCase(a_proposal_of_two_changes, approve_one_and_reject_the_other),
+    "propose": UseCase((a_block,), propose),
+    "approve": UseCase((a_block, propose), approve),
+    # With another beside it, which has to be checked again afterwards.
+    "approve a stale one": UseCase((a_block, propose, propose_another, another_sentence_changes), approve),
+    "approve a note": UseCase((a_block, notes_are_asked_about, save_by_agent), approve),
+    "approve an import": UseCase((a_block, save_by_person, notes_are_asked_about, import_by_agent), approve),
+    "approve one of two": UseCase((a_block, propose_two_changes), approve_one_and_reject_the_other),
     "approve one of two, the other goes back": UseCase(
-        a_stale_proposal_of_two_changes, approve_one_and_hand_the_other_back
+        (a_block, propose_two_changes, another_sentence_changes), approve_one_and_hand_the_other_back
     ),
-    "approve some notes": UseCase(a_proposed_import, approve_some_notes),
-    "approve with changes": UseCase(a_stale_proposal, approve_edited),
-    "approve a reworded note": UseCase(a_proposed_note, approve_an_edited_note),
-    "resolve a conflict": UseCase(a_conflict, resolve),
-    "reject": UseCase(a_proposal, reject),
-    "reject an import": UseCase(a_proposed_import, reject),
-    "ask for changes": UseCase(a_proposal, request_changes),
-    "amend": UseCase(a_proposal_with_the_agent, amend),
-    "amend a note": UseCase(a_proposed_note, amend_note),
-    "hand back": UseCase(a_proposal_in_conflict, settle),
-    "withdraw": UseCase(a_proposal, withdraw),
-    "expire": UseCase(a_proposal, expire),
-    "propose a note": UseCase(a_note_to_ask_about, update_by_agent),
-    "apply a new note": UseCase(a_block, save_by_agent),
-    "apply a change of a note": UseCase(a_note, update_by_agent),
-    "apply that a note is superseded": UseCase(a_note, supersede_by_agent),
-    "apply an import": UseCase(a_note, import_by_agent),
-    "revert a note": UseCase(an_applied_note, undo),
-    "revert an import": UseCase(an_applied_import, undo),
-    "undo an approval": UseCase(an_approval, undo),
-    "undo an approval after a later change": UseCase(an_approval_and_a_later_change, undo_after_a_later_change),
-    "undo the approval of an import": UseCase(an_approved_import, undo),
-    "undo a rejection": UseCase(a_rejection, undo),
-    "undo the rejection of an import": UseCase(a_rejected_import, undo),
-    "edit": UseCase(a_block, edit),
-    "edit as staff": UseCase(a_block, edit_as_staff),
-    "create": UseCase(a_block, create_block),
-    "delete": UseCase(a_block, delete_block),
-    "save a note": UseCase(a_block, save_by_person),
-    "delete a note": UseCase(a_note, delete_by_person),
-    "import": UseCase(a_note, import_by_person),
+    "approve some notes": UseCase(
+        (a_block, save_by_person, notes_are_asked_about, import_by_agent), approve_some_notes
+    ),
+    "approve with changes": UseCase((a_block, propose, propose_another, another_sentence_changes), approve_edited),
+    "approve a reworded note": UseCase((a_block, notes_are_asked_about, save_by_agent), approve_an_edited_note),
+    "resolve a conflict": UseCase((a_block, propose, the_same_sentence_changes), resolve),
+    "reject": UseCase((a_block, propose), reject),
+    "reject an import": UseCase((a_block, save_by_person, notes_are_asked_about, import_by_agent), reject),
+    "ask for changes": UseCase((a_block, propose), request_changes),
+    "amend": UseCase((a_block, propose, request_changes), amend),
+    "amend a note": UseCase((a_block, notes_are_asked_about, save_by_agent), amend_note),
+    "hand back": UseCase((a_block, propose, the_same_sentence_changes), settle),
+    "withdraw": UseCase((a_block, propose), withdraw),
+    "expire": UseCase((a_block, propose), expire),
+    "propose a note": UseCase((a_block, save_by_person, notes_are_asked_about), update_by_agent),
+    "apply a new note": UseCase((a_block,), save_by_agent),
+    "apply a change of a note": UseCase((a_block, save_by_person), update_by_agent),
+    "apply that a note is superseded": UseCase((a_block, save_by_person), supersede_by_agent),
+    "apply an import": UseCase((a_block, save_by_person), import_by_agent),
+    "revert a note": UseCase((a_block, save_by_agent), undo),
+    "revert an import": UseCase((a_block, save_by_person, import_by_agent), undo),
+    "undo an approval": UseCase((a_block, propose, approve), undo),
+    "undo an approval after a later change": UseCase(
+        (a_block, propose, approve, another_sentence_changes), undo_after_a_later_change
+    ),
+    "undo the approval of an import": UseCase(
+        (a_block, save_by_person, notes_are_asked_about, import_by_agent, approve), undo
+    ),
+    "undo a rejection": UseCase((a_block, propose, reject), undo),
+    "undo the rejection of an import": UseCase(
+        (a_block, save_by_person, notes_are_asked_about, import_by_agent, reject), undo
+    ),
+    "edit": UseCase((a_block,), edit),
+    "edit as staff": UseCase((a_block,), edit_as_staff),
+    "create": UseCase((a_block,), create_block),
+    "delete": UseCase((a_block,), delete_block),
+    "save a note": UseCase((a_block,), save_by_person),
+    "delete a note": UseCase((a_block, save_by_person), delete_by_person),
+    "import": UseCase((a_block, save_by_person), import_by_person),
+    "propose a block": UseCase((a_block,), propose_block),
+    "amend a new block": UseCase((a_block, propose_block, request_changes), amend_block),
+    "apply a new block": UseCase((a_block, blocks_are_applied), propose_block),
+    "approve a new block": UseCase((a_block, propose_block), approve),
+    "approve a new block with changes": UseCase((a_block, propose_block), approve_block_edited),
+    "undo a new block": UseCase((a_block, propose_block, approve), undo),
+    "undo the rejection of a new block": UseCase((a_block, propose_block, reject), undo),
+    "propose a deletion": UseCase((a_block,), propose_deletion),
+    "approve a deletion": UseCase((a_block, propose_deletion), approve),
+    "approve a stale deletion": UseCase((a_block, propose_deletion, edit), approve),
+    "undo a deletion": UseCase((a_block, propose_deletion, approve), undo),
 }
