@@ -17,7 +17,7 @@ from agent_tools.answers import fields, made_before
 from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
-from approvals.pages import talk
+from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, ChangeRequest
 from memory_app.models import Change, TargetKind
@@ -94,7 +94,7 @@ def proposal(
         asked: what its agent is asked to change.
     """
     decided = proposal.decided_at is not None or proposal.is_decided
-    thread = talk.summary(proposal)
+    thread = turn.thread_summary(proposal)
     return {
         "proposal_id": proposal.pk,
         "user_id": proposal.owner,
@@ -309,7 +309,7 @@ def decision(proposal: Proposal) -> dict[str, Any]:
 
 def comments(proposal: Proposal) -> list[dict[str, Any]]:
     """Return the thread of a proposal, newest first."""
-    return [comment(event) for event in reversed(talk.thread_of(proposal))]
+    return [comment(event) for event in reversed(turn.thread_of(proposal))]
 
 
 def comment(event: Event) -> dict[str, Any]:

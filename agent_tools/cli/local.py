@@ -92,10 +92,10 @@ class LocalMemories:
         wanted = notes_page.Wanted(type=type, tags=tags)
         with _failing():
             if query:
-                found = notes_page.search_notes(self._user.username, query, wanted, most=limit)
+                found, _index_behind = notes_page.search_notes(self._user.username, query, wanted, most=limit)
             else:
                 found = notes_page.newest(self._user.username, wanted, most=limit)
-        return [_memory(note) for note in found.notes]
+        return [_memory(note) for note in found]
 
     def prime(
         self,

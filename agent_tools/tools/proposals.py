@@ -19,7 +19,7 @@ from agent_tools.decisions import telling
 from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
-from approvals.pages import talk as threads
+from approvals.review import turn
 from approvals.review.collisions import MOST_COMPARED, collisions_of, others_on_target
 from approvals.review.turn import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
@@ -81,7 +81,7 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         proposals = proposals.filter(target_kind=TargetKind.BLOCK, target=arguments.block_label)
     if last is not None:
         proposals = proposals.filter(pk__lt=last)
-    found = list(threads.with_threads(proposals).order_by("-pk")[: arguments.limit + 1])
+    found = list(turn.with_threads(proposals).order_by("-pk")[: arguments.limit + 1])
     gone = withholding.about_deleted(call, found)
     asked = change_requests(found)
     items = [
@@ -91,7 +91,7 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
     lines = [
-        representations.listed(proposal, asked.get(proposal.pk), asks_you=threads.summary(proposal).asks_agent)
+        representations.listed(proposal, asked.get(proposal.pk), asks_you=turn.thread_summary(proposal).asks_agent)
         for proposal in shown
     ]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."

@@ -83,13 +83,14 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         min_confidence=arguments.min_confidence,
         superseded="shown" if arguments.include_superseded else "hidden",
     )
+    index_behind = False
     if arguments.query is None:
         matched = notes_page.newest(call.owner, wanted, most=arguments.limit)
     elif arguments.match == "text":
         matched = notes_page.containing(call.owner, arguments.query, wanted, most=arguments.limit)
     else:
-        matched = notes_page.search_notes(call.owner, arguments.query, wanted, most=arguments.limit)
-    wanted_notes = matched.notes[: arguments.limit]
+        matched, index_behind = notes_page.search_notes(call.owner, arguments.query, wanted, most=arguments.limit)
+    wanted_notes = matched[: arguments.limit]
     items = [_recalled(note) for note in wanted_notes]
     shown = bounds.that_fit(items, bounds.characters(arguments))
     found = wanted_notes[:shown]
@@ -112,7 +113,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         "count": len(found),
         "memories": items[:shown],
         "left_out": len(items) - shown,
-        "index_behind": matched.index_behind,
+        "index_behind": index_behind,
     }
     rest = bounds.rest_of(items, shown, "memories")
     return Answer("\n".join(filter(None, [_listed(found, "No memories match."), rest])), data)

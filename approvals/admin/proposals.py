@@ -22,9 +22,9 @@ from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import ReadOnlyAdmin, ReadOnlyInline
 from approvals.forms.proposal import SeveralForm, new_batch, ticked
 from approvals.models import Event, Proposal, ProposedNote, RejectedFingerprint, Revision, Status
-from approvals.pages import risk_wording
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction
+from approvals.review.summary import risk_title
 from approvals.templatetags.changes import excerpt
 from approvals.templatetags.texts import marked
 
@@ -99,7 +99,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
 
     @admin.display(description=gettext_lazy("warnings"))
     def warnings(self, proposal: Proposal) -> str:
-        return ", ".join(capfirst(risk_wording.title(key)) for key in proposal.risks) or "-"
+        return ", ".join(capfirst(risk_title(key)) for key in proposal.risks) or "-"
 
     @admin.display(description=gettext_lazy("reason"))
     def why(self, proposal: Proposal) -> str:

@@ -32,9 +32,8 @@ from approvals.accounts.sign_in import display_names
 from approvals.models import Event, Kind, Mail, Proposal, Status, Tutorship, User
 from approvals.notifications.news import News, NewsItem, news_for
 from approvals.notifications.unsubscribe import unsubscribe_url
-from approvals.pages import risk_wording
 from approvals.permissions import readable_owners
-from approvals.review.summary import excerpt_shown
+from approvals.review.summary import excerpt_shown, risk_title
 from approvals.risks import flags
 from approvals.services.close import COMES
 from assent_client.text import invisible
@@ -127,7 +126,7 @@ def words_of(item: NewsItem) -> ProposalWords:
         held_back=_("It contains what looks like a key or password. Open it to see.") if is_secret else "",
         redline_text="".join(_as_text(kind, text) for kind, text in excerpt),
         redline_html="".join(_as_html(kind, text) for kind, text in excerpt),
-        warnings=", ".join(risk_wording.title(key) for key in proposal.risks if key != flags.SECRETS),
+        warnings=", ".join(risk_title(key) for key in proposal.risks if key != flags.SECRETS),
         agent=proposal.agent.name,
         age=_age(item),
         is_reminder=item.is_reminder,

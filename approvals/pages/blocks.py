@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 from approvals.accounts.sign_in import display_names
 from approvals.models import TAKEN, Kind, Proposal, Status, User
 from approvals.permissions import can_be_undone, may_decide
+from approvals.review.note_changes import FieldChange
 from memory_app import reads
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
@@ -74,15 +75,6 @@ class Version:
     @property
     def body(self) -> str:
         return self.block.body if self.block else ""
-
-
-@dataclass(frozen=True)
-class FieldChange:
-    """A field other than the text that differs between two versions."""
-
-    name: str
-    before: str
-    after: str
 
 
 def history_entries(changes: Sequence[Change], *, older: Change | None = None) -> tuple[HistoryEntry, ...]:
@@ -226,7 +218,7 @@ def field_changes(before: object | None, after: object | None) -> tuple[FieldCha
     for name, label in _FIELDS:
         old, new = _shown(before, name), _shown(after, name)
         if old != new:
-            changes.append(FieldChange(name=str(label), before=old, after=new))
+            changes.append(FieldChange(name, str(label), old, new))
     return tuple(changes)
 
 

@@ -6,7 +6,7 @@ Reads only. Which proposals are listed, and in what order, is `inbox`; deciding 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
@@ -48,7 +48,7 @@ _ADDING = frozenset({"append", "prepend", "insert"})
 _DECIDED_UNOPENED = (Kind.EDIT, Kind.SAVE, Kind.UPDATE, Kind.DELETE, Kind.FORGET)
 
 
-@dataclass(frozen=True)
+@dataclass
 class InboxRow:
     """One proposal in the list.
 
@@ -70,8 +70,8 @@ class InboxRow:
     note: Note | None = None
     request: ChangeRequest | None = None
     is_changed_since: bool = False
-    alike: tuple[InboxRow, ...] = ()
-    conflicts: tuple[int, ...] = ()
+    alike: Sequence[InboxRow] = ()
+    conflicts: Sequence[int] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -104,18 +104,13 @@ class InboxRow:
         return tuple(row for row in self.together if row.is_plain and row.change == self.change)
 
 
-def with_alike(rows: Iterable[InboxRow], groups: Mapping[int, Sequence[int]]) -> list[InboxRow]:
-    """Return the rows, each with those of its group of the same change, which are not rows of their own then."""
-    by_pk = {row.proposal.pk: row for row in rows}
-    behind = {pk for group in groups.values() for pk in group[1:]}
-    return [
-        replace(row, alike=tuple(by_pk[other] for other in groups.get(pk, ())[1:] if other in by_pk))
-        for pk, row in by_pk.items()
-        if pk not in behind
-    ]
-
-
-def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: User | None = None) -> list[InboxRow]:
+def rows_of(
+    proposals: Iterable[Proposal],
+    *,
+    looking: bool = False,
+    viewer: User | None = None,
+    groups: Mapping[int, Sequence[int]] | None = None,
+) -> list[InboxRow]:
     """Return a row for each, with the whole change where it can be decided in the list.
 
     One query, and where a block changed under a small edit a second and one of the memory: what a decision on the row
@@ -126,6 +121,7 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: Use
             into the instance. By default the stored mergeability is believed, which a worker may not have updated yet;
             deciding asks again.
         viewer: who reads the list, to mark what changed since they looked.
+        groups: the same change for several people, by the first of each: the others are no rows of their own.
     """
     proposals = list(proposals)
     candidates = [proposal for proposal in proposals if _may_be_decided_unopened(proposal)]
@@ -141,20 +137,18 @@ def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: Use
             if each.pk not in standings:
                 revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
     asked, changed = change_requests(proposals), _changed_since(proposals, viewer)
-    rows = [_row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals]
-    on_blocks = (row.proposal for row in rows if row.change and row.proposal.target_kind == TargetKind.BLOCK)
-    conflicts = conflicts_among((each, revisions[each.pk]) for each in on_blocks)
-    return [
-        replace(
-            row,
-            request=asked.get(row.proposal.pk),
-            is_changed_since=row.proposal.pk in changed,
-            conflicts=tuple(conflicts.get(row.proposal.pk, ())),
-        )
-        if row.proposal.pk in asked or row.proposal.pk in changed or row.proposal.pk in conflicts
-        else row
-        for row in rows
-    ]
+    rows = {each.pk: _row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals}
+    conflicts = conflicts_among(
+        (row.proposal, revisions[pk])
+        for pk, row in rows.items()
+        if row.change and row.proposal.target_kind == TargetKind.BLOCK
+    )
+    for pk, row in rows.items():
+        row.request, row.is_changed_since, row.conflicts = asked.get(pk), pk in changed, conflicts.get(pk, [])
+    for first, *others in (groups or {}).values():
+        if first in rows:
+            rows[first].alike = [rows.pop(other) for other in others if other in rows]
+    return list(rows.values())
 
 
 def conflicts_among(rows: Iterable[tuple[Proposal, Revision]]) -> dict[int, list[int]]:
@@ -340,40 +334,13 @@ MOST_CHARACTERS = 4_000
 #: People that one row stands for, as many as are decided at once.
 MOST_ALIKE = 100
 
-_COMPARED = (
-    "pk",
-    "owner",
-    "agent_id",
-    "kind",
-    "target_kind",
-    "target",
-    "words_added",
-    "words_removed",
-    "result_sha256",
-)
+_COMPARED = ("owner", "agent", "kind", "target_kind", "target", "words_added", "words_removed", "result_sha256")
 
 
-@dataclass(frozen=True)
-class Compared:
-    """The beginning of a list.
-
-    Args:
-        pks: its first `MOST_COMPARED` proposals.
-        groups: those that change the same for different people, each in the order of the list.
-    """
-
-    pks: list[int]
-    groups: list[list[int]]
-
-    @property
-    def is_whole_list(self) -> bool:
-        return len(self.pks) < MOST_COMPARED
-
-
-def compare(proposals: ProposalQuerySet, order: Order) -> Compared:
-    """Return the first open proposals of a list, and which of them are one change for several people."""
-    rows = list(order.sorted(proposals).values(*_COMPARED)[:MOST_COMPARED])
-    return Compared([row["pk"] for row in rows], _grouped(rows))
+def compare(proposals: ProposalQuerySet, order: Order) -> tuple[list[int], list[list[int]]]:
+    """Return the first open proposals of a list, and those of them that are one change for several people."""
+    rows = list(order.sorted(proposals).only(*_COMPARED)[:MOST_COMPARED])
+    return [row.pk for row in rows], _grouped(rows)
 
 
 def alike_to(proposal: Proposal, proposals: ProposalQuerySet, order: Order) -> list[int]:
@@ -381,45 +348,38 @@ def alike_to(proposal: Proposal, proposals: ProposalQuerySet, order: Order) -> l
     same = proposals.filter(agent=proposal.agent_id, kind=proposal.kind, target_kind=proposal.target_kind)
     if proposal.target_kind == TargetKind.BLOCK:
         same = same.filter(target=proposal.target)
-    for group in compare(same, order).groups:
+    for group in compare(same, order)[1]:
         if proposal.pk in group:
             return [proposal.pk, *(pk for pk in group if pk != proposal.pk)]
     return [proposal.pk]
 
 
-def _grouped(rows: Sequence[dict[str, Any]]) -> list[list[int]]:
-    by_look: defaultdict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+def _grouped(rows: Sequence[Proposal]) -> list[list[int]]:
+    by_look: defaultdict[Hashable, list[Proposal]] = defaultdict(list)
     for row in rows:
-        if look := _look(row):
+        if (look := _look(row)) is not None:
             by_look[look].append(row)
-    candidates = {look: some for look, some in by_look.items() if len({row["owner"] for row in some}) > 1}
-    if not candidates:
-        return []
-    changes = _changes([row["pk"] for some in candidates.values() for row in some])
+    candidates = [some for some in by_look.values() if len({row.owner for row in some}) > 1]
+    changes = _changes([row.pk for some in candidates for row in some]) if candidates else {}
     groups = []
-    for some in candidates.values():
-        by_change: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for some in candidates:
+        by_change: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for row in some:
-            if row["pk"] in changes:
-                by_change[changes[row["pk"]]].append(row)
-        for same in by_change.values():
-            # Of one person each: two equal ones of one agent wait for different reasons.
-            first = list({row["owner"]: row["pk"] for row in reversed(same)}.values())[::-1]
-            if len(first) > 1:
-                groups.append(first[:MOST_ALIKE])
+            if row.pk in changes:  # of one person each: two equal ones of one agent wait for different reasons
+                by_change[changes[row.pk]].setdefault(row.owner, row.pk)
+        groups += [list(same.values())[:MOST_ALIKE] for same in by_change.values() if len(same) > 1]
     return groups
 
 
-def _look(row: dict[str, Any]) -> tuple[Any, ...] | None:
+def _look(row: Proposal) -> Hashable | None:
     """Return what equal changes have in common, as far as lists know it; None for what is never shown once."""
-    agent, kind = row["agent_id"], row["kind"]
-    if kind == Kind.DELETE_BLOCK:
+    if row.kind == Kind.DELETE_BLOCK:
         return None  # a text goes as a whole: each is read before
-    if kind == Kind.CREATE_BLOCK:
-        return agent, kind, row["target"], row["result_sha256"]
-    if row["target_kind"] == TargetKind.BLOCK:
-        return agent, kind, row["target"], row["words_added"], row["words_removed"]
-    return (agent, kind, row["result_sha256"]) if kind == Kind.SAVE else None
+    if row.kind == Kind.CREATE_BLOCK:
+        return row.agent_id, row.kind, row.target, row.result_sha256
+    if row.target_kind == TargetKind.BLOCK:
+        return row.agent_id, row.kind, row.target, row.words_added, row.words_removed
+    return (row.agent_id, row.kind, row.result_sha256) if row.kind == Kind.SAVE else None
 
 
 def _changes(pks: Sequence[int]) -> dict[int, str]:

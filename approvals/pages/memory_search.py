@@ -7,9 +7,8 @@ are not part of the memory, so they are looked through here, for the letters as 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.urls import reverse
 
@@ -18,13 +17,12 @@ from approvals.markdown import rendering
 from approvals.models import Proposal
 from approvals.review.summary import wanted_words
 from memory_app import conversations, reads
-from memory_app.models import Change, Message, TargetKind
+from memory_app.models import Change, TargetKind
 from memory_app.search import service
 from memory_app.search.ranking.vocabulary import is_stop
 from memory_app.search.service import SearchHit
 from memory_app.text import worddiff
 from memory_app.text.stems import folded
-from memory_app.text.worddiff import Segment
 
 MOST_HITS = 30
 MOST_WAITING = 20
@@ -43,81 +41,47 @@ _AROUND = 2_000
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True)
-class ExcerptPart:
+class ExcerptPart(NamedTuple):
     """A piece of a text; `matches` when it is what was looked for."""
 
     text: str
     matches: bool
 
 
-@dataclass(frozen=True)
-class FoundItem:
-    """A block's section or a note, with its matches in context."""
+def find(owner: str, query: str) -> dict[str, Any]:
+    """Return what the page shows of a search, the matches of each thing found in their context.
 
-    hit: SearchHit
-    url: str
-    title: tuple[ExcerptPart, ...]
-    context: tuple[ExcerptPart, ...]
-    changed_at: datetime | None
-
-
-@dataclass(frozen=True)
-class FoundProposal:
-    proposal: Proposal
-    context: tuple[ExcerptPart, ...]
-
-
-@dataclass(frozen=True)
-class FoundMessage:
-    """A message of a stored conversation, and the address at which it is read among the others."""
-
-    message: Message
-    url: str
-    context: tuple[ExcerptPart, ...]
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What a search found; `is_behind` when the index does not have the last changes yet.
-
-    Args:
-        there_are_more: `items` are the best, not all.
-        said: messages of conversations, best first, at most `MOST_SAID`.
+    `items` are blocks and notes, best first, of which `there_are_more` or not; `waiting` are open proposals, newest
+    first; `said` messages of conversations, best first. `is_behind` when the index lacks the last changes.
     """
-
-    items: tuple[FoundItem, ...]
-    there_are_more: bool
-    waiting: tuple[FoundProposal, ...]
-    said: tuple[FoundMessage, ...]
-    is_behind: bool
-    words_only: bool
-
-
-def find(owner: str, query: str) -> Findings:
-    """Return blocks, notes and messages, best first, and open proposals, newest first, that match `query`."""
     answer = service.search(owner, query, top_k=MOST_HITS + 1)
     hits = answer.results[:MOST_HITS]
     last = reads.last_changes(owner, TargetKind.BLOCK, {hit.block_label for hit in hits if hit.block_label})
-    return Findings(
-        items=tuple(_item(owner, hit, query, last) for hit in hits),
-        there_are_more=len(answer.results) > MOST_HITS,
-        waiting=tuple(_matching_proposals(owner, query)),
-        said=tuple(_matching_messages(owner, query)),
-        is_behind=answer.index_behind or services.is_interrupted(owner),
-        words_only=answer.words_only,
-    )
+    return {
+        "items": [_item(owner, hit, query, last) for hit in hits],
+        "there_are_more": len(answer.results) > MOST_HITS,
+        "waiting": list(_matching_proposals(owner, query)),
+        "said": list(_matching_messages(owner, query)),
+        "is_behind": answer.index_behind or services.is_interrupted(owner),
+        "words_only": answer.words_only,
+    }
 
 
-def _item(owner: str, hit: SearchHit, query: str, last: Mapping[str, Change]) -> FoundItem:
-    url = reverse("note", args=[owner, hit.note_id]) if hit.note_id else reverse("block", args=[owner, hit.block_label])
+def _item(owner: str, hit: SearchHit, query: str, last: Mapping[str, Change]) -> dict[str, Any]:
     wanted = [*hit.words, *_content_words(query)]
     changed = last.get(hit.block_label or "")
-    changed_at = changed.at if changed else hit.created_at
-    return FoundItem(hit, url, in_context(hit.title, wanted), in_context(hit.text, wanted), changed_at)
+    return {
+        "hit": hit,
+        "url": reverse("note", args=[owner, hit.note_id])
+        if hit.note_id
+        else reverse("block", args=[owner, hit.block_label]),
+        "title": in_context(hit.title, wanted),
+        "context": in_context(hit.text, wanted),
+        "changed_at": changed.at if changed else hit.created_at,
+    }
 
 
-def _matching_proposals(owner: str, query: str) -> Iterable[FoundProposal]:
+def _matching_proposals(owner: str, query: str) -> Iterator[dict[str, Any]]:
     """Yield the open proposals whose reason, target or change, old words and new, have every word of the query."""
     wanted = _content_words(query)
     letters = wanted_words(" ".join(wanted))[:MOST_WORDS_OF_PROPOSALS]
@@ -130,21 +94,15 @@ def _matching_proposals(owner: str, query: str) -> Iterable[FoundProposal]:
         revision = proposal.current_revision
         segments = worddiff.diff(revision.base_text, revision.result_text)
         # Where both have as many of the words, what would be new rather than what it replaces.
-        texts = (proposal.reasoning, *(_of_kind(segments, kind) for kind in ("added", "removed")))
-        best = max(texts, key=lambda text: _how_many(letters, text))
-        yield FoundProposal(proposal, in_context(best or proposal.target_title, wanted))
+        changed = (
+            " ".join(segment.text for segment in segments if segment.kind == kind) for kind in ("added", "removed")
+        )
+        read = {text: folded(text) for text in (proposal.reasoning, *changed)}
+        best = max(read, key=lambda text: sum(word in read[text] for word in letters))
+        yield {"proposal": proposal, "context": in_context(best or proposal.target_title, wanted)}
 
 
-def _of_kind(segments: Iterable[Segment], kind: str) -> str:
-    return " ".join(segment.text for segment in segments if segment.kind == kind)
-
-
-def _how_many(letters: Sequence[str], text: str) -> int:
-    there = folded(text)
-    return sum(word in there for word in letters)
-
-
-def _matching_messages(owner: str, query: str) -> Iterable[FoundMessage]:
+def _matching_messages(owner: str, query: str) -> Iterator[dict[str, Any]]:
     """Yield the messages that match; an owner without conversations costs one look into an index."""
     if not conversations.are_there(owner):
         return
@@ -156,7 +114,7 @@ def _matching_messages(owner: str, query: str) -> Iterable[FoundMessage]:
             continue
         address = reverse("conversation", args=[owner, message.session_id])
         url = f"{address}?message={message.pk}#message-{message.pk}"
-        yield FoundMessage(message, url, in_context(hit.text, [*hit.words, *_content_words(query)]))
+        yield {"message": message, "url": url, "context": in_context(hit.text, [*hit.words, *_content_words(query)])}
 
 
 def _content_words(query: str) -> list[str]:

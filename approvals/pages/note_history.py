@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
-from approvals.pages.blocks import NOW, HistoryEntry, history_entries, point_in_history
-from approvals.review.note_changes import NoteFieldChange, field_changes_of_note
+from approvals.pages.blocks import HistoryEntry, history_entries, point_in_history
+from approvals.review.note_changes import FieldChange, field_changes_of_note
 from approvals.services.notes import NoteChange
 from assent_client.text.notes import TYPES
 from memory_app import reads
@@ -33,29 +34,14 @@ def fits_a_heading(note: Note) -> bool:
     return bool(_HEADING.fullmatch(note.content)) and "://" not in note.content
 
 
-@dataclass(frozen=True)
-class NoteVersion:
-    """A note at one revision; `note` is None where there was none. `commit` is NOW for the memory as it is."""
-
-    commit: str
-    note: Note | None
-    at: datetime | None = None
-
-    @property
-    def is_now(self) -> bool:
-        return self.commit == NOW
-
-
-def note_version(owner: str, id_: str, revision: str) -> NoteVersion:
-    """Return a note at `NOW`, at a commit on main or at a time.
+def note_version(owner: str, id_: str, revision: str) -> tuple[Note | None, str, datetime | None]:
+    """Return a note at a commit on main or at a time, None where there was none; the commit, and when that was.
 
     Raises:
-        RevisionNotFound: it is none of these.
+        RevisionNotFound: it is neither.
     """
-    if revision == NOW:
-        return NoteVersion(NOW, reads.find_note(owner, id_))
     commit, at = point_in_history(revision)
-    return NoteVersion(commit, _note_at(owner, id_, commit), at)
+    return _note_at(owner, id_, commit), commit, at
 
 
 @dataclass(frozen=True)
@@ -71,7 +57,7 @@ class NoteStep:
     before: Note | None
     after: Note | None
     segments: tuple[worddiff.Segment, ...] = ()
-    fields: tuple[NoteFieldChange, ...] = ()
+    fields: tuple[FieldChange, ...] = ()
     replacement: Note | None = None
 
     @property
@@ -109,7 +95,7 @@ def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[Not
     return tuple(made), page[-1].pk if older else None
 
 
-def _fields(step: NoteStep) -> tuple[NoteFieldChange, ...]:
+def _fields(step: NoteStep) -> tuple[FieldChange, ...]:
     if not (step.before and step.after):
         return ()
     changes = field_changes_of_note(step.before, step.after)
@@ -131,50 +117,21 @@ def _note_at(owner: str, id_: str, commit: str) -> Note | None:
 MOST_SHOWN = 20
 
 
-@dataclass(frozen=True)
-class TypeCount:
-    """How many notes of a type would be new and changed; shares in percent of the most frequent type."""
+def what_it_would_do(changes: Sequence[NoteChange]) -> dict[str, Any]:
+    """Return what the page shows of an import's changes.
 
-    type: str
-    new: int
-    changed: int
-    new_share: int
-    changed_share: int
-
-
-@dataclass(frozen=True)
-class ChangedNote:
-    """A note that would change: its text before and after, and its other fields."""
-
-    id: str
-    segments: tuple[worddiff.Segment, ...]
-    fields: tuple[NoteFieldChange, ...]
-
-
-def counted(changes: Iterable[NoteChange]) -> tuple[TypeCount, ...]:
-    """Return the types of the notes in the order they are offered."""
-    new: Counter[str] = Counter()
-    changed: Counter[str] = Counter()
-    for change in changes:
-        if change.after:
-            (changed if change.before else new)[change.after.type] += 1
-    highest = max((new[name] + changed[name] for name in TYPES), default=0) or 1
-    return tuple(
-        TypeCount(name, new[name], changed[name], 100 * new[name] // highest, 100 * changed[name] // highest)
-        for name in TYPES
-        if new[name] or changed[name]
-    )
-
-
-def changed(changes: Sequence[NoteChange]) -> tuple[ChangedNote, ...]:
-    """Return the first notes that would change."""
-    some = islice(((each.id, each.before, each.after) for each in changes if each.before and each.after), MOST_SHOWN)
-    return tuple(
-        ChangedNote(id_, worddiff.diff(before.content, after.content), field_changes_of_note(before, after))
-        for id_, before, after in some
-    )
-
-
-def new(changes: Sequence[NoteChange]) -> tuple[Note, ...]:
-    """Return the first notes that would be new."""
-    return tuple(islice((each.after for each in changes if each.after and not each.before), MOST_SHOWN))
+    `by_type` are the types in the order they are offered, each with how many notes of it would be new and changed, of
+    which the most frequent has `most`; then the first notes that would be `changed`, and those that would be `new`.
+    """
+    counts = Counter((change.after.type, bool(change.before)) for change in changes if change.after)
+    by_type = [(name, counts[name, False], counts[name, True]) for name in TYPES]
+    changed = islice(((each.before, each.after) for each in changes if each.before and each.after), MOST_SHOWN)
+    return {
+        "by_type": [each for each in by_type if any(each[1:])],
+        "most": max(new + changed for _name, new, changed in by_type),
+        "changed": [
+            (worddiff.diff(before.content, after.content), field_changes_of_note(before, after))
+            for before, after in changed
+        ],
+        "new": list(islice((each.after for each in changes if each.after and not each.before), MOST_SHOWN)),
+    }

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.utils.translation import gettext_lazy as _
 
 from approvals import services
 from approvals.models import Event, Proposal, ProposalQuerySet, Revision, Status, User
-from approvals.pages.blocks import HistoryEntry, history_entries
+from approvals.pages.blocks import history_entries
 from approvals.pages.inbox_filters import QueryFilters
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.targets import NotesState
@@ -23,7 +23,7 @@ from assent_client.text import notes
 from assent_client.text.notes import TYPES
 from memory_app import reads, recall_counts
 from memory_app.databases.batches import batched
-from memory_app.models import Change, NoteSource, TargetKind
+from memory_app.models import NoteSource, TargetKind
 from memory_app.reads import Note
 from memory_app.reads.catalogue import NoteSummary, catalogue
 from memory_app.search import service
@@ -59,29 +59,17 @@ class Wanted:
         )
 
 
-@dataclass(frozen=True)
-class Matched:
-    """Notes, best or newest first.
-
-    Args:
-        index_behind: the search does not know the newest changes.
-    """
-
-    notes: tuple[Note, ...]
-    index_behind: bool = False
-
-
 def listed(owner: str, wanted: Wanted) -> tuple[NoteSummary, ...]:
     """Return all notes that pass the filters, in short, newest first."""
     return tuple(entry for entry in catalogue(owner).entries if wanted.takes(entry))
 
 
-def newest(owner: str, wanted: Wanted, *, most: int | None = None) -> Matched:
+def newest(owner: str, wanted: Wanted, *, most: int | None = None) -> tuple[Note, ...]:
     """Return the newest notes that pass the filters; without `most` all of them."""
-    return Matched(notes_of(owner, listed(owner, wanted)[:most], wanted))
+    return notes_of(owner, listed(owner, wanted)[:most], wanted)
 
 
-def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
+def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[Note, ...]:
     """Return the newest notes that contain `query`, ignoring case."""
     folded = query.casefold()
     likely = [entry for entry in listed(owner, wanted) if folded in entry.words]
@@ -91,7 +79,7 @@ def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> Matched:
         found += [note for note in notes_of(owner, entries, wanted) if folded in note.content.casefold()]
         if len(found) >= most:
             break
-    return Matched(tuple(found[:most]))
+    return tuple(found[:most])
 
 
 def notes_of(owner: str, entries: Sequence[NoteSummary], wanted: Wanted) -> tuple[Note, ...]:
@@ -133,13 +121,13 @@ def search_summaries(
     return tuple(found[:most]), ranking.index_behind or services.is_interrupted(owner)
 
 
-def search_notes(owner: str, query: str, wanted: Wanted, *, most: int | None = None) -> Matched:
+def search_notes(owner: str, query: str, wanted: Wanted, *, most: int | None = None) -> tuple[tuple[Note, ...], bool]:
     """Return the same as whole notes."""
     entries, index_behind = search_summaries(owner, query, wanted, most=most)
-    return Matched(notes_of(owner, entries, wanted), index_behind)
+    return notes_of(owner, entries, wanted), index_behind
 
 
-# -- How a list of notes is ordered, and how many notes of each type and tag there are in it.
+# -- The list of notes as its page shows it.
 
 #: What the list can be ordered by; the value is the word in the URL.
 SORTS: Mapping[str, object] = {
@@ -150,31 +138,13 @@ SORTS: Mapping[str, object] = {
 }
 
 
-@dataclass(frozen=True)
-class Facet:
-    """A value the list can be narrowed to.
-
-    Args:
-        share: of the most frequent one, in percent.
-    """
-
-    value: str
-    count: int
-    share: int
-    is_chosen: bool
-
-
-def facets(values: Iterable[str], chosen: str, *, most: int | None = None) -> tuple[Facet, ...]:
+def _counted(values: Iterable[str], chosen: str, most: int | None = None) -> list[tuple[str, int]]:
     """Return how often each value occurs, the most frequent first, and the chosen one in any case."""
     counts = Counter(values)
-    if chosen:
-        counts[chosen] += 0
-    ranked = sorted(counts, key=lambda value: (-counts[value], value.casefold()))
-    shown = ranked if most is None else ranked[:most]
-    if chosen and chosen not in shown:
-        shown.append(chosen)
-    highest = max(counts.values(), default=1) or 1
-    return tuple(Facet(value, counts[value], round(100 * counts[value] / highest), value == chosen) for value in shown)
+    ranked = sorted(counts, key=lambda value: (-counts[value], value.casefold()))[:most]
+    if chosen and chosen not in ranked:
+        ranked.append(chosen)
+    return [(value, counts[value]) for value in ranked]
 
 
 def ordered(owner: str, entries: Sequence[NoteSummary], sort: str) -> tuple[NoteSummary, ...]:
@@ -191,8 +161,6 @@ def ordered(owner: str, entries: Sequence[NoteSummary], sort: str) -> tuple[Note
         return tuple(sorted(entries, key=lambda entry: places.get(entry.type, len(places))))
     return tuple(entries)
 
-
-# -- What the pages of notes show: which notes a reader asked for, what waits, what policy applied.
 
 PAGE_SIZE = 50
 
@@ -234,7 +202,7 @@ class NoteFilters(QueryFilters):
 
     Args:
         superseded: `shown` with the others, `only` those; left out when empty.
-        sort: one of `note_facets.SORTS`; newest first when empty, and with a text the best matches.
+        sort: one of `SORTS`; newest first when empty, and with a text the best matches.
     """
 
     q: str = ""
@@ -264,52 +232,6 @@ class NoteFilters(QueryFilters):
         )
 
 
-@dataclass(frozen=True)
-class NoteRow:
-    """A note in the list, and the last thing that happened to it."""
-
-    note: Note
-    last: HistoryEntry | None
-
-    @property
-    def auto_applied(self) -> bool:
-        return self.last is not None and self.last.change.action == Change.Action.APPLIED
-
-
-@dataclass(frozen=True)
-class NotePage:
-    """A page of the list.
-
-    Args:
-        total: notes that match; `current` and `superseded` count the whole memory.
-        index_behind: the search does not know the newest changes.
-        types, tags, sources: what there is to choose from.
-        by_type, by_tag: how many notes each would show, the most first.
-    """
-
-    rows: tuple[NoteRow, ...]
-    number: int
-    pages: int
-    total: int
-    current: int
-    superseded: int
-    index_behind: bool = False
-    types: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    by_type: tuple[Facet, ...] = ()
-    by_tag: tuple[Facet, ...] = ()
-
-    @property
-    def first(self) -> int:
-        """The number of the first note on this page among all that match."""
-        return (self.number - 1) * PAGE_SIZE + 1
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.rows) - 1
-
-
 def matching(owner: str, filters: NoteFilters) -> tuple[NoteSummary, ...]:
     """Return all notes that pass the filters, in short, in the order of the list."""
     return _found(owner, filters)[0]
@@ -326,61 +248,50 @@ def _found(owner: str, filters: NoteFilters) -> tuple[tuple[NoteSummary, ...], t
     return ordered(owner, passing, filters.sort), every, index_behind
 
 
-def page_of(owner: str, filters: NoteFilters, number: int) -> NotePage:
-    """Return the notes of an owner that pass the filters: newest first, with a text the best matches first."""
+def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
+    """Return what a page of the list shows: newest first, with a text the best matches first.
+
+    `rows` are notes, each with the last change of it; `current` and `superseded` count the whole memory. There is a
+    choice of `types`, `tags` and `sources`, and `by_type` and `by_tag` say how many notes each would show. With
+    `index_behind` the search does not know the newest changes.
+    """
     every = catalogue(owner)
     entries, alike, index_behind = _found(owner, filters)
-    pages = max(1, -(-len(entries) // PAGE_SIZE))
-    number = min(max(1, number), pages)
-    notes = notes_of(owner, entries[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], filters.wanted)
-    last = last_entries(owner, [note.id for note in notes])
-    return NotePage(
-        rows=tuple(NoteRow(note, last.get(note.id)) for note in notes),
-        number=number,
-        pages=pages,
-        total=len(entries),
-        index_behind=index_behind,
-        current=len(every.entries) - every.superseded,
-        superseded=every.superseded,
-        types=tuple(name for name in TYPES if name in every.types),
-        tags=_offered(every.tags, filters.tag),
-        sources=tuple(name for name in NoteSource.values if name in every.sources),
-        by_type=facets((entry.type for entry in alike if not filters.tag or filters.tag in entry.tags), filters.type),
-        by_tag=facets(
-            (tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags),
-            filters.tag,
-            most=MOST_BY_TAG,
-        ),
-    )
+    page = Paginator(entries, PAGE_SIZE).get_page(number)
+    notes = notes_of(owner, list(page), filters.wanted)
+    last_changes = reads.last_changes(owner, TargetKind.NOTE, [note.id for note in notes])
+    last = {entry.change.target: entry for entry in history_entries(list(last_changes.values()))}
+    tags = {tag for tag, _number in every.tags.most_common(MOST_TAGS)} | ({filters.tag} & every.tags.keys())
+    of_tag = (entry.type for entry in alike if not filters.tag or filters.tag in entry.tags)
+    of_type = (tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags)
+    return {
+        "page": page,
+        "rows": [(note, last.get(note.id)) for note in notes],
+        "index_behind": index_behind,
+        "current": len(every.entries) - every.superseded,
+        "superseded": every.superseded,
+        "types": [(name, TYPE_NAMES[name]) for name in TYPES if name in every.types],
+        "tags": sorted(tags, key=str.casefold),
+        "sources": [(name, label) for name, label in NoteSource.choices if name in every.sources],
+        "by_type": _counted(of_tag, filters.type),
+        "by_tag": _counted(of_type, filters.tag, MOST_BY_TAG),
+    }
 
 
-def _offered(tags: Counter[str], chosen: str) -> tuple[str, ...]:
-    most = {tag for tag, _ in tags.most_common(MOST_TAGS)}
-    return tuple(sorted(most | ({chosen} & tags.keys()), key=str.casefold))
-
-
-def last_entries(owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
-    """Return the newest change of each note, in four queries."""
-    newest = reads.last_changes(owner, TargetKind.NOTE, ids)
-    return {entry.change.target: entry for entry in history_entries(list(newest.values()))}
-
-
-# -- proposals ------------------------------------------------------------------------------------
+# -- What waits for a person, and what was applied without one.
 
 
 def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
     """Open proposals about notes of an owner, oldest first; with `id_` those that touch that note."""
     waiting = Proposal.objects.open().of_owner(owner)
-    waiting = (
-        waiting.filter(target_kind__in=[TargetKind.NOTE, TargetKind.IMPORT])
-        if id_ is None
-        else waiting.about_notes([id_])
-    )
+    if id_ is None:
+        waiting = waiting.filter(target_kind__in=[TargetKind.NOTE, TargetKind.IMPORT])
+    else:
+        waiting = waiting.about_notes([id_])
     return tuple(waiting.select_related("agent").order_by("created_at", "id"))
 
 
-@dataclass(frozen=True)
-class Automatic:
+class Automatic(NamedTuple):
     """Something a policy or a rule applied.
 
     Args:
@@ -391,8 +302,8 @@ class Automatic:
 
     proposal: Proposal
     may_revert: bool
-    changed_since: bool = False
-    rule: dict[str, Any] | None = None
+    changed_since: bool
+    rule: dict[str, Any] | None
 
 
 def automatic_changes(owner: str, viewer: User) -> tuple[Automatic, ...]:
@@ -454,7 +365,7 @@ def could_replace(owner: str, note: Note, *, words: str = "", chosen: str = "") 
         found = list(reads.find_notes(owner, [words]).values())
     else:
         query = words or " ".join(note.content.split())[:_COMPARED]
-        found = list(search_notes(owner, query, Wanted(), most=MOST_OFFERED + 1).notes)
+        found = list(search_notes(owner, query, Wanted(), most=MOST_OFFERED + 1)[0])
     offered = {each.id: each for each in found if each.id != note.id}
     if chosen and chosen not in offered:
         first = reads.find_note(owner, chosen)

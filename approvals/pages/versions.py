@@ -5,16 +5,16 @@ Reads only. The walk through the versions is `memory_app.reads.blame`; drawing i
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
 from math import log1p
+from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from approvals.markdown.rendering import on_one_line
@@ -27,11 +27,9 @@ from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
 from memory_app.reads.blame import BlockBlame
 from memory_app.text import worddiff
-from memory_app.text.blame import SentenceOrigin, WordCount, Wording
+from memory_app.text.blame import SentenceOrigin, WordCount
 from memory_app.text.merge import Conflicted, merge, merge_fields
 from memory_app.text.worddiff import Segment
-
-# -- Whose a change of the memory is, for pictures that tell changes apart.
 
 
 class ChangeBy(StrEnum):
@@ -77,68 +75,25 @@ class BlamedChange:
 
     Args:
         version: its number, counted from 0.
-        entry: None where the ledger does not know the version.
         age: 0 for the latest, up to 3.
-        sentences: their numbers.
+        entry: None where the ledger does not know the version.
+        sentences: their numbers and words.
     """
 
     version: int
     by: ChangeBy
     age: int
-    entry: HistoryEntry | None = None
-    sentences: tuple[tuple[int, str], ...] = ()
-    letters: int = 0
-
-
-@dataclass(frozen=True)
-class ShownWording:
-    """What a sentence said from one change on, as a difference to what it said before."""
-
-    change: BlamedChange
-    segments: tuple[Segment, ...]
-
-
-@dataclass(frozen=True)
-class ChosenSentence:
-    """A sentence that was pointed at.
-
-    Args:
-        wordings: the present one, then those before.
-    """
-
-    number: int
-    change: BlamedChange
-    wordings: tuple[ShownWording, ...]
-
-
-@dataclass(frozen=True)
-class Share:
-    """A line of the legend: how much of the text is of one kind, in letters."""
-
-    css: str
-    name: str | Promise
+    entry: HistoryEntry | None
+    sentences: list[tuple[int, str]]
     letters: int
 
 
-@dataclass(frozen=True)
-class BlamedText:
-    """All that the page shows.
+def blamed_text(found: BlockBlame, *, chosen: int | None, now: datetime, query: str = "") -> dict[str, Any]:
+    """Return what the page shows of where the sentences of a text come from.
 
-    Args:
-        changes: those that sentences come from, the newest first.
-        by_author, by_age: the two legends, without what does not occur.
-    """
-
-    html: SafeString
-    changes: tuple[BlamedChange, ...]
-    by_author: tuple[Share, ...]
-    by_age: tuple[Share, ...]
-    letters: int
-    chosen: ChosenSentence | None = None
-
-
-def blamed_text(found: BlockBlame, *, chosen: int | None, now: datetime, query: str = "") -> BlamedText:
-    """Return the text with where its sentences come from.
+    That is the text as `html`; the `changes` that sentences come from, the newest first; the legends `by_author` and
+    `by_age`, each a class, its name and how many of all `letters` are of it; and what was `chosen`, a sentence's number
+    and change and its `wordings`, the present one first: each the change that made it, and what it changed.
 
     Args:
         chosen: the number of a sentence; one that is not there chooses none.
@@ -147,6 +102,7 @@ def blamed_text(found: BlockBlame, *, chosen: int | None, now: datetime, query: 
     origin = found.origins[chosen] if chosen is not None and chosen < len(found.origins) else None
     changes = _changes(found, origin, now)
     links = []
+    letters: Counter[str] = Counter()
     for number, each in enumerate(found.origins):
         change = changes[each.said.version]
         links.append(
@@ -158,21 +114,25 @@ def blamed_text(found: BlockBlame, *, chosen: int | None, now: datetime, query: 
                 is_current=each is origin,
             )
         )
-    owning = tuple(sorted((each for each in changes.values() if each.sentences), key=lambda each: -each.version))
-    return BlamedText(
-        html=render_sentences(links, top=2),
-        changes=owning,
-        by_author=tuple(
-            _shares(owning, [(f"by-{by}", by.name_shown) for by in ChangeBy], lambda each: f"by-{each.by}")
-        ),
-        by_age=tuple(
-            _shares(
-                owning, [(f"age-{age}", name) for age, name in enumerate(_AGE_NAMES)], lambda each: f"age-{each.age}"
-            )
-        ),
-        letters=sum(each.letters for each in owning),
-        chosen=_chosen(found, chosen, origin, changes) if chosen is not None and origin else None,
-    )
+    owning = sorted((each for each in changes.values() if each.sentences), key=lambda each: -each.version)
+    for change in owning:
+        letters.update({f"by-{change.by}": change.letters, f"age-{change.age}": change.letters})
+    authors = [(f"by-{by}", by.name_shown) for by in ChangeBy]
+    ages = [(f"age-{age}", name) for age, name in enumerate(_AGE_NAMES)]
+    return {
+        "html": render_sentences(links, top=2),
+        "changes": owning,
+        "by_author": [(css, name, letters[css]) for css, name in authors if letters[css]],
+        "by_age": [(css, name, letters[css]) for css, name in ages if letters[css]],
+        "letters": sum(change.letters for change in owning),
+        "chosen": {
+            "number": chosen,
+            "change": changes[origin.said.version],
+            "wordings": [(changes[version], segments) for version, segments in _wordings(found, origin)],
+        }
+        if origin
+        else None,
+    }
 
 
 def _changes(found: BlockBlame, chosen: SentenceOrigin | None, now: datetime) -> dict[int, BlamedChange]:
@@ -187,21 +147,15 @@ def _changes(found: BlockBlame, chosen: SentenceOrigin | None, now: datetime) ->
     wanted = {*letters, *(wording.version for wording in (chosen.earlier if chosen else ()))}
     known = [version for version in sorted(wanted) if found.change(version)]
     entries = history_entries([found.changes[version] for version in known])
+    entry_of = {
+        version: replace(entry, previous=found.changes[version - 1].commit if version else "")
+        for version, entry in zip(known, entries, strict=True)
+    }
     shown = {}
-    for version, entry in zip(known, entries, strict=True):
-        previous = found.changes[version - 1].commit if version else ""
-        shown[version] = BlamedChange(
-            version=version,
-            by=ChangeBy.of(entry.change),
-            age=_age(entry.change.at, now),
-            entry=replace(entry, previous=previous),
-            sentences=tuple(sentences[version]),
-            letters=letters[version],
-        )
-    for version in wanted - shown.keys():
-        shown[version] = BlamedChange(
-            version, ChangeBy.UNKNOWN, age=0, sentences=tuple(sentences[version]), letters=letters[version]
-        )
+    for version in wanted:
+        entry = entry_of.get(version)
+        by, age = ChangeBy.of(entry.change if entry else None), _age(entry.change.at, now) if entry else 0
+        shown[version] = BlamedChange(version, by, age, entry, sentences[version], letters[version])
     return shown
 
 
@@ -210,23 +164,12 @@ def _age(at: datetime, now: datetime) -> int:
     return sum(days >= most for most in _AGES)
 
 
-def _shares(
-    changes: Sequence[BlamedChange], kinds: Sequence[tuple[str, str | Promise]], kind_of: Callable[[BlamedChange], str]
-) -> Iterator[Share]:
-    for css, name in kinds:
-        if letters := sum(each.letters for each in changes if kind_of(each) == css):
-            yield Share(css, name, letters)
-
-
-def _chosen(found: BlockBlame, number: int, origin: SentenceOrigin, changes: dict[int, BlamedChange]) -> ChosenSentence:
-    wordings: tuple[Wording, ...] = (origin.said, *origin.earlier)
+def _wordings(found: BlockBlame, origin: SentenceOrigin) -> Iterator[tuple[int, tuple[Segment, ...]]]:
+    """Yield the versions that worded a sentence, the present one first, with what each changed in it."""
     said = [on_one_line(found.text[origin.start : origin.end])]
     said += [on_one_line(found.said_in(each)) for each in origin.earlier]
-    shown = [
-        ShownWording(changes[wording.version], worddiff.diff(before, after))
-        for wording, (after, before) in zip(wordings, pairwise([*said, said[-1]]), strict=True)
-    ]
-    return ChosenSentence(number, changes[origin.said.version], tuple(shown))
+    for wording, (after, before) in zip((origin.said, *origin.earlier), pairwise([*said, said[-1]]), strict=True):
+        yield wording.version, worddiff.diff(before, after)
 
 
 #: Bars in a strip: the last versions of a block, or those around the one that is looked at.
@@ -317,18 +260,6 @@ def strip_of(found: BlockBlame, *, shown: str = "", picked: str = "", ends: tupl
 MOST_LOOKED_THROUGH = 20
 
 
-@dataclass(frozen=True)
-class PutTogether:
-    """Both changes in one.
-
-    Args:
-        conflicts: in how many places both changed the same, and what was typed is kept.
-    """
-
-    fields: BlockFields
-    conflicts: int
-
-
 def block_as_loaded(owner: str, label: str, sha256: str) -> Block | None:
     """Return the block as it was when a form was filled from it; None where that is not among its last versions."""
     for change in reads.history(owner, TargetKind.BLOCK, label, limit=MOST_LOOKED_THROUGH) if sha256 else ():
@@ -341,8 +272,11 @@ def block_as_loaded(owner: str, label: str, sha256: str) -> Block | None:
     return None
 
 
-def put_together(base: Block, typed: BlockFields, now: Block) -> PutTogether:
-    """Return what was typed with what changed since `base`; where both changed the same, what was typed."""
+def put_together(base: Block, typed: BlockFields, now: Block) -> tuple[BlockFields, int]:
+    """Return what was typed with what changed since `base`, and in how many places both changed the same.
+
+    There it is what was typed.
+    """
     body = merge(base.body, typed.body, now.body)
     places = 0
     if isinstance(body, Conflicted):
@@ -350,4 +284,4 @@ def put_together(base: Block, typed: BlockFields, now: Block) -> PutTogether:
         body = body.resolved([conflict.ours for conflict in body.conflicts])
     others = ("title", "description", "limit", "read_only")
     merged = merge_fields(*({name: getattr(each, name) for name in others} for each in (base, typed, now)))
-    return PutTogether(replace(typed, body=body, **merged.values), places + len(merged.conflicts))
+    return replace(typed, body=body, **merged.values), places + len(merged.conflicts)

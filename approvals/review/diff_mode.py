@@ -5,9 +5,11 @@ What the change is comes from `review`; comparing texts is `memory_app.text.word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import groupby
+from typing import Any
 
 from django.utils.translation import get_language
 
@@ -17,7 +19,7 @@ from approvals.models import Mergeability
 from approvals.review.compared import compared
 from approvals.review.presentation import Review
 from memory_app.text import worddiff
-from memory_app.text.worddiff import DiffRow, Fold, Paragraph, Segment
+from memory_app.text.worddiff import Fold, Paragraph, Segment
 
 #: Unchanged lines left standing above and below a change in the table.
 _CONTEXT_ROWS = 2
@@ -72,20 +74,6 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class TableRow:
-    """A row of the side-by-side table; `skipped` of them stand in this one's place when it is not zero.
-
-    Args:
-        inside: of a line that was moved here, what changed in it.
-    """
-
-    row: DiffRow | None
-    skipped: int = 0
-    changes: tuple[int, ...] = ()
-    inside: tuple[Segment, ...] = ()
-
-
-@dataclass(frozen=True)
 class Redline:
     """One text become another, as passages; `changes` counts its hunks.
 
@@ -98,47 +86,26 @@ class Redline:
     rendered: tuple[RenderedPassage, ...] | None = None
 
 
-@dataclass(frozen=True)
-class ChangeShown:
-    """The change in one view; only what that view needs is filled in.
+def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> dict[str, Any]:
+    """Return what the page shows of the change in one view: how many `changes` it has, and what that view needs.
 
-    Args:
-        since: for a conflict, what became of the block since the proposal's base.
-    """
-
-    view: DiffMode
-    redline: Redline | None = None
-    since: Redline | None = None
-    table: tuple[TableRow, ...] = ()
-    text: str = ""
-    changes: int = 0
-
-    @property
-    def is_laid_out(self) -> bool:
-        """Whether both redlines are shown as Markdown: one of the two alone would be hard to compare."""
-        return all(each.rendered is not None for each in (self.redline, self.since) if each)
-
-
-def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> ChangeShown:
-    """Lay the change of `review` out.
+    `redline` is the change; `since`, for a conflict, what became of the block since the proposal's base. Both
+    are shown as Markdown, or neither is: one alone would be hard to compare.
 
     Args:
         unfolded: show the unchanged lines of the table too.
     """
     if view is DiffMode.INLINE:
-        line = laid_out(review.before_text, review.after_text)
-        since = _since(review)
-        if since and review.block:
-            since = laid_out(review.revision.base_text, review.block.body)
-        return ChangeShown(view, redline=line, since=since, changes=line.changes)
+        line, since = laid_out(review.before_text, review.after_text), _since(review)
+        is_laid_out = all(each.rendered is not None for each in (line, since) if each)
+        return {"view": view, "redline": line, "since": since, "is_laid_out": is_laid_out, "changes": line.changes}
     line = redline(review.segments)
     if view is DiffMode.RESULT:
-        return ChangeShown(view, text=review.after_text, changes=line.changes)
+        return {"view": view, "text": review.after_text, "changes": line.changes}
+    shown = {"view": view, "redline": line, "changes": line.changes}
     if view is DiffMode.SIDE:
-        segments = worddiff.with_replaced_paragraphs(review.segments)
-        table = _table(worddiff.side_by_side(segments), _places(segments), unfolded=unfolded)
-        return ChangeShown(view, redline=line, table=table, changes=line.changes)
-    return ChangeShown(view, redline=line, since=_since(review), changes=line.changes)
+        return shown | {"table": list(_table(review.segments, unfolded=unfolded))}
+    return shown | {"since": _since(review)}
 
 
 def laid_out(before: str, after: str) -> Redline:
@@ -148,15 +115,10 @@ def laid_out(before: str, after: str) -> Redline:
 
 
 def _laid_out(before: str, after: str) -> Redline:
-    line = redline(compared(before, after).segments)
-    items: list[Paragraph] = []
-    numbers: list[int] = []
-    for passage in line.passages:
-        paragraphs = passage.item.paragraphs if isinstance(passage.item, Fold) else (passage.item,)
-        items += paragraphs
-        numbers += [passage.number] * len(paragraphs)
+    segments = compared(before, after).segments
+    line, items = redline(segments), worddiff.redlined(segments)
     try:
-        return replace(line, rendered=rendered_redline(before, after, items, numbers))
+        return replace(line, rendered=rendered_redline(before, after, items, worddiff.hunk_numbers(items)))
     except TooLong:
         return line
 
@@ -187,110 +149,76 @@ def redline(segments: Iterable[Segment]) -> Redline:
     return Redline(tuple(passages), changes)
 
 
-@dataclass(frozen=True)
-class _Places:
-    """Return the numbers of the redline's changes by line of the text before and of the text after."""
-
-    before: Mapping[int | None, int]
-    after: Mapping[int | None, int]
-    inside: Mapping[int | None, tuple[Segment, ...]]
-
-    def of(self, row: DiffRow) -> set[int]:
-        """Return the numbers of the changes that a row of the table belongs to: its two sides may be of two."""
-        return {self.before.get(row.left_line, 0), self.after.get(row.right_line, 0)} - {0}
-
-
-def _places(segments: Iterable[Segment]) -> _Places:
-    before: dict[int | None, int] = {}
-    after: dict[int | None, int] = {}
-    items = worddiff.redlined(segments)
-    for item, place in zip(items, worddiff.hunk_numbers(items), strict=True):
-        if place:
-            before[item.before_line] = after[item.after_line] = place
-    before.pop(None, None)
-    after.pop(None, None)
-    return _Places(before, after, worddiff.changes_inside(items))
-
-
 def _since(review: Review) -> Redline | None:
+    """Return what became of the block since the base of a proposal that no longer fits."""
     if review.proposal.is_decided or review.state != Mergeability.CONFLICT or review.block is None:
         return None
-    if review.block.body == review.revision.base_text:
-        return None
-    return redline(compared(review.revision.base_text, review.block.body).segments)
+    base, now = review.revision.base_text, review.block.body
+    return laid_out(base, now) if base != now else None
 
 
-def _table(rows: Sequence[DiffRow], places: _Places, *, unfolded: bool) -> tuple[TableRow, ...]:
-    near: set[int] = set()
-    for index, row in enumerate(rows):
-        if row.changed or unfolded:
-            near.update(range(index - _CONTEXT_ROWS, index + _CONTEXT_ROWS + 1))
-    shown: list[TableRow] = []
-    skipped = 0
-    begun: set[int] = set()
-    for index, row in enumerate(rows):
-        if index not in near:
-            skipped += 1
-            continue
-        if skipped:
-            shown.append(TableRow(None, skipped))
-            skipped = 0
-        numbers = places.of(row) if row.changed else set()
-        inside = places.inside.get(row.right_line, ())
-        shown.append(TableRow(row, changes=tuple(sorted(numbers - begun)), inside=inside))
-        begun |= numbers
-    if skipped:
-        shown.append(TableRow(None, skipped))
-    return tuple(shown)
+def _table(segments: Iterable[Segment], *, unfolded: bool) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the side-by-side table.
 
-
-# -- where the changes are ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ChangeMark:
-    """A change in the map: where it begins and how high it is, in percent of the whole, and what it does.
-
-    Of what was moved there are two with one number, and `is_again` is the lower one.
+    Each is a `row` with the numbers of the `changes` that begin in it, and, of a line that was moved here, what changed
+    `inside`; or it says how many unchanged rows are `skipped`.
     """
+    segments = worddiff.with_replaced_paragraphs(segments)
+    items = worddiff.redlined(segments)
+    inside = worddiff.changes_inside(items)
+    left: dict[int | None, int] = {}
+    right: dict[int | None, int] = {}
+    for item, number in zip(items, worddiff.hunk_numbers(items), strict=True):
+        if number:
+            left[item.before_line] = right[item.after_line] = number
+    left[None] = right[None] = 0
+    rows = worddiff.side_by_side(segments)
+    near = {
+        index + distance
+        for index, row in enumerate(rows)
+        if row.changed or unfolded
+        for distance in range(-_CONTEXT_ROWS, _CONTEXT_ROWS + 1)
+    }
+    begun: set[int] = {0}
+    for is_near, group in groupby(enumerate(rows), key=lambda each: each[0] in near):
+        if not is_near:
+            yield {"skipped": len(list(group))}
+            continue
+        for _index, row in group:
+            # The two sides of a row may be of two changes.
+            numbers = {left.get(row.left_line, 0), right.get(row.right_line, 0)} if row.changed else set()
+            yield {"row": row, "changes": sorted(numbers - begun), "inside": inside.get(row.right_line, ())}
+            begun |= numbers
 
-    number: int
-    top: float
-    height: float
-    adds: bool
-    removes: bool
-    moves: bool = False
-    is_again: bool = False
 
+def change_map(passages: Sequence[Passage]) -> list[dict[str, Any]]:
+    """Return the marks of a redline's changes beside it, from top to bottom; none for a short text.
 
-def change_map(passages: Sequence[Passage]) -> tuple[ChangeMark, ...]:
-    """Return the marks of a redline's changes; none for a short text."""
+    Each has the `number` of its change, where it begins and how high it is in percent of the whole, and whether it
+    `adds`, `removes` or `moves`. Of what was moved there are two with one number; `is_again` is the lower one.
+    """
     found: dict[tuple[int, str, bool], tuple[int, int, set[str]]] = {}
     at = length = 0
     for passage in passages:
         paragraphs = passage.item.paragraphs if isinstance(passage.item, Fold) else (passage.item,)
         start = at
-        at += sum(map(_weight, paragraphs))
         length += sum(len(paragraph.text) for paragraph in paragraphs)
+        at = start + sum(len(paragraph.text) + _LINE for paragraph in paragraphs)
         if isinstance(passage.item, Paragraph) and passage.number and not (passage.item.move and passage.item.is_blank):
             place = passage.number, passage.moved, passage.is_again
             begun, _end, kinds = found.get(place, (start, at, set[str]()))
             found[place] = (begun, at, kinds | {segment.kind for segment in passage.item.segments})
     if length < LONG or len(found) < SEVERAL:
-        return ()
-    return tuple(
-        ChangeMark(
-            number=number,
-            top=round(min(100 * start / at, 100 - _LOWEST), 2),
-            height=round(max(100 * (end - start) / at, _LOWEST), 2),
-            adds="added" in kinds,
-            removes="removed" in kinds,
-            moves=bool(moved),
-            is_again=is_again,
-        )
+        return []
+    return [
+        {
+            "number": number,
+            "top": round(min(100 * start / at, 100 - _LOWEST), 2),
+            "height": round(max(100 * (end - start) / at, _LOWEST), 2),
+            "adds": "added" in kinds,
+            "removes": "removed" in kinds,
+            "moves": bool(moved),
+            "is_again": is_again,
+        }
         for (number, moved, is_again), (start, end, kinds) in found.items()
-    )
-
-
-def _weight(paragraph: Paragraph) -> int:
-    return len(paragraph.text) + _LINE
+    ]

@@ -114,19 +114,19 @@ def title_of(changes: Sequence[NoteChange]) -> str:
 
 
 @dataclass(frozen=True)
-class NoteFieldChange:
-    """A field other than the text (type, tags, confidence…), before and after; empty for nothing.
+class FieldChange:
+    """A field of a note or block other than its text, before and after; empty for nothing.
 
     A time stays one, for pages to write it in the viewer's zone.
+
+    Args:
+        label: what the field is called.
     """
 
     name: str
+    label: str
     before: str | datetime
     after: str | datetime
-
-    @property
-    def label(self) -> str:
-        return str(MemoryNote._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class NoteReview:
     before: reads.Note | None
     after: reads.Note | None
     segments: tuple[worddiff.Segment, ...]
-    fields: tuple[NoteFieldChange, ...]
+    fields: tuple[FieldChange, ...]
     replacement: reads.Note | None = None
     dated: datetime | None = None
 
@@ -174,7 +174,7 @@ def _note_review(change: NoteChange, replacements: dict[str, reads.Note], propos
     )
 
 
-def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[NoteFieldChange, ...]:
+def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[FieldChange, ...]:
     """Return the fields other than the text in which two versions of a note differ."""
     changes = []
     # When a note began is news only where an import says another day; of a new one `NoteReview.dated` says it.
@@ -182,7 +182,8 @@ def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -
     for name in names:
         old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))
         if old != new:
-            changes.append(NoteFieldChange(name, old, new))
+            label = MemoryNote._meta.get_field(name).verbose_name  # type: ignore[union-attr]
+            changes.append(FieldChange(name, str(label), old, new))
     return tuple(changes)
 
 

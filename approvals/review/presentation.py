@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
+from django.core.paginator import Page, Paginator
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
@@ -36,22 +38,6 @@ NOTES_ON_A_PAGE = 100
 
 
 @dataclass(frozen=True)
-class Checks:
-    """Facts a reviewer weighs. Lengths in characters, `deleted_share` from 0 to 1 of the text before.
-
-    Args:
-        limit: the block's limit; None when the block is gone.
-        same_as: other undecided proposals that lead to the same text.
-    """
-
-    length_before: int
-    length_after: int
-    limit: int | None
-    deleted_share: float
-    same_as: tuple[Proposal, ...]
-
-
-@dataclass(frozen=True)
 class Review:
     """Everything the proposal page needs.
 
@@ -60,12 +46,12 @@ class Review:
         seen_sha256: what a decision made on this page must carry; empty when the block is gone.
         before_text, after_text: the two sides of the change as shown.
         segments: the word-level difference between them; none for an import.
+        deleted_share: how much of the text before it takes away, from 0 to 1.
         assessment: None for a decided proposal, whose target is not read, or when it could not be.
         actions: what this viewer may press; empty while an older revision is looked at.
         siblings: other undecided proposals on the same target, oldest first.
-        notes: for a proposal about notes, those of one page.
-        note_count: how many notes the proposal is about; 0 for a block.
-        note_page, note_pages: which page of them this is, from 1, and how many there are.
+        page: for a proposal about notes, their changes as stored, those of one page.
+        notes: the same as they are shown.
         hunks: the changes of a block that can be approved one by one; none where that cannot be done.
         outdated: ids of the notes of an import that are not as they were when it was proposed.
         taken: of an approval, how it differs from what was proposed; None where it does not.
@@ -82,16 +68,14 @@ class Review:
     assessment: Assessment | None
     actions: frozenset[ReviewAction]
     risks: tuple[flags.Risk, ...]
-    checks: Checks
+    deleted_share: float
     events: tuple[Event, ...]
     siblings: tuple[Proposal, ...]
-    notes: tuple[NoteReview, ...] = ()
-    note_count: int = 0
-    note_page: int = 1
-    note_pages: int = 1
-    hunks: tuple[worddiff.Hunk, ...] = ()
-    outdated: frozenset[str] = frozenset()
-    taken: ChangedApproval | None = None
+    page: Page[dict[str, Any]]
+    notes: tuple[NoteReview, ...]
+    hunks: tuple[worddiff.Hunk, ...]
+    outdated: frozenset[str]
+    taken: ChangedApproval | None
 
     @property
     def new_block(self) -> whole_blocks.NewBlock | None:
@@ -115,18 +99,25 @@ class Review:
         return tuple(change["id"] for change in self.revision.note_changes)
 
     @property
-    def first_note(self) -> int:
-        """The number of the first note on this page, among all of the proposal's."""
-        return (self.note_page - 1) * NOTES_ON_A_PAGE + 1
-
-    @property
-    def last_note(self) -> int:
-        return self.first_note + len(self.notes) - 1
+    def note_count(self) -> int:
+        """How many notes the proposal is about; 0 for a block."""
+        return self.page.paginator.count
 
     @property
     def later_notes(self) -> int:
         """How many notes stand on later pages."""
-        return max(0, self.note_count - self.last_note)
+        return self.note_count - self.page.end_index()
+
+    @property
+    def limit(self) -> int | None:
+        """Return the limit of the block, or of the one that would be made; None when there is neither."""
+        block = self.block or self.new_block
+        return block.limit if block else None
+
+    @property
+    def same_as(self) -> list[Proposal]:
+        """Return the other undecided proposals that lead to the same text."""
+        return [each for each in self.siblings if each.result_sha256 == self.proposal.result_sha256]
 
     @property
     def is_already_applied(self) -> bool:
@@ -170,21 +161,13 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     fits = is_current and assessment is not None and assessment.can_be_approved
     has_hunks = fits and block and not whole_blocks.is_deletion(shown)
     hunks = compared(before, after).hunks if has_hunks else ()
-    siblings = _siblings(proposal)
-    checks = Checks(
-        length_before=len(before),
-        length_after=len(after),
-        limit=_limit(shown, block),
-        deleted_share=risk_report.deleted_share,
-        same_as=tuple(each for each in siblings if each.result_sha256 == proposal.result_sha256),
-    )
-    pages = max(1, -(-len(shown.note_changes) // NOTES_ON_A_PAGE))
-    page = min(max(1, note_page), pages)
-    on_page = shown.note_changes[(page - 1) * NOTES_ON_A_PAGE : page * NOTES_ON_A_PAGE]
+    page = Paginator(shown.note_changes, NOTES_ON_A_PAGE).get_page(note_page)
     return Review(
         proposal=proposal,
         revision=shown,
-        revisions=_numbers(proposal),
+        revisions=tuple(proposal.revisions.order_by("number").values_list("number", flat=True))
+        if proposal.current_revision_number > 1
+        else (1,),
         block=block,
         seen_sha256=standing.sha256 if standing else "",
         before_text=before,
@@ -193,34 +176,15 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         assessment=assessment,
         actions=_actions(proposal, viewer, standing, assessment, len(hunks)) if is_current else frozenset(),
         risks=risk_report.risks,
-        checks=checks,
+        deleted_share=risk_report.deleted_share,
         events=tuple(proposal.events.all()),
-        siblings=siblings,
-        notes=note_reviews(proposal, on_page),
-        note_count=len(shown.note_changes),
-        note_page=page,
-        note_pages=pages,
+        siblings=tuple(others_on_target(proposal).select_related("agent").order_by("created_at", "id")),
+        page=page,
+        notes=note_reviews(proposal, list(page)),
         hunks=hunks,
         outdated=frozenset() if fits else _outdated(shown, standing),
         taken=taken_of(proposal) if is_current else None,
     )
-
-
-def _numbers(proposal: Proposal) -> tuple[int, ...]:
-    if proposal.current_revision_number == 1:
-        return (1,)
-    return tuple(proposal.revisions.order_by("number").values_list("number", flat=True))
-
-
-def _limit(revision: Revision, block: reads.Block | None) -> int | None:
-    """Return the limit of the block, or of the one that would be made; None when there is neither."""
-    new = whole_blocks.new_block_of(revision)
-    return block.limit if block else new.limit if new else None
-
-
-def _siblings(proposal: Proposal) -> tuple[Proposal, ...]:
-    """Return the other undecided proposals on the same target, the oldest first."""
-    return tuple(others_on_target(proposal).select_related("agent").order_by("created_at", "id"))
 
 
 def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> flags.RiskReport:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from django.utils.translation import gettext_lazy as _
 
 from approvals.risks import flags
 from memory_app.runtime import deadlines
@@ -126,3 +128,20 @@ def summarise(
         "risks": [risk.key for risk in found.risks],
     }
     return ChangeSummary(segments, beside, found, fields)
+
+
+#: Short titles for the flags of `risks`, for lists; their sentences are in `components/risk.html`.
+_RISK_TITLES: Mapping[str, Any] = {
+    "secrets": _("reads like a secret"),
+    "hidden_characters": _("hidden characters"),
+    "mixed_scripts": _("mixed alphabets"),
+    "reads_like_instructions": _("reads like instructions"),
+    "deletes_much": _("large deletion"),
+    "links_added": _("links added"),
+    "contacts_added": _("contact details added"),
+}
+
+
+def risk_title(key: str) -> str:
+    """Return two or three words; the key itself where it is an old one."""
+    return str(_RISK_TITLES.get(key, key))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 from approvals.models import Proposal, Revision
@@ -173,16 +173,14 @@ def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block |
             made = new.fields_with(revision.result_text) if new else None
             return (BlockWrite(proposal.owner, proposal.target, made, revision.base_sha256),)
         block = base or reads.block_at(proposal.owner, proposal.target, revision.base_commit)
-        fields = BlockFields(
-            title=block.title,
-            description=block.description,
-            body=revision.result_text,
-            limit=block.limit,
-            read_only=block.read_only,
-            schema_ref=block.schema_ref,
-        )
-        return (BlockWrite(proposal.owner, proposal.target, fields, revision.base_sha256),)
+        made = replace(fields_of(block), body=revision.result_text)
+        return (BlockWrite(proposal.owner, proposal.target, made, revision.base_sha256),)
     return note_rows_to_write(proposal.owner, revision.note_changes)
+
+
+def fields_of(block: reads.Block) -> BlockFields:
+    """Return what is written of a block."""
+    return BlockFields(**{each.name: getattr(block, each.name) for each in fields(BlockFields)})
 
 
 def note_rows_to_write(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite, ...]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
+from operator import add
 from typing import Any
 
 from django.conf import settings
@@ -273,12 +274,7 @@ class Acceptance:
     reverted: int = 0
 
     def __add__(self, other: Acceptance) -> Acceptance:
-        return Acceptance(
-            self.as_proposed + other.as_proposed,
-            self.edited + other.edited,
-            self.rejected + other.rejected,
-            self.reverted + other.reverted,
-        )
+        return Acceptance(*map(add, astuple(self), astuple(other)))
 
     @property
     def total(self) -> int:

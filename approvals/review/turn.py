@@ -6,21 +6,22 @@ Not here: asking and amending (`approvals.services.hand_back`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db.models import Count, Max, OuterRef, Q, Subquery
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from approvals.models import Approval, Event, Proposal, RejectReason, ReviewReason, Revision, User
+from approvals.models import Approval, Event, Proposal, ProposalQuerySet, RejectReason, ReviewReason, Revision, User
 from approvals.review.compared import compared
 from approvals.review.diff_mode import Redline, laid_out, redline
-from approvals.review.note_changes import NoteChange, NoteFieldChange, field_changes_of_note
+from approvals.review.note_changes import FieldChange, NoteChange, field_changes_of_note
 from approvals.review.targets import agents_revision
-from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, NewBlock, is_of_whole_block, new_block_of
+from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, is_of_whole_block, new_block_of
 from memory_app.models import MemoryBlock, TargetKind
 from memory_app.reads import Block
 from memory_app.text import alike, edits
@@ -114,6 +115,49 @@ def _last_requests(ids: list[int]) -> dict[int, ChangeRequest]:
         )
         for event in asked
     }
+
+
+# -- What is said about a proposal: its thread.
+
+_BY_AGENT = Q(actor_kind=Event.ActorKind.AGENT)
+
+
+def with_threads(proposals: ProposalQuerySet) -> ProposalQuerySet:
+    """Have the rows read with what `thread_summary` says of them, in the same query."""
+    comments = Event.objects.filter(proposal=OuterRef("pk"), what=Event.What.COMMENTED).order_by().values("proposal")
+    return proposals.annotate(
+        comments=Subquery(comments.annotate(found=Count("pk")).values("found")),
+        said_by_person=Subquery(comments.annotate(found=Max("pk", filter=~_BY_AGENT)).values("found")),
+        said_by_agent=Subquery(comments.annotate(found=Max("pk", filter=_BY_AGENT)).values("found")),
+    )
+
+
+class ThreadSummary(NamedTuple):
+    """What a list says of a thread.
+
+    Args:
+        asks_agent: a person wrote since the agent last did.
+        is_answered: the agent wrote last, after a person.
+    """
+
+    comments: int
+    asks_agent: bool
+    is_answered: bool
+
+
+def thread_summary(proposal: Proposal) -> ThreadSummary:
+    """Return the thread of a proposal; in a query of its own, unless it was read `with_threads`."""
+    read = vars(proposal)
+    if "said_by_agent" not in read:
+        read = vars(with_threads(Proposal.objects.filter(pk=proposal.pk)).get())
+    by_person, by_agent = read["said_by_person"] or 0, read["said_by_agent"] or 0
+    return ThreadSummary(read["comments"] or 0, by_person > by_agent, bool(by_person) and by_agent > by_person)
+
+
+def thread_of(proposal: Proposal) -> tuple[Event, ...]:
+    """Return the comments on a proposal, oldest first; those whose texts were removed are left out."""
+    comments = proposal.events.filter(what=Event.What.COMMENTED).exclude(text="")
+    return tuple(comments.order_by("at", "id"))
 
 
 # -- What a proposal says, as far as it would be the same if it was proposed again; and the secret of its
@@ -220,103 +264,54 @@ LONGEST = 400_000
 _MOST_ANSWERS = 5
 
 
-@dataclass(frozen=True)
-class BlockFieldChange:
-    """The title or description of a new block, in one revision and in another; empty for none."""
+def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> dict[str, Any]:
+    """Return what changed from revision `earlier` to the one that is shown, its `later`.
 
-    name: str
-    before: str
-    after: str
-
-    @property
-    def label(self) -> str:
-        return str(MemoryBlock._meta.get_field(self.name).verbose_name)  # type: ignore[union-attr]
-
-
-@dataclass(frozen=True)
-class RevisionsCompared:
-    """What changed from one revision of a proposal to another.
-
-    Args:
-        earlier, later: their numbers, as they were asked for.
-        redline: from the text one proposes to the text of the other; None when it is the same or too long.
-        is_too_long: the texts are not compared.
-        fields: of a single note, or a new block, what changed beside its text.
-        reason_before: the agent's reason at the earlier one, where it is another now.
-        request: what the agent was asked for in between.
-    """
-
-    earlier: int
-    later: int
-    redline: Redline | None
-    is_too_long: bool = False
-    fields: tuple[NoteFieldChange | BlockFieldChange, ...] = ()
-    reason_before: str = ""
-    request: ChangeRequest | None = None
-
-    @property
-    def is_same(self) -> bool:
-        """Whether both propose the same."""
-        return not (self.redline or self.is_too_long or self.fields)
-
-
-@dataclass(frozen=True)
-class Answering:
-    """How a proposal is tied to others.
-
-    Args:
-        answers: the proposal that it takes up again, which was rejected, or approved in part.
-        redline: from what that one proposed to what this one does; None when it cannot be said.
-        answered_by: the proposals that take this one up again, the newest first.
-        undone: how that one was undone, where it was.
-        is_repeated: this one says what that one did; its agent asks a person again.
-    """
-
-    answers: Proposal | None = None
-    redline: Redline | None = None
-    answered_by: tuple[Proposal, ...] = ()
-    undone: Event | None = None
-    is_repeated: bool = False
-
-
-def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> RevisionsCompared:
-    """Return what changed from revision `earlier` to the one that is shown.
+    `redline` leads from the text one proposes to that of the other; None when it `is_same`, or `is_too_long`. `fields`
+    are those of a single note, or a new block, beside its text. `reason_before` is the agent's reason at the earlier
+    one, where it is another now; `request` what the agent was asked for in between.
 
     Raises:
         Revision.DoesNotExist: the proposal has no such revision.
     """
     before = proposal.revisions.get(number=earlier)
-    request = last_request(proposal)
-    return RevisionsCompared(
-        earlier=earlier,
-        later=shown.number,
-        redline=_redline(proposal, before.result_text, shown.result_text),
-        is_too_long=_is_too_long(before.result_text, shown.result_text),
-        fields=_changed_fields(before, shown),
-        reason_before=_reason_before(proposal, earlier, shown.number),
-        request=request if request and earlier <= request.revision < shown.number else None,
-    )
+    texts = before.result_text, shown.result_text
+    fields, request = _changed_fields(before, shown), last_request(proposal)
+    return {
+        "earlier": earlier,
+        "later": shown.number,
+        "redline": _redline(proposal, *texts),
+        "is_too_long": _is_too_long(*texts),
+        "is_same": texts[0] == texts[1] and not fields,
+        "fields": fields,
+        "reason_before": _reason_before(proposal, earlier, shown.number),
+        "request": request if request and earlier <= request.revision < shown.number else None,
+    }
 
 
-def answering(proposal: Proposal, shown: Revision) -> Answering:
-    """Return how a proposal is tied to those before and after it."""
+def answering(proposal: Proposal, shown: Revision) -> dict[str, Any]:
+    """Return how a proposal is tied to those before and after it.
+
+    It `answers` one that was rejected, approved in part or `undone`, which says how; `redline` leads from what that one
+    proposed to what this one does; with `is_repeated` it says the same, and its agent asks a person again.
+    `answered_by` are the proposals that take this one up again, the newest first.
+    """
     answers = proposal.answers if proposal.answers_id else None
     # What was approved as it was proposed, and stands, leaves nothing to take up again.
     stands = proposal.approval == Approval.AS_PROPOSED and not proposal.reverted_by_commit
     answered_by = proposal.answered_by.none() if stands else proposal.answered_by.select_related("agent", "decided_by")
-    after = answered_by.order_by("-id")[:_MOST_ANSWERS]
-    line = None
+    line = undone = None
+    if answers and answers.reverted_by_commit:
+        undone = answers.events.filter(what=Event.What.REVERTED).last()
     if answers and not answers.is_redacted and not proposal.is_redacted:
         line = _redline(proposal, _on_same_text(agents_revision(answers), shown), shown.result_text)
-    return Answering(
-        answers,
-        line,
-        tuple(after),
-        undone=answers.events.filter(what=Event.What.REVERTED).last()
-        if answers and answers.reverted_by_commit
-        else None,
-        is_repeated=bool(answers) and proposal.review_reason == ReviewReason.REPEATED,
-    )
+    return {
+        "answers": answers,
+        "redline": line,
+        "answered_by": answered_by.order_by("-id")[:_MOST_ANSWERS],
+        "undone": undone,
+        "is_repeated": bool(answers) and proposal.review_reason == ReviewReason.REPEATED,
+    }
 
 
 def _on_same_text(rejected: Revision, shown: Revision) -> str:
@@ -344,21 +339,18 @@ def _is_too_long(before: str, after: str) -> bool:
     return before != after and len(before) + len(after) > LONGEST
 
 
-def _changed_fields(before: Revision, after: Revision) -> tuple[NoteFieldChange | BlockFieldChange, ...]:
-    if new_block_of(before) or new_block_of(after):
-        return tuple(_fields_of_block(new_block_of(before), new_block_of(after)))
+def _changed_fields(before: Revision, after: Revision) -> tuple[FieldChange, ...]:
+    old_block, block = new_block_of(before), new_block_of(after)
+    if old_block or block:
+        names = ((name, str(MemoryBlock._meta.get_field(name).verbose_name)) for name in ("title", "description"))  # type: ignore[union-attr]
+        changes = (
+            FieldChange(name, label, getattr(old_block, name, ""), getattr(block, name, "")) for name, label in names
+        )
+        return tuple(change for change in changes if change.before != change.after)
     if before.proposal.target_kind != TargetKind.NOTE:
         return ()
     one, other = (NoteChange.from_json(revision.note_changes[0]).after for revision in (before, after))
     return tuple(change for change in field_changes_of_note(one, other) if change.name not in ("created_at", "source"))
-
-
-def _fields_of_block(before: NewBlock | None, after: NewBlock | None) -> Iterator[BlockFieldChange]:
-    """Yield what changed beside the text of a new block."""
-    for name in ("title", "description"):
-        old, new = getattr(before, name, ""), getattr(after, name, "")
-        if old != new:
-            yield BlockFieldChange(name, old, new)
 
 
 def _reason_before(proposal: Proposal, earlier: int, later: int) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
 from approvals.models import Proposal
-from approvals.review.targets import current_state, targets_of
+from approvals.review.targets import current_state, fields_of, targets_of
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, TargetKind
@@ -86,15 +86,12 @@ def plan_undo(proposal: Proposal) -> UndoPlan:
     return _of_block(proposal, seen) if proposal.target_kind == TargetKind.BLOCK else _of_notes(proposal, seen)
 
 
-# -- blocks ---------------------------------------------------------------------------------------
-
-
 def _of_block(proposal: Proposal, seen: str) -> UndoPlan:
     owner, label = proposal.owner, proposal.target
     before, after = (_block_at(proposal, commit) for commit in _commits(proposal))
     now = reads.find_block(owner, label)
     if _sha256(now) == _sha256(after):
-        fields_back = _fields(before) if before else None
+        fields_back = fields_of(before) if before else None
         write = BlockWrite(owner, label, fields_back, _sha256(now))
         texts = now.body if now else "", before.body if before else ""
         return UndoPlan(proposal, seen, (write,), is_exact=True, before_text=texts[0], after_text=texts[1])
@@ -110,7 +107,7 @@ def _of_block(proposal: Proposal, seen: str) -> UndoPlan:
     if isinstance(body, Conflicted):
         return replace(blocked, blocked_by=_touching(before, after, later))
     back = _merged(before, after, now, body)
-    if back == _fields(now):
+    if back == fields_of(now):
         return replace(blocked, is_there=False)
     if len(body) > now.limit:
         return replace(blocked, over_limit=len(body) - now.limit)
@@ -119,7 +116,7 @@ def _of_block(proposal: Proposal, seen: str) -> UndoPlan:
 
 def _merged(before: reads.Block, after: reads.Block, now: reads.Block, body: str) -> BlockFields:
     """Return today's fields, with those as they were before that changed only in the decision."""
-    old, made, today = _fields(before), _fields(after), _fields(now)
+    old, made, today = fields_of(before), fields_of(after), fields_of(now)
     chosen = {
         each.name: getattr(old if getattr(today, each.name) == getattr(made, each.name) else today, each.name)
         for each in fields(BlockFields)
@@ -143,15 +140,8 @@ def _block_at(of: Proposal | Change, commit: str) -> reads.Block | None:
         return None
 
 
-def _fields(block: reads.Block) -> BlockFields:
-    return BlockFields(**{each.name: getattr(block, each.name) for each in fields(BlockFields)})
-
-
 def _sha256(block: reads.Block | None) -> str:
     return block.sha256 if block else ""
-
-
-# -- notes ----------------------------------------------------------------------------------------
 
 
 def _of_notes(proposal: Proposal, seen: str) -> UndoPlan:
@@ -180,9 +170,6 @@ def _of_notes(proposal: Proposal, seen: str) -> UndoPlan:
         blocked_by=later[0] if later and not writes else None,
         is_there=bool(writes or left),
     )
-
-
-# -- both -----------------------------------------------------------------------------------------
 
 
 def _commits(proposal: Proposal) -> tuple[str, str]:

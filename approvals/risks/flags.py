@@ -26,7 +26,7 @@ Level = Literal["danger", "warning", "info"]
 #: The flag that policy stops at: nothing with it goes into the memory before a person has seen it.
 SECRETS = "secrets"
 
-#: Every key `flags` can give, in the order it gives them.
+#: Every key a `Risk` can have, in the order of a report.
 KEYS = (
     SECRETS,
     "hidden_characters",
@@ -101,26 +101,12 @@ def report(
     before: str,
     after: str,
     *,
-    segments: Sequence[Segment],
-    is_deletion: bool = False,
-    beside: tuple[str, str] = ("", ""),
-    said: str = "",
-) -> RiskReport:
-    """Return the flags of a change, and how much of the text it takes away; arguments are those of `flags`."""
-    flagged = flags(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
-    return RiskReport(flagged, deleted_share(before, segments))
-
-
-def flags(
-    before: str,
-    after: str,
-    *,
     segments: Sequence[Segment] | None = None,
     is_deletion: bool = False,
     beside: tuple[str, str] = ("", ""),
     said: str = "",
-) -> tuple[Risk, ...]:
-    """Return the flags of the change from `before` to `after`, in the order of `KEYS`, each at most once.
+) -> RiskReport:
+    """Return how much a change takes away, and its flags in the order of `KEYS`, each at most once.
 
     Args:
         segments: the diff of the two texts, when the caller has it already.
@@ -129,8 +115,8 @@ def flags(
         said: what the agent says with the change, see `said_with`; it is searched for secrets alone.
     """
     if before == after and beside[0] == beside[1] and not said:
-        return ()
-    deletes_much = None if is_deletion else _deletes_much(before, diff(before, after) if segments is None else segments)
+        return RiskReport((), 0.0)
+    share = deleted_share(before, diff(before, after) if segments is None else segments)
     before, after = ("\n\n".join(filter(None, said)) for said in zip((before, after), beside, strict=True))
     # What both texts begin and end with, line by line, adds nothing to either.
     whole = before, after
@@ -141,11 +127,11 @@ def flags(
         _hidden_characters(before, after),
         _mixed_scripts(before, after),
         _reads_like_instructions(before, after),
-        deletes_much,
+        None if is_deletion else _deletes_much(share),
         _links_added(before, after, whole),
         _contacts_added(before, after),
     )
-    return tuple(risk for risk in found if risk)
+    return RiskReport(tuple(risk for risk in found if risk), share)
 
 
 def deleted_share(before: str, segments: Sequence[Segment]) -> float:
@@ -165,15 +151,10 @@ def deleted_share(before: str, segments: Sequence[Segment]) -> float:
     return gone / whole if whole else 0.0
 
 
-def _deletes_much(before: str, segments: Sequence[Segment]) -> Risk | None:
-    share = deleted_share(before, segments)
+def _deletes_much(share: float) -> Risk | None:
     if share < DELETES_MUCH_WARNING:
         return None
-    return Risk(
-        "deletes_much",
-        "danger" if share >= DELETES_MUCH_DANGER else "warning",
-        {"percent": int(share * 100)},
-    )
+    return Risk("deletes_much", "danger" if share >= DELETES_MUCH_DANGER else "warning", {"percent": int(share * 100)})
 
 
 def _length(text: str) -> int:

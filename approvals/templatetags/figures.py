@@ -1,20 +1,23 @@
-"""Times, numbers and shares on a page."""
+"""Times, numbers and shares on a page, numbers as links to the lists they count, and what people are called."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from django import template
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.dates import MONTHS_3
-from django.utils.formats import number_format
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
+from approvals.accounts.sign_in import display_names
+from approvals.pages.inbox_filters import url_of
 from approvals.templatetags.texts import plain
 
 register = template.Library()
@@ -93,3 +96,44 @@ def percent(share_of_one: float) -> str:
 def share(part: int, whole: int) -> int:
     """Return the percentage of a whole, for the length of a bar."""
     return min(100, round(100 * part / whole)) if whole else 0
+
+
+@register.simple_tag
+def listed(count: int, words: str = "", **parameters: str) -> SafeString:
+    """Return a number as a link to the list it counts; a plain 0 without one. Empty parameters do not narrow it."""
+    if not count:
+        return SafeString("0")
+    url = url_of({name: value for name, value in parameters.items() if value})
+    return format_html('<a href="{}">{}{}{}</a>', url, number(count), " " if words else "", words)
+
+
+@register.simple_tag
+def cell(title: str, count: int, **parameters: str) -> SafeString:
+    """Return a cell of a table that a narrow screen lays out as cards: a number with its list, and what it counts."""
+    if not count:
+        return SafeString('<td role="cell" class="none"><span aria-hidden="true">–</span></td>')
+    shown = listed(count, **parameters) if parameters else number(count)
+    return format_html('<td role="cell" data-title="{}">{}</td>', title, shown)
+
+
+@register.filter
+def week_name(began: datetime) -> str:
+    """Return a week by its Monday: "2 Nov"."""
+    return date_format(timezone.localtime(began), "j M")
+
+
+@register.filter
+def named(username: str, names: Mapping[str, str] | None) -> str:
+    """Return the name of a person, from the names the view looked up."""
+    return (names or {}).get(username, username)
+
+
+@register.simple_tag(takes_context=True)
+def person(context: template.Context, username: str) -> str:
+    """Return the name of a person. One query per person and page; lists use `named`."""
+    key = "_people"
+    names: dict[str, str] = context.get(key) or {}
+    if username not in names:
+        names = names | display_names({username})
+        context.dicts[0][key] = names
+    return names.get(username, username)

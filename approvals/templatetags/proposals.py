@@ -1,4 +1,8 @@
-"""What a page says of a proposal: its address, its row, its warnings, its outcome."""
+"""What a page says of a proposal: its address, its row, its warnings, its outcome, its thread, the rule that let it in.
+
+Also the link from wherever a session is named to the conversation kept of it: who may read a page that names a session
+may read that owner's conversations, `permissions.may_read` answers both.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,25 @@ from django import template
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import conditional_escape
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from approvals.forms.proposal import ApproveForm, new_batch
-from approvals.models import Approval, Kind, Proposal, RejectReason, Status
-from approvals.pages import inbox, risk_wording
+from approvals.models import Approval, Event, Kind, Proposal, RejectReason, Status, TrustRule
+from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
-from approvals.review import trust
+from approvals.review import summary, trust
+from approvals.review.trust import Acceptance
+from approvals.review.turn import ThreadSummary, thread_summary
 from approvals.risks.flags import Risk
 from approvals.services.close import BEFORE_EXPIRY
 from approvals.services.hand_back import REASONS
-from approvals.templatetags.texts import opening
+from approvals.templatetags.texts import marked, opening
+from memory_app import conversations
 
 register = template.Library()
 
@@ -105,7 +112,7 @@ def is_seen_first(proposal: Proposal) -> bool:
 @register.filter
 def risk_title(key: str) -> str:
     """Return a flag in two or three words."""
-    return risk_wording.title(key)
+    return summary.risk_title(key)
 
 
 @register.inclusion_tag("components/risk.html")
@@ -113,7 +120,7 @@ def risk_text(risk: Risk) -> dict[str, Any]:
     """Return a flag's title, its sentence and what was found."""
     return {
         "risk": risk,
-        "title": risk_wording.title(risk.key),
+        "title": summary.risk_title(risk.key),
         "count": risk.params.get("count", 0),
         "said": risk.params.get("said", 0),
         "added": risk.params.get("count", 0) - risk.params.get("said", 0),
@@ -193,3 +200,82 @@ def _typed(form: ApproveForm | None, name: str) -> str:
     if not form:  # a name the context does not have arrives as ""
         return ""
     return str(form[name].value() or "")
+
+
+@register.filter
+def thread(proposal: Proposal) -> ThreadSummary:
+    """Return what a row says of the talk about a proposal; a query for one that was not read with its thread."""
+    return thread_summary(proposal)
+
+
+@register.inclusion_tag("talk/at.html", takes_context=True)
+def talk_at(context: template.Context, change: int | None, *, oob: bool = False) -> dict[str, Any]:
+    """Return the link from a change to the thread, with how many comments are about it; empty outside a proposal.
+
+    Args:
+        oob: it takes the place of the one that the page has.
+    """
+    ids = context.get("change_ids") or {}
+    id_ = ids.get(change) if context.get("talk_open") else None
+    return {"id": id_, "number": change, "count": (context.get("comments_at") or {}).get(change, 0), "oob": oob}
+
+
+@register.simple_tag
+def rule_words(rule: dict[str, Any] | TrustRule) -> str:
+    """Return a rule, or what an event keeps of one, in words."""
+    return trust.in_words(trust.as_data(rule) if isinstance(rule, TrustRule) else rule)
+
+
+@register.simple_tag
+def kind_words(kind: str) -> str:
+    """Return a kind of change as the forms of rules have it."""
+    return trust.kind_in_words(kind)
+
+
+@register.simple_tag
+def applied_because(proposal: Proposal) -> str:
+    """Return why no person was asked about an automatic change, in a sentence."""
+    applied = proposal.events.filter(what=Event.What.APPLIED).first()
+    if applied and (rule := applied.data.get("rule")):
+        return _("A rule of the owner let it through: %(rule)s.") % {"rule": trust.in_words(rule)}
+    return _("The owner’s policy lets agents write notes without asking.")
+
+
+@register.filter
+def in_decisions(found: Acceptance | None) -> str:
+    """Return what people decided, in words: "48 of 50 approved unchanged, 1 edited, 1 rejected"."""
+    if found is None or not found.total:
+        return _("no decisions in the last 12 weeks")
+    parts = [_("%(n)d of %(total)d approved unchanged") % {"n": found.as_proposed, "total": found.total}]
+    if found.edited:
+        parts.append(_("%(n)d edited") % {"n": found.edited})
+    if found.rejected:
+        parts.append(_("%(n)d rejected") % {"n": found.rejected})
+    if found.reverted:
+        parts.append(_("%(n)d undone") % {"n": found.reverted})
+    return ", ".join(parts)
+
+
+@register.simple_tag(takes_context=True)
+def conversation_url(context: template.Context, owner: str, session_id: str) -> str:
+    """Return where the conversation of a session is read; empty when no message of it is kept.
+
+    One query per session and page, so not for lists.
+    """
+    if not session_id:
+        return ""
+    key = "_conversations"
+    addresses: dict[tuple[str, str], str] = context.get(key) or {}
+    if (owner, session_id) not in addresses:
+        is_kept = conversations.is_kept(owner, session_id)
+        address = reverse("conversation", args=[owner, session_id]) if is_kept else ""
+        addresses = addresses | {(owner, session_id): address}
+        context.dicts[0][key] = addresses
+    return addresses[owner, session_id]
+
+
+@register.simple_tag(takes_context=True)
+def session_link(context: template.Context, owner: str, session_id: str) -> str:
+    """Return a session's name, as a link where its conversation is kept."""
+    address = conversation_url(context, owner, session_id)
+    return format_html('<a href="{}">{}</a>', address, marked(session_id)) if address else marked(session_id)

@@ -131,10 +131,10 @@ class BlockEdit(BlockChange[BlockForm]):
         base = block_as_loaded(self.owner.username, self.kwargs["label"], self.request.POST["together"])
         if base is None:
             return self.show_overtaken(form)
-        both = put_together(base, typed, self.current)
-        shown = {name: getattr(both.fields, name) for name in _FIELDS}
+        fields, conflicts = put_together(base, typed, self.current)
+        shown = {name: getattr(fields, name) for name in _FIELDS}
         filled = BlockForm({**self.request.POST.dict(), **shown, "loaded_sha256": self.current.sha256})
-        return self.show(filled, typed=both.fields, together=both)
+        return self.show(filled, typed=fields, together={"conflicts": conflicts})
 
     def get_success_message(self) -> str:
         """Say how many proposals the change got in the way of."""

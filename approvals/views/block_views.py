@@ -331,7 +331,7 @@ def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     )
     context |= {"blamed": blamed, "by_age": by_age, "is_peek": "peek" in request.GET}
     is_all = "all" in request.GET
-    rows = blamed.changes if is_all else blamed.changes[:CHANGES_IN_A_TABLE]
+    rows = blamed["changes"][: None if is_all else CHANGES_IN_A_TABLE]
     return render(request, "memory/block_blame.html", {**context, "rows": rows, "is_all": is_all})
 
 

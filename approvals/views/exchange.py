@@ -128,9 +128,7 @@ def _checked(check: ImportOutcome, form: ImportForm) -> dict[str, object]:
     return {
         "check": check,
         "count": len(check.changes),
-        "by_type": note_history.counted(check.changes),
-        "changed": note_history.changed(check.changes),
-        "new": note_history.new(check.changes),
+        **note_history.what_it_would_do(check.changes),
         "file_name": file_name,
         "checked_form": ImportForm(initial=initial) if initial["carried"] else None,
     }

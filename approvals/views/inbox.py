@@ -21,7 +21,6 @@ from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new_batch
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
-from approvals.pages import risk_wording
 from approvals.pages.inbox import (
     arrived,
     counts,
@@ -45,8 +44,8 @@ from approvals.pages.inbox_filters import (
     url_of,
 )
 from approvals.pages.inbox_rows import InboxRow
-from approvals.pages.talk import talk_of
 from approvals.permissions import readable_people
+from approvals.review.summary import risk_title
 from approvals.risks import flags
 from approvals.services.errors import Refusal
 from approvals.views.request import Request, chosen, keep, reading_page, verb
@@ -101,10 +100,10 @@ def inbox(request: Request) -> HttpResponse:
     since = Key.parse(request.GET.get("since", ""))
     if since and request.htmx:
         read = Key.parse(request.GET.get("read", ""))
-        came = arrived(proposals, tab, since, user, read=read, owners=owners)
-        if not (came.new or came.changed):
+        new, changed = arrived(proposals, tab, since, user, read=read, owners=owners)
+        if not (new or changed):
             return HttpResponse(status=204)
-        arrivals = {"arrived": came.new + came.changed, "new": came.new, "changed": came.changed}
+        arrivals = {"arrived": new + changed, "new": new, "changed": changed}
         return render(request, "inbox/arrived.html", arrivals | {"list_url": listing.url})
 
     services.recover_on_read()
@@ -125,7 +124,7 @@ def inbox(request: Request) -> HttpResponse:
         "tab": tab.value,
         "tabs": [(each.value, by_tab[each]) for each in Tab],
         "counts_here": by_tab[tab],
-        "found": proposals.count() if filters.active and not shown.is_empty else None,
+        "found": proposals.count() if filters.active and shown.groups else None,
         "density": chosen(request, "density", _DENSITIES) or _DENSITIES[0],
         **_filtered(visible, people, listing),
         "page": shown,
@@ -139,8 +138,7 @@ def inbox(request: Request) -> HttpResponse:
         "sorts": _SORTS if tab is Tab.YOURS else _SORTS[:2],
         **_saved(user, listing, kept),
         **_several(request, kept, rows),
-        "talk": talk_of([row.proposal for row in rows], user),
-        "last_decisions": last_decisions(visible) if shown.is_empty and tab is Tab.YOURS else [],
+        "last_decisions": last_decisions(visible) if not shown.groups and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
 
@@ -237,7 +235,7 @@ def _offered(
         ("target", _("Block"), targets.items() if len(targets) <= MOST_CHOICES else []),
         ("agent", _("Agent"), [(name, name) for name in agents]),
         ("kind", _("Kind"), Kind.choices),
-        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_wording.title(key)) for key in flags.KEYS)]),
+        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_title(key)) for key in flags.KEYS)]),
         ("age", _("Proposed"), AGES.items()),
     ]
     if tab is Tab.DECIDED:

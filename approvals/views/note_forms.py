@@ -48,7 +48,7 @@ class NoteNew(ServiceFormView[NoteForm]):
         if not (source and commit):
             return {}
         try:
-            old = note_history.note_version(self.owner.username, source, commit).note
+            old, _commit, _at = note_history.note_version(self.owner.username, source, commit)
         except RevisionNotFound:
             return {}
         return {**NoteForm.initial_of(old), "loaded_sha256": ""} if old else {}

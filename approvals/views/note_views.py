@@ -29,23 +29,18 @@ def notes(request: HttpRequest, owner: str) -> HttpResponse:
     """Show the notes of an owner, fifty a page, narrowed by the address."""
     person = readable_owner(request, owner)
     filters = NoteFilters.from_query(request.GET.dict())
-    number = whole_number(request.GET.get("page", ""))
-    page_wanted = 1 if number is None else number
-    page = notes_page.page_of(owner, filters, page_wanted)
+    found = notes_page.page_of(owner, filters, whole_number(request.GET.get("page", "")) or 1)
     waiting = notes_page.waiting_notes(owner)
     context = {
         **about_notes(request, person),
         "filters": filters,
         "filter_count": sum(1 for name in filters.active if name != "q"),
-        "page": page,
-        "types": [(name, TYPE_NAMES[name]) for name in page.types],
-        "sources": [(name, SOURCE_NAMES[name]) for name in page.sources],
+        **found,
         "sorts": SORTS.items(),
         "most_at_once": MOST_NOTES,
         "waiting_notes": waiting[: notes_page.MOST_WAITING],
         "waiting_count": len(waiting),
-        "newer": _page_url(filters, page.number - 1) if page.number > 1 else "",
-        "older": _page_url(filters, page.number + 1) if page.number < page.pages else "",
+        "address": "?" + urlencode(filters.parameters | {"page": ""}),
     }
     return render(request, "notes/notes.html", context)
 
@@ -55,40 +50,43 @@ def note(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
     """Show one note, as it is or (`?as_of=`) as it was, and everything that happened to it."""
     person = readable_owner(request, owner)
     as_of = request.GET.get("as_of", "").strip()
+    as_of = "" if as_of == NOW else as_of
     before = request.GET.get("before", "")
     try:
-        shown = note_history.note_version(owner, note_id, as_of or NOW)
+        if as_of:
+            shown, commit, at = note_history.note_version(owner, note_id, as_of)
+        else:
+            shown, commit, at = reads.find_note(owner, note_id), "", None
     except RevisionNotFound:
         context = {**about_notes(request, person), "note_id": note_id, "revision": as_of}
         return render(request, "notes/unknown_revision.html", context, status=404)
     steps, older = note_history.steps(owner, note_id, before=whole_number(before, digits=17))
-    if shown.note is None and not steps:
+    if shown is None and not steps:
         raise Http404
     last = steps[0].entry if steps and not before else None
     applied = last.proposal if last and last.change.action == Change.Action.APPLIED else None
     context = {
         **about_notes(request, person),
         "note_id": note_id,
-        "shown": shown,
-        "note": shown.note,
-        "says_all": shown.note is not None and note_history.fits_a_heading(shown.note),
+        "note": shown,
+        "commit": commit,
+        "at": at,
+        "says_all": shown is not None and note_history.fits_a_heading(shown),
         "as_of": as_of,
         "steps": steps,
         "undoable": undoable((step.entry for step in steps), viewer_of(request)),
         "is_first_page": not before,
         "older": urlencode({"before": older}) if older else "",
-        "applied": applied if shown.is_now else None,
+        "applied": applied if not as_of else None,
         "may_revert": applied is not None and ReviewAction.UNDO in available_actions(viewer_of(request), applied),
-        "pending": notes_page.waiting_notes(owner, note_id) if shown.is_now else (),
-        "last_text": next((step.before for step in steps if step.before), None) if shown.note is None else None,
-        "type_name": TYPE_NAMES.get(shown.note.type, shown.note.type) if shown.note else "",
-        "source_name": SOURCE_NAMES.get(shown.note.source, shown.note.source) if shown.note else "",
-        "recalled": recall_counts.for_owner(owner, [note_id]).get(note_id) if shown.is_now else None,
-        "replacement": reads.find_note(owner, shown.note.superseded_by)
-        if shown.note and shown.note.superseded_by
-        else None,
+        "pending": notes_page.waiting_notes(owner, note_id) if not as_of else (),
+        "last_text": next((step.before for step in steps if step.before), None) if shown is None else None,
+        "type_name": TYPE_NAMES.get(shown.type, shown.type) if shown else "",
+        "source_name": SOURCE_NAMES.get(shown.source, shown.source) if shown else "",
+        "recalled": recall_counts.for_owner(owner, [note_id]).get(note_id) if not as_of else None,
+        "replacement": reads.find_note(owner, shown.superseded_by) if shown and shown.superseded_by else None,
     }
-    return render(request, "notes/note.html", context, status=410 if shown.note is None else 200)
+    return render(request, "notes/note.html", context, status=410 if shown is None else 200)
 
 
 @reading_page
@@ -103,7 +101,3 @@ def automatic(request: HttpRequest, owner: str) -> HttpResponse:
 
 def about_notes(request: HttpRequest, person: User) -> dict[str, object]:
     return {**about(request, person), "tab": "notes"}
-
-
-def _page_url(filters: NoteFilters, number: int) -> str:
-    return "?" + urlencode(filters.parameters | {"page": str(number)})

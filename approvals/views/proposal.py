@@ -28,7 +28,7 @@ from approvals.forms.proposal import (
 )
 from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal, Revision, Status, User
-from approvals.pages import inbox, risk_wording
+from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.undoing import can_be_undone_at_once
@@ -36,7 +36,8 @@ from approvals.permissions import ReviewAction, deciders_of, is_open_for_talk, m
 from approvals.review.compared import compared
 from approvals.review.diff_mode import DiffMode, change_map, change_shown
 from approvals.review.presentation import Review, review_of
-from approvals.review.turn import RevisionsCompared, answering, change_request, compare_revisions
+from approvals.review.summary import risk_title
+from approvals.review.turn import answering, change_request, compare_revisions
 from approvals.risks import flags
 from approvals.services.errors import ProposalNotFound
 from approvals.views.panels import Panel
@@ -173,7 +174,7 @@ def _seen_before(request: Request, found: Proposal) -> int:
     return before if before < found.current_revision_number else 0
 
 
-def _since(request: Request, review: Review, seen_before: int) -> RevisionsCompared | None:
+def _since(request: Request, review: Review, seen_before: int) -> dict[str, Any] | None:
     """Return what changed since the revision that is asked for, or that the viewer had seen."""
     asked = request.GET.get("since", "")
     number = whole_number(asked) if asked else seen_before
@@ -199,7 +200,7 @@ def _context_of_change(request: Request, review: Review, listing: Listing, ticks
         "review": review,
         "proposal": review.proposal,
         "change": change,
-        "marks": change_map(change.redline.passages) if change and change.redline else (),
+        "marks": change_map(change["redline"].passages) if change and "redline" in change else (),
         "page_url": reverse("proposal", args=[review.proposal.pk]),
         "page_query": page_query,
     }
@@ -310,13 +311,13 @@ def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, dict[st
     """Return a comment as the page draws it: by whom, about which change if that is still there, and warnings."""
     change = event.data.get("change", "")
     by_agent = event.actor_kind == Event.ActorKind.AGENT
-    found = {risk.key for risk in flags.flags("", event.text)} if by_agent else set()
+    found = {risk.key for risk in flags.report("", event.text).risks} if by_agent else set()
     return {
         "event": event,
         "who": names.get(event.actor, event.actor),
         "about": options.get(change),
         "about_gone": bool(change) and change not in options,
-        "warnings": [risk_wording.title(key) for key in _FLAGS if key in found],
+        "warnings": [risk_title(key) for key in _FLAGS if key in found],
     }
 
 
@@ -330,7 +331,7 @@ def _options(review: Review) -> list[dict[str, Any]]:
     notes = [(note.id, note.after or note.before) for note in review.notes[:MOST_CHANGES]]
     return [
         {"id": id_, "number": number, "words": first_words(note.content if note else "", 60)}
-        for number, (id_, note) in enumerate(notes, start=review.first_note)
+        for number, (id_, note) in enumerate(notes, start=review.page.start_index())
     ]
 
 

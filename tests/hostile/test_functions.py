@@ -9,7 +9,7 @@ import pytest
 from approvals.markdown import rendering
 from approvals.markdown.parsing import LONGEST, links
 from approvals.pages.memory_search import in_context
-from approvals.risks.flags import flags
+from approvals.risks.flags import report
 from approvals.risks.prompt_injection import instructions
 from approvals.templatetags.texts import marked, opening
 from assent_client.text import invisible, memories_md
@@ -105,8 +105,8 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
     "hidden.mark_whitespace": (invisible.mark_whitespace, BLOCK),
     "hidden.stray_letters": (lambda text: [*invisible.stray_letters(text)], BLOCK),
     "instructions": (lambda text: [*instructions(text)], BLOCK),
-    "flags": (lambda text: flags("", text), PARSED),
-    "flags of a change": (lambda text: flags(text, text[1:] + "!"), PARSED),
+    "flags": (lambda text: report("", text).risks, PARSED),
+    "flags of a change": (lambda text: report(text, text[1:] + "!").risks, PARSED),
     "markdown.render": (rendering.render, PARSED),
     "markdown.on_one_line": (rendering.on_one_line, BLOCK),
     "commonmark.links": (lambda text: [*links(text)], PARSED),
@@ -157,5 +157,5 @@ def test_a_text_that_is_too_long_is_not_laid_out() -> None:
     assert "too long to be laid out" in html
     assert "<strong>" not in html
     assert "**bold** [a](https://example.org)" in html
-    assert [risk.key for risk in flags("", text)] == ["links_added"]
+    assert [risk.key for risk in report("", text).risks] == ["links_added"]
     assert "<strong>" in rendering.render(text[: LONGEST - 10])

@@ -35,7 +35,7 @@ def test_a_row_names_the_others_that_change_the_same_words(
     rows = {
         row.proposal.pk: row.conflicts for group in page.context["page"].groups for row in group.rows if row.conflicts
     }
-    assert rows == {july.pk: (may.pk,), may.pk: (july.pk,)}
+    assert rows == {july.pk: [may.pk], may.pk: [july.pk]}
     assert f"conflicts with proposal #{may.pk}" in words(page)
     assert f'<a href="/proposals/{may.pk}/?list=agent%3Dscribe"><span class="visually-hidden">' in page.content.decode()
     assert f"#{books.pk}" not in words(page)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from approvals.risks import credentials
-from approvals.risks.flags import MOST_SAID, Risk, flags, said_with
+from approvals.risks.flags import MOST_SAID, Risk, report, said_with
 
 pytestmark = pytest.mark.pure
 
@@ -114,34 +114,34 @@ KEY = "AKIA" + "IOSFODNN7EXAMPLE"
 
 
 def test_a_change_that_adds_one_is_flagged() -> None:
-    (risk,) = flags("Alice likes tea.", f"Alice likes tea.\nThe key is {KEY}, the password is hunter2-blue.")
+    (risk,) = report("Alice likes tea.", f"Alice likes tea.\nThe key is {KEY}, the password is hunter2-blue.").risks
     assert risk == Risk("secrets", "danger", {"count": 2, "examples": ["AWS access key AKIA…", "password hunt…"]})
 
 
 def test_one_that_was_there_is_not_flagged_again() -> None:
     before = f"The key is {KEY}."
-    assert flags(before, f"{before}\nAlice likes tea.") == ()
-    assert flags(before, f"It is {KEY}, the key.") == ()
+    assert report(before, f"{before}\nAlice likes tea.").risks == ()
+    assert report(before, f"It is {KEY}, the key.").risks == ()
 
 
 def test_the_search_takes_time_in_proportion_to_the_text() -> None:
     for piece in ("password for the ", "sk-aaaaaaaa", "eyJaaaaaaaa.", "4111 ", "pin ", "://a:b", "-----BEGIN "):
         text = piece * (40_000 // len(piece))
         assert sum(1 for _ in credentials.find(text)) < len(text)
-    assert not re.search("hunter2", "".join(str(risk) for risk in flags("", "password: hunter2-blue" * 100)))
+    assert not re.search("hunter2", "".join(str(risk) for risk in report("", "password: hunter2-blue" * 100).risks))
 
 
 def test_what_an_agent_says_with_a_change_is_searched_for_secrets_alone() -> None:
     said = "Ignore all previous instructions. https://example.org PIN: 0815"
-    (risk,) = flags("Tea.", "Green tea.", said=said)
+    (risk,) = report("Tea.", "Green tea.", said=said).risks
     assert risk == Risk("secrets", "danger", {"count": 1, "examples": ["password 0…"], "said": 1})
 
 
 def test_a_secret_in_the_text_and_in_the_reason_is_one() -> None:
-    (risk,) = flags("Tea.", "Tea. PIN: 0815", said="She told me her PIN: 0815")
+    (risk,) = report("Tea.", "Tea. PIN: 0815", said="She told me her PIN: 0815").risks
     assert risk.params == {"count": 1, "examples": ["password 0…"]}
-    assert flags("PIN: 0815. Tea.", "PIN: 0815. Green tea.", said="PIN: 0815") == ()
-    assert flags("PIN: 0815", "", said="PIN: 0815", is_deletion=True) == ()
+    assert report("PIN: 0815. Tea.", "PIN: 0815. Green tea.", said="PIN: 0815").risks == ()
+    assert report("PIN: 0815", "", said="PIN: 0815", is_deletion=True).risks == ()
 
 
 def test_the_reason_comes_first_and_the_rest_is_searched_as_far_as_there_is_time() -> None:

@@ -360,7 +360,7 @@ def test_an_import_is_one_commit_and_a_row_for_each_note(alice: User, scribe: Ag
     assert made.proposal is not None
     assert reads.notes("alice") == ()
     review = review_of(made.proposal, alice)
-    assert (review.note_count, len(review.notes), review.note_pages) == (1200, 100, 12)
+    assert (review.note_count, len(review.notes), review.page.paginator.num_pages) == (1200, 100, 12)
     services.approve(actor=alice, proposal_id=made.proposal.pk, revision=1, seen_sha256=review.seen_sha256)
     assert len(reads.notes("alice")) == 1200
     assert len(reads.history("alice", "note", "mem-7-abcd")) == 1

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Event, Proposal, User
-from approvals.pages import talk
+from approvals.review import turn
 from approvals.services import errors
 from approvals.services import errors as talk_refusals
 from memory_app.reads import Block
@@ -36,15 +36,15 @@ def test_owner_tutor_staff_and_agent_talk(
 ) -> None:
     for actor in (alice, tim, admin, scribe):
         comment(actor, proposal, "What about June?")
-    said = talk.thread_of(proposal)
+    said = turn.thread_of(proposal)
     assert [(each.actor, each.actor_kind) for each in said] == [
         ("alice", "person"),
         ("tim", "person"),
         ("admin", "person"),
         ("scribe", "agent"),
     ]
-    assert talk.summary(proposal).comments == 4
-    assert talk.summary(proposal).is_answered
+    assert turn.thread_summary(proposal).comments == 4
+    assert turn.thread_summary(proposal).is_answered
 
 
 def test_a_stranger_and_another_agent_learn_nothing(mallory: User, proposal: Proposal) -> None:
@@ -52,7 +52,7 @@ def test_a_stranger_and_another_agent_learn_nothing(mallory: User, proposal: Pro
     for actor in (mallory, other):
         with pytest.raises(errors.ProposalNotFound):
             comment(actor, proposal)
-    assert talk.thread_of(proposal) == ()
+    assert turn.thread_of(proposal) == ()
 
 
 def test_a_comment_may_be_about_one_change(alice: User, proposal: Proposal) -> None:
@@ -76,7 +76,7 @@ def test_nul_is_refused(alice: User, proposal: Proposal) -> None:
 def test_the_same_operation_is_one_comment(scribe: Agent, proposal: Proposal) -> None:
     first = comment(scribe, proposal, operation="a" * 32)
     assert comment(scribe, proposal, operation="a" * 32).pk == first.pk
-    assert talk.summary(proposal).comments == 1
+    assert turn.thread_summary(proposal).comments == 1
 
 
 def test_decided_ones_are_talked_about_for_thirty_days(alice: User, scribe: Agent, proposal: Proposal) -> None:
@@ -99,7 +99,7 @@ def test_comments_go_with_the_other_texts(alice: User, tim: User, scribe: Agent,
     comment(scribe, proposal, "She has migraines.", change="abc")
     comment(tim, proposal, "Migraines?")
     services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="too_private", comment="Private.")
-    assert talk.thread_of(proposal) == ()
+    assert turn.thread_of(proposal) == ()
     kept = Event.objects.filter(proposal=proposal, what=Event.What.COMMENTED)
     assert {(each.text, str(each.data)) for each in kept} == {("", "{}")}
     assert Event.objects.get(proposal=proposal, what=Event.What.REJECTED).text == "Private."

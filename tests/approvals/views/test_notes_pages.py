@@ -648,7 +648,7 @@ def test_an_import_is_flagged_from_what_was_kept_as_it_would_be_anew(alice: User
     assert "https://example.org/2" in page(proposal.get_absolute_url())
     proposal.revisions.update(risk_report=None)
     anew = review_of(Proposal.objects.get(pk=proposal.pk), alice)
-    assert (anew.risks, anew.checks) == (kept.risks, kept.checks)
+    assert (anew.risks, anew.deleted_share) == (kept.risks, kept.deleted_share)
 
 
 def test_large_numbers_are_written_with_separators_and_pages_lead_both_ways(alice: User, page: Any) -> None:
