@@ -26,7 +26,7 @@ def web_server(application: str, folder: Path, environment: Mapping[str, str]) -
     """Serve the `application` of a module the way `make run` does, for the length of the block; yields the port."""
     port = _free_port()
     arguments = ["-m", "memory_app.webserver", "--bind", f"{HOST}:{port}", application]
-    with _running(arguments, folder / "web.log", environment) as process:
+    with _running(arguments, folder / "web.log", {"ASSENT_LOG_LEVEL": "INFO", **environment}) as process:
         deadline = time.monotonic() + START_SECONDS
         while not _answers(port):
             if process.poll() is not None or time.monotonic() > deadline:

@@ -27,7 +27,7 @@ sys.path[0] = str(ROOT)
 
 from benchmarks import processes  # noqa: E402
 from benchmarks.load import Done, Load, prepare  # noqa: E402
-from benchmarks.run import ENVIRONMENT, SERVERS  # noqa: E402
+from benchmarks.run import ENVIRONMENT, PRODUCTION, SERVERS  # noqa: E402
 from tests import services  # noqa: E402
 
 #: What `--check` holds a run to: the last minute against the first, the WAL of `default`, and memory against what
@@ -71,7 +71,9 @@ def main() -> int:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-soak-"))
         servers = stack.enter_context(services.running(syncs=True)) if options.leg == "server" else {}
         inherited = {name: value for name, value in os.environ.items() if name not in SERVERS}
-        environment = inherited | ENVIRONMENT | servers | {"ASSENT_DATA_DIR": data, "ASSENT_PENDING_CAP": "1000"}
+        environment = (
+            inherited | ENVIRONMENT | PRODUCTION | servers | {"ASSENT_DATA_DIR": data, "ASSENT_PENDING_CAP": "1000"}
+        )
         return subprocess.run(
             [sys.executable, __file__, "--inside", *sys.argv[1:]], cwd=ROOT, env=environment, check=False
         ).returncode
