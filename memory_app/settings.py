@@ -266,8 +266,11 @@ CELERY_BEAT_SCHEDULE = {
     "purge tool calls": {"task": "agent_tools.purge_tool_calls", "schedule": 86400.0},
 }
 
-# What of it `runtime.periodic` does where there is no beat. The rest is done there when somebody reads or writes.
-WITHOUT_BEAT = ("expire", "remind", "send webhooks", "purge webhook deliveries", "send digests")
+# What of it `runtime.upkeep` does where there is no beat. The rest is done there when somebody reads or writes.
+WITHOUT_BEAT = (
+    *("expire", "remind", "send webhooks", "send digests"),
+    *("purge conversations", "purge idempotency keys", "purge webhook deliveries", "purge tool calls"),
+)
 
 # -- Assent's own ---------------------------------------------------------------------------------
 

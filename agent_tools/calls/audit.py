@@ -22,7 +22,7 @@ from agent_tools.models import AgentToken, ToolCall
 from memory_app.configuration.logs import current_request_id
 from memory_app.databases.prepared import insert_all
 from memory_app.runtime import deadlines
-from memory_app.runtime.gatherer import Gatherer
+from memory_app.runtime.background import Gatherer
 
 log = structlog.get_logger(__name__)
 

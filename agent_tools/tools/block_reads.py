@@ -20,7 +20,7 @@ from agent_tools.calls.api_operation import Call
 from agent_tools.models import BlockRead
 from approvals.services import Proposed
 from memory_app.runtime import deadlines
-from memory_app.runtime.gatherer import Gatherer
+from memory_app.runtime.background import Gatherer
 
 log = structlog.get_logger(__name__)
 

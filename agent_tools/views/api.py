@@ -12,11 +12,10 @@ from django.urls import Resolver404, resolve
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
-from rest_framework.exceptions import MethodNotAllowed, NotAcceptable, NotAuthenticated, Throttled
+from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.views import APIView
 
-from agent_tools.auth import throttle
-from agent_tools.auth.authentication import Caller, caller_of
+from agent_tools.auth.authentication import Caller, caller_of, count_call
 from agent_tools.calls import execution
 from agent_tools.calls.api_operation import Answer, ApiOperation
 from agent_tools.calls.arguments import Arguments, invalid
@@ -47,18 +46,14 @@ class ApiView(APIView):
         self.audit = Audit()
         caller = None
         try:
-            caller = caller_of(request)
+            self.caller = caller = caller_of(request)
             if not _takes_json(request.META.get("HTTP_ACCEPT", "")):
                 raise NotAcceptable
-            if caller is None:
-                raise NotAuthenticated
-            if wait := throttle.count(caller.token):
-                raise Throttled(wait)
+            count_call(caller.token)
             method = str(request.method).lower()
             handler = getattr(self, method, None) if method in self.http_method_names else None
             if handler is None:
                 raise MethodNotAllowed(method)
-            self.caller = caller
             answer: ApiResponse = handler(request, *args, **address)
         except Exception as error:
             answer = exceptions.exception_handler(error, {"view": self})

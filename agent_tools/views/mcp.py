@@ -10,10 +10,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework.exceptions import NotAuthenticated, Throttled
 
-from agent_tools.auth import throttle
-from agent_tools.auth.authentication import Caller, caller_of
+from agent_tools.auth.authentication import Caller, caller_of, count_call
 from agent_tools.calls.audit import Audit
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, json_rpc
@@ -30,7 +28,8 @@ _PATHS = ("/mcp", "/mcp/")
 def mcp(request: HttpRequest) -> HttpResponse:
     try:
         _check_request(request)
-        caller = _caller(request)
+        caller = caller_of(request)
+        count_call(caller.token)
         audit = Audit()
         raw = body.read_json(request)
         audit.request_bytes = len(raw)
@@ -100,13 +99,3 @@ def _is_ours(origin: str, request: HttpRequest) -> bool:
     public = urlsplit(settings.PUBLIC_URL)
     own = (f"{public.scheme}://{public.netloc}", f"{request.scheme}://{request.get_host()}")
     return origin in own or origin in settings.CSRF_TRUSTED_ORIGINS
-
-
-def _caller(request: HttpRequest) -> Caller:
-    """Return whose token it is. Raise NotAuthenticated, AuthenticationFailed or Throttled."""
-    caller = caller_of(request)
-    if caller is None:
-        raise NotAuthenticated
-    if wait := throttle.count(caller.token):
-        raise Throttled(wait)
-    return caller

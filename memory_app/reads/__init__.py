@@ -303,7 +303,7 @@ def memories(owner: str) -> list[Memory]:
     the time of `notes`."""
     rows = dolt().rows(NOTES, None, {"owner": owner}, columns=_WRITTEN)
     return [
-        Memory(row["note_id"], row["type"], row["content"], _tags(row["tags"]), aware(row["created_at"]).date())
+        Memory(row["note_id"], row["type"], row["content"], tags_of(row["tags"]), aware(row["created_at"]).date())
         for row in rows
         if not row["superseded_at"]
     ]
@@ -380,16 +380,16 @@ def note_sha256s(owner: str, ids: Iterable[str], revision: str | None = None) ->
     Raises:
         RevisionNotFound: `revision` cannot be read.
     """
-    return {id_: row["sha256"] for id_, row in _rows_of(owner, ids, revision, _HASHED).items()}
+    return {id_: row["sha256"] for id_, row in rows_of_notes(owner, ids, revision, _HASHED).items()}
 
 
 def made_at_of_notes(owner: str, ids: Iterable[str]) -> dict[str, datetime]:
     """Return when the notes that exist were made, by id. It tells a note from one that had its id before and was
     deleted."""
-    return {id_: aware(row["created_at"]) for id_, row in _rows_of(owner, ids, None, _MADE).items()}
+    return {id_: aware(row["created_at"]) for id_, row in rows_of_notes(owner, ids, None, _MADE).items()}
 
 
-def _rows_of(owner: str, ids: Iterable[str], revision: str | None, columns: tuple[str, ...]) -> dict[str, Row]:
+def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, columns: tuple[str, ...]) -> dict[str, Row]:
     """Return some columns of the notes that exist, by id."""
     asked = dict.fromkeys(ids)
     where = {"owner": owner} if len(asked) > BATCH else {"id": [note_pk(owner, id_).hex for id_ in asked]}
@@ -405,7 +405,8 @@ def _notes(rows: Sequence[Row]) -> tuple[Note, ...]:
     return tuple(sorted(map(_note, rows), key=lambda note: (note.created_at, note.id), reverse=True))
 
 
-def _tags(stored: str | bytes | list[str]) -> tuple[str, ...]:
+def tags_of(stored: str | bytes | list[str]) -> tuple[str, ...]:
+    """Return the tags in a raw row."""
     return _parsed(stored) if isinstance(stored, str | bytes) else tuple(stored)
 
 
@@ -420,7 +421,7 @@ def _note(row: Row) -> Note:
         owner=row["owner"],
         content=row["content"],
         type=row["type"],
-        tags=_tags(row["tags"]),
+        tags=tags_of(row["tags"]),
         category=row["category"],
         confidence=float(row["confidence"]),
         rationale=row["rationale"],

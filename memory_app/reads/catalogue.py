@@ -26,8 +26,9 @@ from sys import getsizeof, intern
 from assent_client.text import memories_md
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.models import MemoryNote, TargetKind
-from memory_app.reads import Note, find_notes, head, memories
+from memory_app.dolt.types import Row
+from memory_app.models import TargetKind
+from memory_app.reads import NOTES, aware, head, memories, rows_of_notes, tags_of
 from memory_app.text.trailers import Trailers
 
 #: Commits that are followed; behind more of them all notes are read at once.
@@ -131,9 +132,7 @@ def catalogue(owner: str) -> NoteListCache:
 
 
 def _read(owner: str, commit: str) -> NoteListCache:
-    rows = MemoryNote.objects.filter(owner=owner).order_by()
-    with dolt().named_errors():
-        return _build((_entry(*values) for values in rows.values_list(*_COLUMNS).iterator()), commit)
+    return _build(map(_entry, dolt().rows(NOTES, None, {"owner": owner}, columns=_COLUMNS)), commit)
 
 
 def _advance(owner: str, held: NoteListCache, commit: str) -> NoteListCache | None:
@@ -156,7 +155,7 @@ def _advance(owner: str, held: NoteListCache, commit: str) -> NoteListCache | No
         return None
     if not ids:
         return NoteListCache(held.entries, commit, held.nbytes)
-    now = [_entry_of(note) for note in find_notes(owner, ids).values()]
+    now = [_entry(row) for row in rows_of_notes(owner, ids, None, _COLUMNS).values()]
     before = [entry for entry in held.entries if entry.id in ids]
     kept = [entry for entry in reversed(held.entries) if entry.id not in ids]
     for entry in now:
@@ -194,64 +193,27 @@ def _place(entry: NoteSummary) -> tuple[datetime, str]:
 
 
 _COLUMNS = (
-    "note_id",
-    "created_at",
-    "type",
-    "tags",
-    "source",
-    "session_id",
-    "confidence",
-    "superseded_at",
-    "content",
-    "category",
-    "rationale",
-    "updated_at",
+    *("note_id", "created_at", "type", "tags", "source", "session_id", "confidence", "superseded_at", "content"),
+    *("category", "rationale", "updated_at"),
 )
 
 
-def _entry(
-    id: str,
-    created_at: datetime,
-    type: str,
-    tags: list[str],
-    source: str,
-    session_id: str | None,
-    confidence: float,
-    superseded_at: datetime | None,
-    content: str,
-    category: str | None,
-    rationale: str | None,
-    updated_at: datetime,
-) -> NoteSummary:
+def _entry(row: Row) -> NoteSummary:
+    tags = tags_of(row["tags"])
     return NoteSummary(
-        id=id,
-        created_at=created_at,
-        type=intern(type),
+        id=row["note_id"],
+        created_at=aware(row["created_at"]),
+        type=intern(row["type"]),
         tags=tuple(map(intern, tags)),
-        source=intern(source),
-        session_id=session_id,
-        confidence=confidence,
-        is_superseded=superseded_at is not None,
-        nbytes=len(content.encode()),
-        words="\n".join([id, content, category or "", rationale or "", *tags]).casefold(),
-        updated_at=updated_at,
-    )
-
-
-def _entry_of(note: Note) -> NoteSummary:
-    return _entry(
-        note.id,
-        note.created_at,
-        note.type,
-        list(note.tags),
-        note.source,
-        note.session_id,
-        note.confidence,
-        note.superseded_at,
-        note.content,
-        note.category,
-        note.rationale,
-        note.updated_at,
+        source=intern(row["source"]),
+        session_id=row["session_id"],
+        confidence=float(row["confidence"]),
+        is_superseded=row["superseded_at"] is not None,
+        nbytes=len(row["content"].encode()),
+        words="\n".join(
+            [row["note_id"], row["content"], row["category"] or "", row["rationale"] or "", *tags]
+        ).casefold(),
+        updated_at=aware(row["updated_at"]),
     )
 
 

@@ -1,5 +1,6 @@
-"""Work beside requests, in threads of this process: once soon (`soon`), and now and then while something lasts
-(`while_it_lasts`, for leases). What is done by the clock is `upkeep`'s, which runs its tasks through `soon`.
+"""Work beside requests, in threads of this process: once soon (`soon`), what comes within a moment together
+(`Gatherer`), and now and then while something lasts (`while_it_lasts`, for leases). What is done by the clock is
+`upkeep`'s, which runs its tasks through `soon`.
 
 Belongs here: starting a thread, logging what fails in it, and closing its connections. What the work is, and whether a
 worker of Celery's does it instead (`workers.enqueue`), its module says. Threads are daemons: a process that ends does
@@ -8,10 +9,12 @@ not wait for a mail server; who has to, calls `settle`.
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Generic, TypeVar
 
 import structlog
 from django.db import connections
@@ -43,11 +46,11 @@ def is_at_work(name: str) -> bool:
         return name in _at_work and _at_work[name].is_alive()
 
 
-def settle(beginning: str, seconds: float) -> None:
+def settle(beginning: str, seconds: float = threading.TIMEOUT_MAX) -> None:
     """Wait until every thread whose name begins so has ended, its connections closed, at most so long."""
     until = time.monotonic() + seconds
     while threads := [thread for thread in threading.enumerate() if thread.name.startswith(beginning)]:
-        threads[0].join(max(0.0, until - time.monotonic()))
+        threads[0].join(min(max(0.0, until - time.monotonic()), threading.TIMEOUT_MAX))
         if time.monotonic() >= until:
             return
 
@@ -91,3 +94,62 @@ def while_it_lasts(name: str, work: Callable[[], bool], *, every: float) -> Iter
         yield
     finally:
         is_over.set()
+
+
+#: Seconds to wait for more items: a run takes as long for twenty as for one.
+_GATHERING = 0.1
+#: Seconds to let a run finish when the process ends.
+_LAST_RUN = 5.0
+
+Item = TypeVar("Item")
+
+
+class Gatherer(Generic[Item]):
+    """Debouncing: what is added within a tenth of a second is processed together, in the thread of this name.
+
+    A process that ends in order processes the rest first. What a killed one had left is lost: each user of this
+    class says what makes up for it.
+
+    Args:
+        work: called with what was added, in order. What it raises is logged.
+        pause: seconds between two runs, beside the tenth of a second that it waits for more.
+    """
+
+    def __init__(self, name: str, work: Callable[[list[Item]], None], pause: Callable[[], float] = lambda: 0.0) -> None:
+        self._name = name
+        self._work = work
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._items: list[Item] = []
+        self._settling = 0
+        self._hurries = threading.Event()
+        atexit.register(self.settle, _LAST_RUN)
+
+    def add(self, item: Item) -> None:
+        with self._lock:
+            self._items.append(item)
+            is_first = len(self._items) == 1
+        if is_first or not is_at_work(self._name):  # the second: after a fork
+            soon(self._name, self._run)
+
+    def settle(self, seconds: float = threading.TIMEOUT_MAX) -> None:
+        """Wait until nothing that was added in this process is left to do."""
+        with self._lock:
+            self._settling += 1
+            self._hurries.set()
+        try:
+            settle(self._name, seconds)
+        finally:
+            with self._lock:
+                self._settling -= 1
+                if not self._settling:
+                    self._hurries.clear()
+
+    def _run(self) -> None:
+        self._hurries.wait(_GATHERING)
+        with self._lock:
+            items, self._items = self._items, []
+        if items:
+            self._work(items)
+        if pause := self._pause():
+            self._hurries.wait(pause)

@@ -1,7 +1,7 @@
 """The upkeep of embedded databases, beside the work of every process that opens one.
 
 DoltLite leaves two chores to the process: emptying the log of `default` (`wal`) and collecting the garbage of `memory`
-(`dolt.maintenance`). Tasks by the clock are a third where there are no workers (`periodic`). One daemon thread per
+(`dolt.maintenance`). Tasks by the clock are a third where there are no workers (`PeriodicTasks`). One daemon thread per
 process looks after them, so that no request does. It starts with the process's first connection rather than from each
 entry point: so web workers, Celery's children after their fork, long commands and the `memory` command have it, and
 the web server's first process and Celery's parent, which open nothing, do not.
@@ -13,6 +13,7 @@ import atexit
 import sqlite3
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import structlog
@@ -21,11 +22,11 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connections
 
-from memory_app.celery import load_tasks
+from memory_app.celery import app, load_tasks
 from memory_app.databases import wal
 from memory_app.dolt import maintenance
 from memory_app.dolt.errors import DoltError
-from memory_app.runtime import background, periodic, workers
+from memory_app.runtime import background, workers
 
 log = structlog.get_logger(__name__)
 
@@ -71,6 +72,41 @@ class _Log:
             log.warning("log_not_emptied", bytes=size, hint="a connection has been reading since before it grew")
 
 
+#: Seconds after the start of a process before the first tasks by the clock, so that short commands are over by then.
+FIRST = 10.0
+TASKS = "periodic tasks"
+
+
+class PeriodicTasks:
+    """When each of `settings.WITHOUT_BEAT` is to run next: tasks of beat's schedule, for where there is no beat.
+
+    Every process with databases open runs them, so they have to bear running at the same time in several of them, as
+    all of ours do.
+    """
+
+    def __init__(self) -> None:
+        self._next_at: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Begin what is due, unless the last tasks are still at work: a mail server may be slow."""
+        if workers.are_expected() or background.is_at_work(TASKS):
+            return
+        now = time.monotonic()
+        schedule: dict[str, dict[str, Any]] = settings.CELERY_BEAT_SCHEDULE
+        due = [name for name in settings.WITHOUT_BEAT if self._next_at.setdefault(name, now + FIRST) <= now]
+        if due:
+            self._next_at |= {name: now + schedule[name]["schedule"] for name in due}
+            background.soon(TASKS, partial(_run, [schedule[name]["task"] for name in due]))
+
+
+def _run(tasks: list[str]) -> None:
+    for task in tasks:
+        try:
+            app.tasks[task]()
+        except Exception:  # the next run tries again
+            log.exception("periodic_task_failed", task=task)
+
+
 class _Upkeep:
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,7 +135,7 @@ class _Upkeep:
             _survive(wal.checkpoint)
 
     def _run(self, stopping: threading.Event) -> None:
-        log_of_default, tasks = _Log(), periodic.PeriodicTasks()
+        log_of_default, tasks = _Log(), PeriodicTasks()
         if wal.size():
             _survive(wal.checkpoint)  # what the last process left
         garbage_at = time.monotonic() + GARBAGE_TICK
@@ -109,7 +145,7 @@ class _Upkeep:
             if settings.EMBEDDED_MEMORY and time.monotonic() >= garbage_at:
                 _survive(_collect_garbage)
                 garbage_at = time.monotonic() + GARBAGE_TICK
-        background.settle(periodic.THREAD, _LAST_CHORE / 2)
+        background.settle(TASKS, _LAST_CHORE / 2)
 
 
 def _collect_garbage() -> None:

@@ -24,7 +24,7 @@ from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines
-from memory_app.runtime.gatherer import Gatherer
+from memory_app.runtime.background import Gatherer
 from memory_app.runtime.workers import NoWorker, are_expected, enqueue
 from memory_app.search import embedders, index_state
 from memory_app.search.index_state import IndexState

@@ -19,7 +19,6 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from memory_app.celery import app, load_tasks
 from memory_app.runtime import upkeep
 
 HOST = "127.0.0.1"
@@ -37,8 +36,6 @@ class Command(BaseCommand):
         check_port(port)
         call_command("prepare", stdout=self.stdout)
         call_command("recover", stdout=io.StringIO())  # it logs what it did
-        if settings.CELERY_TASK_ALWAYS_EAGER:
-            purge_expired()
         if demo:
             self.stdout.write("[4/4] making demo people, their memory and some proposals (some seconds)")
             call_command("demo", address=address_of(port), stdout=self.stdout)
@@ -52,13 +49,6 @@ class Command(BaseCommand):
 def address_of(port: int) -> str:
     """Return the public address of the server: the configured one, else the loopback address."""
     return os.environ.get("ASSENT_PUBLIC_URL", f"http://{HOST}:{port}")
-
-
-def purge_expired() -> None:
-    """Delete expired rows, at each start: only needed where no Celery beat does it."""
-    load_tasks()
-    for name in ("memory_app.purge_conversations", "agent_tools.purge", "agent_tools.purge_tool_calls"):
-        app.tasks[name]()
 
 
 def check_port(port: int) -> None:

@@ -15,7 +15,7 @@ from django.test import override_settings
 
 from approvals.models import Mail, User
 from memory_app.celery import app
-from memory_app.runtime import background, periodic
+from memory_app.runtime import background, upkeep
 from tests import environment
 from tests.conftest import eventually
 from tests.support.smtp import MailServer, mail_server
@@ -83,29 +83,29 @@ def test_a_task_that_fails_or_hangs_holds_up_neither_the_others_nor_upkeep(
         done.append("hangs")
         time.sleep(1)
 
-    monkeypatch.setattr(periodic, "FIRST", 0.0)
+    monkeypatch.setattr(upkeep, "FIRST", 0.0)
     entries = {name: {"task": f"tests.{name}", "schedule": 0.2} for name in ("fails", "hangs")}
     with override_settings(
         CELERY_BEAT_SCHEDULE=entries, WITHOUT_BEAT=("fails", "hangs"), CELERY_TASK_ALWAYS_EAGER=True
     ):
-        tasks = periodic.PeriodicTasks()
+        tasks = upkeep.PeriodicTasks()
         began = time.monotonic()
         tasks.look()
         tasks.look()
         assert time.monotonic() - began < 0.5
-        background.settle(periodic.THREAD, 10)
+        background.settle(upkeep.TASKS, 10)
         assert done == ["fails", "hangs"]
         tasks.look()
-        background.settle(periodic.THREAD, 10)
+        background.settle(upkeep.TASKS, 10)
         assert done == ["fails", "hangs"] * 2
 
 
 def test_with_workers_nothing_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(periodic, "FIRST", 0.0)
+    monkeypatch.setattr(upkeep, "FIRST", 0.0)
     with override_settings(CELERY_TASK_ALWAYS_EAGER=False):
-        tasks = periodic.PeriodicTasks()
+        tasks = upkeep.PeriodicTasks()
         tasks.look()
-        assert not background.is_at_work(periodic.THREAD)
+        assert not background.is_at_work(upkeep.TASKS)
 
 
 def test_every_task_without_beat_is_one_of_its_schedule() -> None:

@@ -33,7 +33,7 @@ from assent_client.text.memories_md import parse
 from memory_app import conversations, reads
 from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.reads import Block
-from memory_app.runtime import gatherer
+from memory_app.runtime import background
 from memory_app.runtime.deadlines import DeadlineExceeded
 from memory_app.search import embedders, index_state, service, store
 from memory_app.search.cache import indices
@@ -237,7 +237,7 @@ def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: User, monk
     store.settle()
     version = SearchIndex.objects.get(owner="alice").version
     # Five saves take longer than the tenth of a second on a busy machine; `settle` ends the wait.
-    monkeypatch.setattr(gatherer, "_GATHERING", 60.0)
+    monkeypatch.setattr(background, "_GATHERING", 60.0)
     for number in range(5):
         notes.save(by=ChangeContext(actor=alice), owner="alice", content=f"Rows on day {number}.")
     store.settle()
@@ -273,7 +273,7 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypat
     save(alice, "Likes tea.")
     up_to_date()
     SearchIndex.objects.update(busy_until=timezone.now() + timedelta(hours=1))  # no worker takes it up
-    monkeypatch.setattr(gatherer, "_GATHERING", 60.0)  # nor does a thread of this process, when the lease has ended
+    monkeypatch.setattr(background, "_GATHERING", 60.0)  # nor does a thread of this process, when the lease has ended
     imported(alice, 30, "Sails the sea, day")
     SearchIndex.objects.update(busy_until=None)
     monkeypatch.setattr(store, "PORTION", 7)
