@@ -110,35 +110,25 @@ class Environment:
 
     def whole(self, name: str, *, default: int, least: int = 0, most: int | None = None) -> int:
         """Return a whole number from `least` to `most`."""
-        value = self._value(name, Reading(str(default), _span(least, most)))
-        if not value:
-            return default
-        # Python also takes 1_000 and digits of other scripts.
-        if value.isascii() and value.removeprefix("-").isdecimal() and len(value) < 20:
-            number = int(value)
-            if number >= least and (most is None or number <= most):
-                return number
-        raise self._bad(name, f"a whole number {_span(least, most)}")
+        return int(self._number(name, default, least, most, is_whole=True))
 
-    def number(
-        self,
-        name: str,
-        *,
-        default: float,
-        least: float = 0,
-        most: float | None = None,
-    ) -> float:
+    def number(self, name: str, *, default: float, least: float = 0, most: float | None = None) -> float:
         """Return a number from `least` to `most`."""
+        return self._number(name, default, least, most, is_whole=False)
+
+    def _number(self, name: str, default: float, least: float, most: float | None, *, is_whole: bool) -> float:
         value = self._value(name, Reading(_plain(default), _span(least, most)))
         if not value:
             return default
+        # Python also takes 1_000 and digits of other scripts.
+        is_written_so = value.isascii() and value.removeprefix("-").isdecimal() and len(value) < 20
         try:
-            number = float(value)
+            number = float(value) if is_written_so or not is_whole else math.nan
         except ValueError:
             number = math.nan
         if math.isfinite(number) and number >= least and (most is None or number <= most):
-            return number
-        raise self._bad(name, f"a number {_span(least, most)}")
+            return int(value) if is_whole else number
+        raise self._bad(name, f"a {'whole ' if is_whole else ''}number {_span(least, most)}")
 
     def choice(self, name: str, *, allowed: Sequence[str], default: str) -> str:
         """Return one of the `allowed` words, given in any case."""

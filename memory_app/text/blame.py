@@ -175,59 +175,28 @@ class _CutText:
 def _matched(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     """Return for each of the new sentences the old one that says the same, if any, wherever it stood.
 
-    What begins and ends alike first; then what occurs once in both, with its neighbours; then the rest in order.
+    What occurs once in both first; then what stands beside a match in both; then the rest in order.
     """
     matches: list[int | None] = [None] * len(new)
-    most = min(len(old), len(new))
-    head = 0
-    while head < most and old[head] == new[head]:
-        matches[head] = head
-        head += 1
-    tail = 0
-    while tail < most - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    # What stands at the end and was also added before it may be either; its neighbours tell.
-    middle = set(new[head : len(new) - tail])
-    while tail and new[len(new) - tail] in middle:
-        tail -= 1
-    for index in range(1, tail + 1):
-        matches[-index] = len(old) - index
     free: defaultdict[str, dict[int, None]] = defaultdict(dict)
-    for index in range(head, len(old) - tail):
-        free[old[index]][index] = None
-    wanted = Counter(new[head : len(new) - tail])
-    for index in range(head, len(new) - tail):
-        if wanted[new[index]] == 1 and len(free.get(new[index], ())) == 1:
-            matches[index] = next(iter(free.pop(new[index])))
+    for index, said in enumerate(old):
+        free[said][index] = None
+    wanted = Counter(new)
+    for index, said in enumerate(new):
+        if wanted[said] == len(free[said]) == 1:
+            matches[index] = free[said].popitem()[0]
     for by in (1, -1):
-        order = range(head, len(new) - tail)
-        for index in order if by > 0 else reversed(order):
-            _match_neighbour(matches, free, old, new, index, by)
-    for index in range(head, len(new) - tail):
-        if matches[index] is None and free.get(new[index]):
-            matches[index] = first = next(iter(free[new[index]]))
-            del free[new[index]][first]
+        beside: int | None = -1 if by > 0 else len(old)  # the texts' edges match each other
+        for index in range(len(new))[::by]:
+            if matches[index] is None and beside is not None and beside + by in free[new[index]]:
+                matches[index] = beside + by
+                del free[new[index]][beside + by]
+            beside = matches[index]
+    for index, said in enumerate(new):
+        if matches[index] is None and free[said]:
+            matches[index] = first = next(iter(free[said]))
+            del free[said][first]
     return matches
-
-
-def _match_neighbour(
-    matches: list[int | None],
-    free: dict[str, dict[int, None]],
-    old: Sequence[str],
-    new: Sequence[str],
-    index: int,
-    by: int,
-) -> None:
-    """Match a sentence with the one beside what its neighbour was matched with, if that says the same and is free."""
-    beside = index - by
-    if matches[index] is not None or not 0 <= beside < len(new):
-        return
-    neighbour = matches[beside]
-    if neighbour is None or not 0 <= neighbour + by < len(old) or old[neighbour + by] != new[index]:
-        return
-    if neighbour + by in free.get(new[index], ()):
-        del free[new[index]][neighbour + by]
-        matches[index] = neighbour + by
 
 
 # -- a sentence reworded --------------------------------------------------------------------------

@@ -113,12 +113,17 @@ class Differences:
 def differences(needle: str, passage: str) -> Differences | None:
     """Compare them word by word; None for texts too long for that, or where it tells nothing."""
     ours, theirs = _WORD.findall(needle.strip()), _WORD.findall(passage.strip())
-    if max(len(ours), len(theirs)) > _MOST_WORDS:
+    plain, their_plain = ([fold(word) for word, _ in side] for side in (ours, theirs))
+    if plain != their_plain and max(len(ours), len(theirs)) > _MOST_WORDS:
         return None
     forms: set[Form] = set()
     words: list[tuple[str, str]] = []
-    plain = SequenceMatcher(None, [fold(word) for word, _ in ours], [fold(word) for word, _ in theirs], autojunk=False)
-    for kind, a, b, c, d in plain.get_opcodes():
+    steps = (
+        SequenceMatcher(None, plain, their_plain, autojunk=False).get_opcodes()
+        if plain != their_plain
+        else [("equal", 0, len(ours), 0, len(theirs))]
+    )
+    for kind, a, b, c, d in steps:
         if kind == "equal":
             forms |= _forms(ours[a:b], theirs[c:d])
         else:
@@ -527,22 +532,6 @@ def _line_end(text: str, at: int) -> int:
 def _why(needle: str, passage: str) -> Why | None:
     if "".join(needle.split()) == "".join(passage.split()):
         return "whitespace"
-    if needle.casefold() == passage.casefold():
-        return "case"
-    if plain_quotes(needle) == plain_quotes(passage):
-        return "quotes"
-    if _composed(needle) == _composed(passage):
-        return "unicode"
-    return None
-
-
-def _composed(text: str) -> str:
-    """Return the text with each character decomposed, without invisible characters."""
-    return text.translate({ord(char): _taken_apart(char) for char in set(text)})
-
-
-def _taken_apart(char: str) -> str:
-    if char in "\n\t":
-        return char
-    is_unseen = unicodedata.category(char) in ("Cf", "Cc") or "\ufe00" <= char <= "\ufe0f"
-    return "" if is_unseen else unicodedata.normalize("NFKD", char)
+    found = differences(needle, passage)
+    only = found.forms[0] if found and len(found.forms) == 1 else None
+    return only if only != "words" else None

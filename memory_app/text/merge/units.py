@@ -233,8 +233,7 @@ def _following(side: Side) -> list[int]:
 
 def similarity(one: str, other: str) -> float:
     """Return which share of the words and signs of two texts is in both, in the same order; from 0 to 1."""
-    codes = coded(visible_words(one), visible_words(other))
-    return Indel.normalized_similarity(*codes) if codes else 0.0
+    return Indel.normalized_similarity(*coded_words([one, other]))
 
 
 def is_replaced(old: str, new: str, share: float) -> bool:

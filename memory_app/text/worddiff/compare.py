@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
@@ -34,17 +34,17 @@ class Difference(NamedTuple):
     new_end: int
 
 
-def coded(old: Sequence[str], new: Sequence[str]) -> tuple[str, str] | None:
-    """Return both lists as strings with one character per distinct item, or None when there are not enough of them."""
+def coded(*texts: Sequence[str]) -> list[str] | None:
+    """Return lists as strings with one character per distinct item, or None when there are not enough of them."""
     codes: dict[str, str] = {}
-    for item in (*old, *new):
+    for item in chain(*texts):
         if item not in codes:
             number = len(codes)
             if number >= _MOST_CODES:
                 return None
             # Half of a surrogate pair is no character; the codes go on after them.
             codes[item] = chr(number if number < _SURROGATES.start else number + len(_SURROGATES))
-    return "".join(map(codes.__getitem__, old)), "".join(map(codes.__getitem__, new))
+    return ["".join(map(codes.__getitem__, text)) for text in texts]
 
 
 def visible_words(text: str) -> list[str]:
@@ -54,12 +54,11 @@ def visible_words(text: str) -> list[str]:
     return [piece for piece in tokens(text[start:]) if not piece.isspace() and piece != "|"]
 
 
-def coded_words(texts: Sequence[str]) -> list[str]:
+def coded_words(texts: Iterable[str]) -> list[str]:
     """Return each text as a string with a character for each of its words and signs."""
-    codes: dict[str, str] = {}
-    return [
-        "".join(codes.setdefault(piece, chr(0x10000 + len(codes))) for piece in visible_words(text)) for text in texts
-    ]
+    found = coded(*map(visible_words, texts))
+    assert found is not None  # a text of the longest has fewer words than there are codes
+    return found
 
 
 def matched(old: str, new: str) -> list[Difference]:
@@ -166,14 +165,15 @@ def differences(old: list[str], new: list[str]) -> list[Difference]:
     codes = coded(old, new)
     if codes is None:
         return [Difference(0, len(old), 0, len(new))]
-    rough = _joined(_compared(*codes, old, new))
+    rough = _joined(_compared(codes, old, new))
     return _merge_small_gaps(_shifted(rough, old, new), old, new)
 
 
 # -- finding what differs ---------------------------------------------------------------------------
 
 
-def _compared(coded_old: str, coded_new: str, old: list[str], new: list[str]) -> list[Difference]:
+def _compared(codes: Sequence[str], old: list[str], new: list[str]) -> list[Difference]:
+    coded_old, coded_new = codes
     found: list[Difference] = []
     late: list[Difference] = []
     room = MOST_PAIRS

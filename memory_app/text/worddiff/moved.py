@@ -272,49 +272,28 @@ def _changed_pairs(old: Sequence[str], new: Sequence[str], pairs: Sequence[Pair]
 def _joined(moved: Sequence[Pair], stays: set[Pair], old: Sequence[str], new: Sequence[str]) -> list[Move]:
     """Return the moved lines with those that went along: equal ones between them, and above the first of them."""
     partner = dict(moved)
-    taken, new_taken = {index for index, _ in stays}, {index for _, index in stays}
+    taken = {index for index, _ in (*stays, *moved)}
+    new_taken = {index for _, index in (*stays, *moved)}
+
+    def goes_along(index: int, new_index: int) -> bool:
+        is_inside = 0 <= index < len(old) and 0 <= new_index < len(new)
+        return is_inside and index not in taken and new_index not in new_taken and old[index] == new[new_index]
+
     moves: list[Move] = []
-    seen: set[int] = set()
     for index, new_index in moved:
-        if index in seen:
+        if moves and index < moves[-1].start + moves[-1].length:
             continue
         start, new_start = index, new_index
-        while _goes_along(old, new, start - 1, new_start - 1) and not (
-            start - 1 in taken or new_start - 1 in new_taken or start - 1 in partner or start - 1 in seen
-        ):
+        while goes_along(start - 1, new_start - 1):
             start, new_start = start - 1, new_start - 1
-        end = index + 1
-        ahead = end
-        while ahead < len(old):
-            beside = new_start + ahead - start
-            if partner.get(ahead) == beside:
-                end = ahead + 1
-            elif ahead in taken or ahead in partner or beside in new_taken or not _goes_along(old, new, ahead, beside):
-                break
-            elif old[ahead]:
-                end = ahead + 1
+        ahead = end = index + 1
+        while (beside := new_start + ahead - start) == partner.get(ahead) or goes_along(ahead, beside):
             ahead += 1
+            if old[ahead - 1]:
+                end = ahead
         while not old[start]:  # blank lines are with what they are beside, on either side
             start, new_start = start + 1, new_start + 1
-        seen.update(range(start, end))
+        taken.update(range(start, end))
+        new_taken.update(range(new_start, new_start + end - start))
         moves.append(Move(start, new_start, end - start))
-    return _apart(moves)
-
-
-def _goes_along(old: Sequence[str], new: Sequence[str], index: int, new_index: int) -> bool:
-    return 0 <= index < len(old) and 0 <= new_index < len(new) and old[index] == new[new_index]
-
-
-def _apart(moves: Sequence[Move]) -> list[Move]:
-    """Return the moves without those whose lines another one has already."""
-    found: list[Move] = []
-    taken: set[int] = set()
-    new_taken: set[int] = set()
-    for move in moves:
-        mine = range(move.start, move.start + move.length)
-        its = range(move.new_start, move.new_start + move.length)
-        if taken.isdisjoint(mine) and new_taken.isdisjoint(its):
-            found.append(move)
-            taken.update(mine)
-            new_taken.update(its)
-    return sorted(found)
+    return moves
