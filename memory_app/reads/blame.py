@@ -22,7 +22,7 @@ from memory_app.text.blame import BlameState, SentenceOrigin, WordCount, Wording
 
 log = structlog.get_logger(__name__)
 
-#: Changes with the classes of `text.blame` and what it and `text.sentences` do: an older state is not used.
+#: Changes with the code of `text.blame` and `text.sentences`: an older state is not used.
 _FORMAT = 4
 #: Seconds that a state is cached; it is followed, never wrong, so only the room matters.
 _KEPT = 30 * 24 * 60 * 60
@@ -88,13 +88,14 @@ def blame_of_block(owner: str, label: str) -> BlockBlame:
 def _followed(owner: str, label: str, changes: Sequence[Change]) -> BlameState:
     """Return the state after the last of the changes: the cached one, with the versions since added."""
     key = f"blame:{_FORMAT}:{owner}:{label}"
-    digest, state = _from_cache(lambda: cache.get(key)) or ("", BlameState())
-    if state.versions and digest != _digest(changes[: state.versions]):
+    digest, cached = _from_cache(lambda: cache.get(key)) or ("", None)
+    state = BlameState.of_json(cached) if cached else BlameState()
+    if cached and digest != _digest(changes[: state.versions]):
         state = BlameState()  # the ledger was made again, or the memory restored
     if state.versions < len(changes):
         last = _last_text(changes[: state.versions])
         state.follow(last, _texts(last, changes[state.versions :]))
-        _from_cache(lambda: cache.set(key, (_digest(changes), state), timeout=_KEPT))
+        _from_cache(lambda: cache.set(key, (_digest(changes), vars(state)), timeout=_KEPT))
     return state
 
 

@@ -12,10 +12,11 @@ version after the other or all at once give the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import accumulate
+from typing import Any, NamedTuple
 
 from memory_app.text.sentences import key, sentences
 from memory_app.text.worddiff.segments import is_word, tokens
@@ -32,8 +33,7 @@ _REWORDED, _CONTAINED, _LETTERS_CONTAINED = 0.5, 0.75, 12
 _COMMON, _COMPARED = 50, 8
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(NamedTuple):
     """Where a wording stands: characters `[start:end]` in the text of a version, counted from 0."""
 
     version: int
@@ -41,8 +41,7 @@ class Wording:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceOrigin:
+class SentenceOrigin(NamedTuple):
     """A sentence of the last text.
 
     Attributes:
@@ -57,8 +56,7 @@ class SentenceOrigin:
     earlier: tuple[Wording, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WordCount:
+class WordCount(NamedTuple):
     """How many words a version added and removed; a sentence that was only moved has neither."""
 
     added: int
@@ -152,6 +150,22 @@ class BlameState:
                 self.gone[hashed] = (was.said, *was.earlier)[:MOST_EARLIER]
         for hashed in list(self.gone)[: max(0, len(self.gone) - MOST_GONE)]:
             del self.gone[hashed]
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, Any]) -> BlameState:
+        """Return the state whose fields (`vars`) were written as JSON, for a cache."""
+        origins = ((*places, Wording(*said), _wordings(earlier)) for *places, said, earlier in data["origins"])
+        return cls(
+            versions=data["versions"],
+            origins=tuple(SentenceOrigin(*each) for each in origins),
+            counts=[WordCount(*each) for each in data["counts"]],
+            gone={hashed: _wordings(earlier) for hashed, earlier in data["gone"].items()},
+            digest=data["digest"],
+        )
+
+
+def _wordings(written: Iterable[Sequence[int]]) -> tuple[Wording, ...]:
+    return tuple(Wording(*each) for each in written)
 
 
 def blame(texts: Iterable[str]) -> tuple[SentenceOrigin, ...]:
