@@ -42,7 +42,7 @@ class EmbeddedDatabases:
         self.template = data / "template"
 
     def create(self) -> None:
-        with _migrated_once(self.data) as migrated:
+        with once_a_run("migrated") as migrated:
             if not migrated.exists():  # the first process of this run
                 _migrate()
                 connections.close_all()
@@ -139,13 +139,13 @@ def wait_for_the_worker() -> None:
 
 
 @contextmanager
-def _migrated_once(data: Path) -> Iterator[Path]:
-    """Give, to one process at a time, the folder with migrated files that the processes of a run share.
+def once_a_run(name: str) -> Iterator[Path]:
+    """Give, to one process at a time, the folder with files that the processes of a run share and one of them makes.
 
     Migrating takes six seconds of processor. A process that runs alone has it in its own data.
     """
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    folder = Path(tempfile.gettempdir()) / f"assent-migrated-{run}" if run else data / "migrated"
+    folder = Path(tempfile.gettempdir()) / f"assent-{name}-{run}" if run else Path(os.environ["ASSENT_DATA_DIR"]) / name
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder

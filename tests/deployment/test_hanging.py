@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,13 +14,12 @@ import httpx
 import pytest
 
 from tests import environment, services
-from tests.services import HOST, Services, free_ports
+from tests.services import Services
 from tests.support.pages import form
+from tests.support.sites import ENOUGH, answers, serving
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Enough for signing in on a busy machine, which is a second of hashing.
 PAGE_SECONDS = 3
-ENOUGH = 20
 
 pytestmark = [
     pytest.mark.slow,
@@ -57,41 +55,20 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Everything of its own: what is stopped here is used by nobody else."""
+    settings = {"ASSENT_PAGE_TIMEOUT": str(PAGE_SECONDS), "ASSENT_THREADS": "16", "ASSENT_TOOL_TIMEOUT": "1"}
     folder = tmp_path_factory.mktemp("hanging")
-    (port,) = free_ports(1)
-    address = f"http://{HOST}:{port}"
-    with services.started(below="/tmp") as servers:
-        env = os.environ | servers.environment
-        env |= {"ASSENT_DATA_DIR": str(folder), "ASSENT_DEBUG": "1", "ASSENT_PAGE_TIMEOUT": str(PAGE_SECONDS)}
-        env |= {"ASSENT_THREADS": "16", "ASSENT_TOOL_TIMEOUT": "1"}
-        env.pop("ASSENT_PUBLIC_URL", None)
-        web = Services(folder)
-        try:
-            web.start(
-                "serve",
-                [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
-                ready=lambda: is_ready(address),
-                env=env,
-                cwd=ROOT,
-            )
-            token = (folder / "demo_token").read_text().strip()
-            limits = httpx.Limits(max_connections=100)
-            person = httpx.Client(base_url=address, timeout=ENOUGH, follow_redirects=True, limits=limits)
-            agent = httpx.Client(base_url=address, timeout=ENOUGH, headers={"Authorization": f"Bearer {token}"})
-            with person, agent:
-                page = person.get("/sign-in/")
-                fields = form(page, "/sign-in/") | {"username": "admin", "password": "demo"}
-                assert person.post("/sign-in/", data=fields).is_success
-                yield Site(address, person, agent, servers)
-        finally:
-            web.stop()
-
-
-def is_ready(address: str) -> bool:
-    try:
-        return httpx.get(f"{address}/readyz", timeout=ENOUGH).status_code == 200
-    except httpx.HTTPError:
-        return False
+    with (
+        services.started(below="/tmp") as servers,
+        serving(folder, "--demo", has_demo=False, **settings, **servers.environment) as web,
+    ):
+        limits = httpx.Limits(max_connections=100)
+        person = httpx.Client(base_url=web.address, timeout=ENOUGH, follow_redirects=True, limits=limits)
+        agent = httpx.Client(base_url=web.address, timeout=ENOUGH, headers={"Authorization": f"Bearer {web.token}"})
+        with person, agent:
+            page = person.get("/sign-in/")
+            fields = form(page, "/sign-in/") | {"username": "admin", "password": "demo"}
+            assert person.post("/sign-in/", data=fields).is_success
+            yield Site(web.address, person, agent, servers)
 
 
 @contextmanager
@@ -150,7 +127,7 @@ def test_whatever_hangs_everything_is_answered(name: str, site: Site) -> None:
         if name == "redis":
             assert away == []
     for _ in range(50):
-        if is_ready(site.address):
+        if answers(f"{site.address}/readyz"):
             break
     assert site.person.get("/memory/alice/").status_code == 200
     assert site.agent.get("/api/v1/users/alice/blocks/").status_code == 200

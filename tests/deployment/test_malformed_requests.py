@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import re
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +17,8 @@ import pytest
 
 from agent_tools.errors import ErrorCode
 from tests import environment
-from tests.services import HOST, Services, free_ports
+from tests.services import HOST
+from tests.support.sites import Site, serving
 from tests.torture.site import descendants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,49 +35,25 @@ REFUSALS = ("DisallowedHost", "Unable to parse request body")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("malformed")
-
-
-@pytest.fixture(scope="module")
-def started(folder: Path) -> Services:
-    return Services(folder)
-
-
-@pytest.fixture(scope="module")
-def port(folder: Path, started: Services) -> Iterator[int]:
-    (free,) = free_ports(1)
-    env = os.environ | {"ASSENT_DATA_DIR": str(folder / "data"), "ASSENT_DEBUG": "1"}
-    env.pop("ASSENT_PUBLIC_URL", None)
-    try:
-        started.start(
-            "serve",
-            [sys.executable, "manage.py", "serve", "--demo", "--port", str(free)],
-            ready=lambda: is_alive(free),
-            env=env,
-            cwd=ROOT,
-        )
-        yield free
-        log = (folder / "serve.log").read_text().splitlines()
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serving(tmp_path_factory.mktemp("malformed")) as running:
+        yield running
+        log = running.log.splitlines()
         assert [line for line in log if "Traceback" in line and not any(each in line for each in REFUSALS)] == []
-    finally:
-        started.stop()
-
-
-def is_alive(port: int) -> bool:
-    try:
-        return httpx.get(f"http://{HOST}:{port}/healthz", timeout=5).status_code == 200
-    except httpx.HTTPError:
-        return False
 
 
 @pytest.fixture
-def same_worker(port: int, started: Services) -> Iterator[None]:
+def port(site: Site) -> int:
+    return site.port
+
+
+@pytest.fixture
+def same_worker(site: Site) -> Iterator[None]:
     """The process that serves afterwards is the one that served before."""
-    before = descendants(started.running["serve"].pid)
+    before = descendants(site.process.pid)
     yield
-    assert is_alive(port)
-    assert descendants(started.running["serve"].pid) == before
+    assert site.answers("/healthz")
+    assert descendants(site.process.pid) == before
 
 
 def sent(port: int, request: bytes) -> tuple[int, str, bytes]:
@@ -132,8 +107,8 @@ def test_what_the_web_server_refuses_has_the_shape_of_all_errors_under_api(
     assert answer["text"].startswith("Error: ")
 
 
-def test_chunks_that_are_none_are_the_callers_mistake(port: int, folder: Path) -> None:
-    token = (folder / "data" / "demo_token").read_text().strip()
+def test_chunks_that_are_none_are_the_callers_mistake(port: int, site: Site) -> None:
+    token = site.token
     head = (
         f"POST /api/v1/tools/memory_search/ HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {token}\r\n"
         "Transfer-Encoding: chunked\r\n\r\n"

@@ -7,7 +7,6 @@ import http.client
 import os
 import shutil
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,10 @@ import pytest
 from memory_app.webserver.requests import largest_body
 from tests import environment
 from tests.conftest import missing
-from tests.deployment.test_slow_clients import ENOUGH, ROOT, answers, said
+from tests.deployment.test_slow_clients import said
 from tests.services import HOST, Services, free_ports
 from tests.support.pages import form
+from tests.support.sites import ENOUGH, ROOT, answers, serving
 
 CONFIGURATION = ROOT / "deploy/nginx.conf"
 GATEWAY = "127.0.0.4"  # in place of the one of docker-compose.yml
@@ -73,7 +73,7 @@ def nginx(folder: Path, *, upstream: int, started: Services) -> int:
     started.start(
         "nginx",
         [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", f"daemon off;{as_root}"],
-        ready=lambda: answers(f"http://{HOST}:{port}", "/nginx-health"),
+        ready=lambda: answers(f"http://{HOST}:{port}/nginx-health"),
     )
     return port
 
@@ -81,27 +81,9 @@ def nginx(folder: Path, *, upstream: int, started: Services) -> int:
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     folder = tmp_path_factory.mktemp("front")
-    (port,) = free_ports(1)
-    env = os.environ | {
-        "ASSENT_DATA_DIR": str(folder / "data"),
-        "ASSENT_DEBUG": "1",
-        "ASSENT_THREADS": "2",
-        "ASSENT_SIGN_IN_LIMIT": "2",
-        "ASSENT_TRUSTED_PROXIES": "1",
-    }
-    env.pop("ASSENT_PUBLIC_URL", None)
-    started = Services(folder)
-    try:
-        started.start(
-            "serve",
-            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
-            ready=lambda: answers(f"http://{HOST}:{port}", "/healthz"),
-            env=env,
-            cwd=ROOT,
-        )
-        yield Front(nginx(folder, upstream=port, started=started), (folder / "data" / "demo_token").read_text().strip())
-    finally:
-        started.stop()
+    settings = {"ASSENT_THREADS": "2", "ASSENT_SIGN_IN_LIMIT": "2", "ASSENT_TRUSTED_PROXIES": "1"}
+    with serving(folder, **settings) as site:
+        yield Front(nginx(folder, upstream=site.port, started=site.services), site.token)
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +118,8 @@ def test_two_hundred_clients_that_stop_half_way_keep_nobody_waiting(front: Front
     with contextlib.ExitStack() as stack:
         for number in range(200):
             stack.enter_context(front.connect(f"127.0.1.{number // 50}")).sendall(half)
-        assert answers(front.address, "/healthz")
-        assert answers(front.address, "/sign-in/")
+        assert answers(f"{front.address}/healthz")
+        assert answers(f"{front.address}/sign-in/")
 
 
 def test_nobody_has_all_connections(front: Front) -> None:

@@ -6,24 +6,21 @@ import contextlib
 import os
 import re
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests import environment
-from tests.services import HOST, Services, free_ports
+from tests.services import HOST
+from tests.support.sites import ENOUGH, Site, serving
+from tests.torture.site import descendants
 
-ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2
 READ_TIMEOUT = 2
-#: Seconds in which a busy machine answers if it answers at all.
-ENOUGH = 20
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,75 +29,39 @@ pytestmark = [
 ]
 
 
-@dataclass(frozen=True)
-class Server:
-    address: str
-    token: str
-    log: Path
-
-    def connect(self, *, receive_buffer: int = 0) -> socket.socket:
-        connection = socket.socket()
-        if receive_buffer:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        host, port = self.address.removeprefix("http://").split(":")
-        connection.connect((host, int(port)))
-        return connection
-
-    @property
-    def processor_seconds(self) -> float:
-        """What the process that serves has used, from its log's line about where it is kept."""
-        spent = 0.0
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):
-                environ = (stat.parent / "environ").read_bytes()
-                if f"ASSENT_DATA_DIR={self.log.parent / 'data'}".encode() in environ.split(b"\0"):
-                    fields = stat.read_text().rpartition(")")[2].split()
-                    spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        return spent
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("slow")
-    (port,) = free_ports(1)
-    url = f"http://{HOST}:{port}"
-    env = os.environ | {
-        "ASSENT_DATA_DIR": str(folder / "data"),
-        "ASSENT_DEBUG": "1",
-        "ASSENT_THREADS": str(THREADS),
-        "ASSENT_READ_TIMEOUT": str(READ_TIMEOUT),
-    }
-    env.pop("ASSENT_PUBLIC_URL", None)
-    started = Services(folder)
-    try:
-        started.start(
-            "serve",
-            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
-            ready=lambda: answers(url, "/healthz"),
-            env=env,
-            cwd=ROOT,
-        )
-        yield Server(url, (folder / "data" / "demo_token").read_text().strip(), folder / "serve.log")
-        assert "Traceback" not in (folder / "serve.log").read_text()
-    finally:
-        started.stop()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    settings = {"ASSENT_THREADS": str(THREADS), "ASSENT_READ_TIMEOUT": str(READ_TIMEOUT)}
+    with serving(tmp_path_factory.mktemp("slow"), **settings) as site:
+        yield site
+        assert "Traceback" not in site.log
 
 
-def answers(address: str, path: str) -> bool:
-    try:
-        return httpx.get(f"{address}{path}", timeout=ENOUGH).status_code == 200
-    except httpx.HTTPError:
-        return False
+def connect(server: Site, *, receive_buffer: int = 0) -> socket.socket:
+    connection = socket.socket()
+    if receive_buffer:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    connection.connect((HOST, server.port))
+    return connection
 
 
-def everybody_else_is_served(server: Server) -> bool:
-    return answers(server.address, "/healthz") and answers(server.address, "/sign-in/")
+def processor_seconds(server: Site) -> float:
+    """Return what the server's processes have used."""
+    spent = 0
+    for pid in (server.process.pid, *descendants(server.process.pid)):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        spent += int(fields[11]) + int(fields[12])
+    return spent / os.sysconf("SC_CLK_TCK")
+
+
+def everybody_else_is_served(server: Site) -> bool:
+    return server.answers("/healthz") and server.answers("/sign-in/")
 
 
 @contextlib.contextmanager
-def clients(server: Server, sent: bytes, count: int, *, receive_buffer: int = 0) -> Iterator[list[socket.socket]]:
+def clients(server: Site, sent: bytes, count: int, *, receive_buffer: int = 0) -> Iterator[list[socket.socket]]:
     with contextlib.ExitStack() as stack:
-        made = [stack.enter_context(server.connect(receive_buffer=receive_buffer)) for _ in range(count)]
+        made = [stack.enter_context(connect(server, receive_buffer=receive_buffer)) for _ in range(count)]
         for each in made:
             each.sendall(sent)
         yield made
@@ -139,7 +100,7 @@ HALF_A_CALL = b"POST /api/v1/tools/list_memory_blocks/ HTTP/1.1\r\n" + HOST_LINE
 HALF_A_CALL += b'Content-Length: 1000000\r\n\r\n{"a": "' + b"x" * 100_000
 
 
-def call(server: Server, *headers: bytes) -> bytes:
+def call(server: Site, *headers: bytes) -> bytes:
     head = b"POST /api/v1/tools/list_memory_blocks/ HTTP/1.1\r\n" + HOST_LINE
     head += b"Authorization: Bearer " + server.token.encode() + b"\r\nContent-Type: application/json\r\n"
     return head + b"".join(header + b"\r\n" for header in headers) + b"\r\n"
@@ -151,28 +112,26 @@ def call(server: Server, *headers: bytes) -> bytes:
     [HALF_A_HEAD, HALF_A_FORM, HALF_A_CHUNK, HALF_A_CALL, b""],
     ids=["head", "form", "chunk", "call", "nothing"],
 )
-def test_clients_that_stop_half_way_keep_nobody_waiting_and_are_dropped(
-    sent: bytes, count: int, server: Server
-) -> None:
+def test_clients_that_stop_half_way_keep_nobody_waiting_and_are_dropped(sent: bytes, count: int, server: Site) -> None:
     with clients(server, sent, count) as stalled:
         assert everybody_else_is_served(server)
         assert [said(each) for each in stalled] == [b""] * count
 
 
-def test_waiting_for_slow_clients_costs_no_processor_time(server: Server) -> None:
+def test_waiting_for_slow_clients_costs_no_processor_time(server: Site) -> None:
     with clients(server, HALF_A_FORM, 200):
         assert everybody_else_is_served(server)
-        before, began = server.processor_seconds, time.monotonic()
+        before, began = processor_seconds(server), time.monotonic()
         time.sleep(READ_TIMEOUT / 2)
-        assert server.processor_seconds - before < (time.monotonic() - began) / 2
+        assert processor_seconds(server) - before < (time.monotonic() - began) / 2
 
 
-def test_clients_that_do_not_hang_up_do_not_stop_the_accepting(server: Server) -> None:
+def test_clients_that_do_not_hang_up_do_not_stop_the_accepting(server: Site) -> None:
     with clients(server, b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"Connection: close\r\n\r\n", THREADS * 2):
         assert everybody_else_is_served(server)
 
 
-def test_clients_that_do_not_read_their_answer_keep_nobody_waiting_and_are_dropped(server: Server) -> None:
+def test_clients_that_do_not_read_their_answer_keep_nobody_waiting_and_are_dropped(server: Site) -> None:
     # The kernel itself takes two or three of these.
     asks = f"GET {LARGE} HTTP/1.1\r\n".encode() + HOST_LINE + b"\r\n"
     with clients(server, asks * 8, 16, receive_buffer=2048) as stalled:
@@ -184,7 +143,7 @@ def test_clients_that_do_not_read_their_answer_keep_nobody_waiting_and_are_dropp
     assert len(heard) < 8 * len(whole), "the rest is not kept for ever"
 
 
-def test_an_answer_is_whole_for_a_client_that_reads_slowly_and_goes_on(server: Server) -> None:
+def test_an_answer_is_whole_for_a_client_that_reads_slowly_and_goes_on(server: Site) -> None:
     whole = httpx.get(f"{server.address}{LARGE}", timeout=ENOUGH, headers={"Accept-Encoding": "identity"}).content
     asks = f"GET {LARGE} HTTP/1.1\r\n".encode() + HOST_LINE + b"\r\n"
     with clients(server, asks * 8, 1, receive_buffer=2048) as (reader,):
@@ -192,7 +151,7 @@ def test_an_answer_is_whole_for_a_client_that_reads_slowly_and_goes_on(server: S
         assert [answer_on(reader).endswith(whole) for _ in range(8)] == [True] * 8
 
 
-def test_of_too_many_that_send_a_byte_now_and_then_those_that_came_first_are_dropped(server: Server) -> None:
+def test_of_too_many_that_send_a_byte_now_and_then_those_that_came_first_are_dropped(server: Site) -> None:
     with clients(server, HALF_A_FORM, 430) as dribblers:
         assert everybody_else_is_served(server)
         assert said(dribblers[0]) == b""
@@ -202,7 +161,7 @@ def test_of_too_many_that_send_a_byte_now_and_then_those_that_came_first_are_dro
             dribblers[-1].recv(1)
 
 
-def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_connection(server: Server) -> None:
+def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_connection(server: Site) -> None:
     piece = b"a" * 1000
     pieces = 3
     with clients(server, POST + b"Content-Length: %d\r\n\r\n" % (len(piece) * pieces), 1) as (uploader,):
@@ -230,21 +189,21 @@ def test_a_slow_upload_that_goes_on_is_served_and_so_is_the_next_request_on_its_
     ],
     ids=["length", "chunk", "chunks"],
 )
-def test_a_form_of_strangers_is_refused_before_it_is_read(path: str, rest: bytes, server: Server) -> None:
+def test_a_form_of_strangers_is_refused_before_it_is_read(path: str, rest: bytes, server: Site) -> None:
     with clients(server, f"POST {path} HTTP/1.1\r\n".encode() + HOST_LINE + rest, 1) as (stranger,):
         heard = said(stranger)
     assert heard.startswith(b"HTTP/1.1 413")
     assert "That’s too long".encode() in heard
 
 
-def test_more_than_any_address_takes_is_refused_before_it_is_read(server: Server) -> None:
+def test_more_than_any_address_takes_is_refused_before_it_is_read(server: Site) -> None:
     with clients(server, call(server, b"Content-Length: 50000000"), 1) as (caller,):
         heard = said(caller)
     assert heard.startswith(b"HTTP/1.1 413")
     assert b'"code": "body_too_large"' in heard
 
 
-def test_who_sends_too_much_hears_it_although_all_is_sent_first(server: Server) -> None:
+def test_who_sends_too_much_hears_it_although_all_is_sent_first(server: Site) -> None:
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
     address = f"{server.address}/api/v1/tools/list_memory_blocks/"
     with httpx.Client(headers=headers, timeout=ENOUGH) as client:
@@ -253,7 +212,7 @@ def test_who_sends_too_much_hears_it_although_all_is_sent_first(server: Server) 
             assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
 
 
-def test_a_body_in_chunks_and_one_that_waits_to_be_asked_for_are_read(server: Server) -> None:
+def test_a_body_in_chunks_and_one_that_waits_to_be_asked_for_are_read(server: Site) -> None:
     body = b'{"user_id": "alice"}'
     with clients(server, call(server, b"Transfer-Encoding: chunked"), 1) as (caller,):
         for byte in body:
@@ -268,7 +227,7 @@ def test_a_body_in_chunks_and_one_that_waits_to_be_asked_for_are_read(server: Se
 
 
 @pytest.mark.parametrize("length", [5_000_000, 50_000_000])
-def test_who_waits_to_be_asked_for_too_much_is_not_asked(length: int, server: Server) -> None:
+def test_who_waits_to_be_asked_for_too_much_is_not_asked(length: int, server: Site) -> None:
     with clients(server, call(server, b"Content-Length: %d" % length, b"Expect: 100-continue"), 1) as (caller,):
         assert said(caller).startswith(b"HTTP/1.1 413")
 
@@ -278,14 +237,14 @@ def test_who_waits_to_be_asked_for_too_much_is_not_asked(length: int, server: Se
     [b"1;" + b"x" * 200_000, b"1\r\na\r\n" * 30_000, b"0\r\nA: " + b"b" * 200_000],
     ids=["endless chunk line", "chunks of a byte", "endless trailer"],
 )
-def test_what_is_around_chunks_ends_somewhere(chunks: bytes, server: Server) -> None:
+def test_what_is_around_chunks_ends_somewhere(chunks: bytes, server: Site) -> None:
     with clients(server, call(server, b"Transfer-Encoding: chunked"), 1) as (caller,):
         with contextlib.suppress(ConnectionError):
             caller.sendall(chunks)
         assert said(caller).startswith(b"HTTP/1.1 400")
 
 
-def test_requests_sent_in_one_go_are_answered_in_turn(server: Server) -> None:
+def test_requests_sent_in_one_go_are_answered_in_turn(server: Site) -> None:
     body = b'{"user_id": "alice"}'
     one = call(server, b"Content-Length: %d" % len(body)) + body
     other = b"GET /healthz HTTP/1.1\r\n" + HOST_LINE + b"\r\n"
@@ -320,14 +279,14 @@ def test_requests_sent_in_one_go_are_answered_in_turn(server: Server) -> None:
         "TLS",
     ],
 )
-def test_what_is_no_request_is_answered_and_the_connection_closed(sent: bytes, status: int, server: Server) -> None:
+def test_what_is_no_request_is_answered_and_the_connection_closed(sent: bytes, status: int, server: Site) -> None:
     with clients(server, sent, 1) as (stranger,):
         heard = said(stranger)
     assert re.match(rb"HTTP/1.[01] %d" % status, heard)
     assert heard.count(b"HTTP/1.") == 1
 
 
-def test_eight_imports_at_once_leave_the_threads_to_others(server: Server) -> None:
+def test_eight_imports_at_once_leave_the_threads_to_others(server: Site) -> None:
     file = "".join(f"### mem-{number}-aaaa\n> Likes the number {number}.\n\n" for number in range(4_000))
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "text/markdown"}
 

@@ -20,6 +20,7 @@ import pytest
 from tests import environment
 from tests.conftest import eventually
 from tests.services import HOST, Services, free_ports
+from tests.support.sites import answers, serving
 
 pytestmark = pytest.mark.slow
 
@@ -46,30 +47,11 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def answers(url: str) -> bool:
-    try:
-        return httpx.get(url, timeout=5).status_code == 200
-    except httpx.HTTPError:
-        return False
-
-
 @pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own, as a first start has")
 def test_a_first_start_prints_a_curl_that_works_and_ctrl_c_ends_everything(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    address = f"http://{HOST}:{port}"
-    started = Services(tmp_path)
-    env = os.environ | {"ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_DEBUG": "1", "ASSENT_PUBLIC_URL": address}
-    env.pop("ASSENT_SECRET_KEY")
-    try:
-        started.start(
-            "serve",
-            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
-            ready=lambda: answers(f"{address}/readyz"),
-            env=env,
-            cwd=ROOT,
-        )
-        printed = (tmp_path / "serve.log").read_text()
-        assert f"Assent is at {address}/" in printed
+    with serving(tmp_path, "--demo", has_demo=False, ASSENT_SECRET_KEY="") as site:
+        printed = site.log
+        assert f"Assent is at {site.address}/" in printed
         for person in ("alice", "ben", "tim", "admin"):
             assert re.search(rf"^ *{person}\b", printed, re.MULTILINE)
         curl = re.search(r"^curl .*?^\}'$", printed, re.MULTILINE | re.DOTALL)
@@ -79,41 +61,22 @@ def test_a_first_start_prints_a_curl_that_works_and_ctrl_c_ends_everything(tmp_p
             assert '"ok": true' in answer
             assert "Edit proposal created" in answer
         # The terminal sends Ctrl-C to the whole group.
-        (process,) = started.processes
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(20) == 0
+        os.killpg(site.process.pid, signal.SIGINT)
+        assert site.process.wait(20) == 0
         with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
-    finally:
-        started.stop()
+            os.killpg(site.process.pid, 0)
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own")
 def test_it_ends_quietly_when_told_to_whatever_its_clients_do(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    address = f"http://{HOST}:{port}"
-    env = os.environ | {"ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_DEBUG": "1"}
-    env.pop("ASSENT_PUBLIC_URL", None)
-    started = Services(tmp_path)
-    try:
-        started.start(
-            "serve",
-            [sys.executable, "manage.py", "serve", "--port", str(port)],
-            ready=lambda: answers(f"{address}/readyz"),
-            env=env,
-            cwd=ROOT,
-        )
-        with httpx.Client() as kept_alive, socket.create_connection((HOST, port)) as half:
-            assert kept_alive.get(f"{address}/sign-in/").status_code == 200
+    with serving(tmp_path) as site:
+        with httpx.Client() as kept_alive, socket.create_connection((HOST, site.port)) as half:
+            assert kept_alive.get(f"{site.address}/sign-in/").status_code == 200
             half.sendall(b"GET / HTTP/1.1\r\nHost: ")
-            (process,) = started.processes
-            process.terminate()
-            assert process.wait(10) == 0  # what `docker stop` waits
-        printed = (tmp_path / "serve.log").read_text()
-        assert "SIGKILL" not in printed
-        assert f"Assent is at {address}/" in printed
-    finally:
-        started.stop()
+            site.process.terminate()
+            assert site.process.wait(10) == 0  # what `docker stop` waits
+        assert "SIGKILL" not in site.log
+        assert f"Assent is at {site.address}/" in site.log
 
 
 #: An application whose calls take longest in the process that was started first.

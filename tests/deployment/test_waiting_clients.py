@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,9 +16,9 @@ import pytest
 
 from tests import environment
 from tests.conftest import eventually
-from tests.services import HOST, Services, free_ports
+from tests.services import HOST
+from tests.support.sites import ROOT, Site, serving
 
-ROOT = Path(__file__).resolve().parents[2]
 #: A third of them may wait.
 THREADS = 6
 PLACES = 2
@@ -54,28 +52,22 @@ services.reject(actor=User.objects.get(username="alice"), proposal_id=found.pk,
 
 
 @dataclass(frozen=True)
-class Site:
-    address: str
+class Waiting:
+    """A site, and tokens of an agent's whose calls wait."""
+
+    site: Site
     tokens: list[str]
-    process: subprocess.Popen[bytes]
-    env: dict[str, str]
 
     def get(self, path: str, token: int = 0) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.tokens[token]}"}
-        return httpx.get(f"{self.address}{path}", headers=headers, timeout=WAIT + ENOUGH)
-
-    def shell(self, program: str) -> str:
-        command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", program]
-        done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return httpx.get(f"{self.site.address}{path}", headers=headers, timeout=WAIT + ENOUGH)
 
     def propose(self) -> int:
         """A new proposal's number."""
         listed = self.get("/api/v1/users/alice/blocks/").json()["data"]["items"]
         label = next(item["label"] for item in listed if not item["read_only"])
         made = httpx.post(
-            f"{self.address}/api/v1/users/alice/blocks/{label}/propose/",
+            f"{self.site.address}/api/v1/users/alice/blocks/{label}/propose/",
             json={"body": f"Made at {time.monotonic()}.", "reasoning": "She said so."},
             headers={"Authorization": f"Bearer {self.tokens[0]}"},
             timeout=ENOUGH,
@@ -84,46 +76,26 @@ class Site:
         return number
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    (port,) = free_ports(1)
-    address = f"http://{HOST}:{port}"
-    env = os.environ | {
-        "ASSENT_DATA_DIR": str(tmp_path / "data"),
-        "ASSENT_DEBUG": "1",
-        "ASSENT_THREADS": str(THREADS),
-        "ASSENT_PENDING_CAP": "1000",
-    }
-    env.pop("ASSENT_PUBLIC_URL", None)
-    started = Services(tmp_path)
-    try:
-        started.start(
-            "serve",
-            [sys.executable, "manage.py", "serve", "--demo", "--port", str(port)],
-            ready=lambda: _answers(address),
-            env=env,
-            cwd=ROOT,
-        )
-        made = Site(address, [], started.processes[0], env)
-        made.tokens.extend(made.shell(_TOKENS).split())
-        yield made
-        assert "Traceback" not in (tmp_path / "serve.log").read_text()
-    finally:
-        started.stop()
+def shell(site: Site, program: str) -> str:
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", program]
+    done = subprocess.run(command, cwd=ROOT, env=site.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def _answers(address: str) -> bool:
-    try:
-        return httpx.get(f"{address}/healthz", timeout=ENOUGH).status_code == 200
-    except httpx.HTTPError:
-        return False
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Waiting]:
+    """One server for these tests, of which the last one ends it."""
+    with serving(tmp_path_factory.mktemp("waiting"), ASSENT_THREADS=str(THREADS), ASSENT_PENDING_CAP="1000") as running:
+        yield Waiting(running, shell(running, _TOKENS).split())
+        assert "Traceback" not in running.log
 
 
 def finds_no_place(response: httpx.Response) -> bool:
     return response.status_code == 200 and response.headers.get("Retry-After") == "5"
 
 
-def test_who_waits_leaves_threads_for_others_and_hears_what_another_process_decides(site: Site) -> None:
+def test_who_waits_leaves_threads_for_others_and_hears_what_another_process_decides(site: Waiting) -> None:
     number = site.propose()
     path = f"/api/v1/proposals/{number}/?wait={WAIT}"
     with ThreadPoolExecutor(len(site.tokens)) as pool:
@@ -131,34 +103,18 @@ def test_who_waits_leaves_threads_for_others_and_hears_what_another_process_deci
         eventually(lambda: sum(each.done() for each in asked) == len(asked) - PLACES, seconds=ENOUGH)
         assert all(finds_no_place(each.result()) for each in asked if each.done())
         began = time.monotonic()
-        assert httpx.get(f"{site.address}/sign-in/", timeout=ENOUGH).status_code == 200
+        assert site.site.answers("/sign-in/")
         assert site.get("/api/v1/token/").status_code == 200
         assert time.monotonic() - began < ENOUGH
-        site.shell(_REJECT.format(number=number))
+        shell(site.site, _REJECT.format(number=number))
         states = sorted(each.result().json()["data"]["status"] for each in asked)
     assert states == ["open"] * (len(asked) - PLACES) + ["rejected"] * PLACES
 
 
-def test_the_server_stops_without_waiting_for_them(site: Site) -> None:
-    number = site.propose()
-    answers: list[Any] = []
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(site.get, f"/api/v1/proposals/{number}/?wait={WAIT}")
-        time.sleep(ARRIVES)
-        assert not asked.done()
-        began = time.monotonic()
-        site.process.terminate()
-        answers.append(asked.result())
-        assert site.process.wait(10) == 0  # what `docker stop` waits
-        assert time.monotonic() - began < 6
-    assert (answers[0].json()["data"]["status"], answers[0].headers["Retry-After"]) == ("open", "1")
-
-
-def test_a_client_that_hangs_up_gives_its_place_back(site: Site) -> None:
+def test_a_client_that_hangs_up_gives_its_place_back(site: Waiting) -> None:
     path = f"/api/v1/proposals/{site.propose()}/?wait={WAIT}"
     short = path.replace(f"wait={WAIT}", "wait=1")
-    host, port = site.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port))) as connection:
+    with socket.create_connection((HOST, site.site.port)) as connection:
         head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {site.tokens[0]}\r\n\r\n"
         connection.sendall(head.encode())
         time.sleep(ARRIVES)
@@ -166,3 +122,18 @@ def test_a_client_that_hangs_up_gives_its_place_back(site: Site) -> None:
     began = time.monotonic()
     eventually(lambda: "Retry-After" not in site.get(short).headers, seconds=ENOUGH)
     assert time.monotonic() - began < ENOUGH
+
+
+def test_the_server_stops_without_waiting_for_them(site: Waiting) -> None:
+    number = site.propose()
+    answers: list[Any] = []
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(site.get, f"/api/v1/proposals/{number}/?wait={WAIT}")
+        time.sleep(ARRIVES)
+        assert not asked.done()
+        began = time.monotonic()
+        site.site.process.terminate()
+        answers.append(asked.result())
+        assert site.site.process.wait(10) == 0  # what `docker stop` waits
+        assert time.monotonic() - began < 6
+    assert (answers[0].json()["data"]["status"], answers[0].headers["Retry-After"]) == ("open", "1")
