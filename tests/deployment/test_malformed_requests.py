@@ -234,13 +234,13 @@ def answer_to(port: int, request: bytes, pieces: int) -> bytes:
 
 
 @pytest.mark.usefixtures("same_worker")
-def test_thousands_of_requests_that_make_no_sense_end_no_process(port: int) -> None:
-    end = time.monotonic() + 20  # five seconds where little else runs
+def test_a_thousand_requests_that_make_no_sense_end_no_process(port: int) -> None:
+    end = time.monotonic() + 20  # two seconds where little else runs
 
     def attack(seed: int) -> list[tuple[bytes, bytes]]:
         """Send some hundred; return what got a wrong answer, and that."""
         chance, wrong = random.Random(seed), []
-        for _ in range(750):
+        for _ in range(250):
             if time.monotonic() > end:
                 break
             request = hostile(chance)

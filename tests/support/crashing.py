@@ -54,8 +54,10 @@ _WRITES = re.compile(
 _STATEMENTS = {vars(CursorWrapper)[name].__code__ for name in ("_execute", "_executemany")}
 _COMMIT = vars(BaseDatabaseWrapper)["_commit"].__code__
 
-# A server to fork from: one that has no threads and no connections, and has imported everything.
-_context = multiprocessing.get_context("forkserver")
+#: A server to fork from: one that has no threads and no connections, and has imported everything. A fresh Python spends
+#: two seconds on imports alone.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([__name__])
 
 
 def crash_at(step: int, work: Callable[..., object], *arguments: Any) -> bool:
@@ -69,8 +71,8 @@ def crash_at(step: int, work: Callable[..., object], *arguments: Any) -> bool:
     """
     assert step <= MOST_STEPS, f"more than {MOST_STEPS} writes"
     connections.close_all()
-    _context.set_forkserver_preload([__name__, work.__module__])  # of no effect once it runs
-    process = _context.Process(target=_run, args=(step, work, arguments))
+    FORKS.set_forkserver_preload([__name__, work.__module__])  # of no effect once it runs
+    process = FORKS.Process(target=_run, args=(step, work, arguments))
     process.start()
     process.join(60)
     if process.exitcode is None:
@@ -91,10 +93,8 @@ def killed(program: str) -> None:
         AssertionError: it came to its end, or to an error, which the message has.
     """
     connections.close_all()
-    # Imported once, before the forks: a fresh Python spends two seconds on imports alone.
-    _context.set_forkserver_preload([__name__])
-    said, error = _context.Pipe(duplex=False)
-    process = _context.Process(target=_run_program, args=(textwrap.dedent(program), error))
+    said, error = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=_run_program, args=(textwrap.dedent(program), error))
     process.start()
     error.close()
     process.join(60)

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from multiprocessing.connection import Connection
 from typing import Any
 
 from django.db import connections
 from django.db.models import Model
 
 from tests import environment
-
-ROOT = Path(__file__).parents[2]
-
-_HOLD = """
-import sys, time, django
-django.setup()
-from django.db import connections
-from memory_app.dolt.connections import dolt_transaction
-
-for wrapper in connections.all():
-    if "connect_timeout" in wrapper.settings_dict["OPTIONS"]:
-        # what is tested is the wait for what this holds; a machine full of tests may be seconds in letting it in
-        wrapper.settings_dict["OPTIONS"]["connect_timeout"] = 30
-
-def hold():
-    print("held", flush=True)
-    {until}
-"""
+from tests.support.crashing import FORKS
 
 
 @contextmanager
@@ -86,29 +67,39 @@ def held_owner(owner: str) -> Iterator[None]:
 
 @contextmanager
 def _other_process(program: str, *, seconds: float | None = None) -> Iterator[None]:
-    until = "sys.stdin.read()" if seconds is None else f"time.sleep({seconds})"
-    source = _HOLD.format(until=until) + textwrap.dedent(program)
-    process = subprocess.Popen(
-        [sys.executable, "-c", source],
-        cwd=ROOT,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
+    ours, theirs = FORKS.Pipe()
+    process = FORKS.Process(target=_hold, args=(textwrap.dedent(program), theirs, seconds))
+    process.start()
+    theirs.close()
     try:
-        for line in process.stdout:
-            if line == "held\n":
-                break
-        else:
-            raise AssertionError("the other process held nothing; its output is above")
+        try:
+            ours.recv()
+        except EOFError:
+            raise AssertionError("the other process held nothing; its output is above") from None
         yield
     finally:
-        process.stdin.close()
-        process.wait(20)
-        process.stdout.close()
+        ours.close()
+        process.join(20)
+
+
+def _hold(program: str, asked: Connection, seconds: float | None) -> None:
+    """Run the program, whose `hold()` returns after so many seconds, or when the other end is closed."""
+
+    def hold() -> None:
+        asked.send("held")
+        if seconds is None:
+            asked.poll(None)
+        else:
+            time.sleep(seconds)
+
+    for wrapper in connections.all():
+        if "connect_timeout" in wrapper.settings_dict["OPTIONS"]:
+            # What is tested is the wait for what this holds; a machine full of tests may take seconds to let it in.
+            wrapper.settings_dict["OPTIONS"]["connect_timeout"] = 30
+    try:
+        exec(program, {"connections": connections, "hold": hold})
+    finally:
+        connections.close_all()
 
 
 @contextmanager
