@@ -18,7 +18,6 @@ from assent_client import (
     DecisionPending,
     NotFoundError,
     PermissionDeniedError,
-    RateLimitError,
     UnprocessableEntityError,
 )
 from memory_app.reads import Block
@@ -104,16 +103,6 @@ def test_each_refusal_has_its_class(memory: Assent, goals: Block, ben: User) -> 
         memory.blocks.propose_edit("goals", old_string="B2", new_string="C1", reasoning="x", expected_sha256="0" * 64)
 
 
-def test_a_call_repeated_with_its_key_gives_the_first_answer_and_makes_nothing(memory: Assent) -> None:
-    first = memory.notes.save("She sails.", idempotency_key="call-1")
-    raw = memory.notes.with_raw_response.save("She sails.", idempotency_key="call-1")
-    assert raw.parse().note_id == first.note_id
-    assert raw.headers["Idempotency-Replayed"] == "true"
-    assert len(list(memory.notes.list())) == 1
-    with pytest.raises(ConflictError, match="idempotency_key_reused"):
-        memory.notes.save("She rows.", idempotency_key="call-1")
-
-
 # -- notes ----------------------------------------------------------------------------------------
 
 
@@ -172,11 +161,6 @@ def test_proposals_are_listed_commented_on_and_withdrawn(memory: Assent, goals: 
         memory.proposals.withdraw(number)
 
 
-def test_an_unknown_proposal_is_not_waited_for(memory: Assent) -> None:
-    with pytest.raises(NotFoundError, match="proposal_not_found"):
-        memory.proposals.wait(4711)
-
-
 # -- context, conversations, tools ----------------------------------------------------------------
 
 
@@ -225,17 +209,6 @@ def test_a_token_for_several_people_is_told_whom(issue: Issue, alice: User, ben:
     assert memory.for_user("alice").proposals.get(number).user_id == "alice"
     with pytest.raises(DecisionPending):
         memory.for_user("alice").proposals.wait(number, timeout=0)
-
-
-def test_a_full_queue_is_a_rate_limit_that_names_what_waits(memory: Assent, goals: Block, settings: object) -> None:
-    settings.PENDING_CAP = 1  # type: ignore[attr-defined]
-    number = proposed(memory)
-    with pytest.raises(RateLimitError) as caught:
-        memory.with_options(max_retries=0).blocks.propose_edit(
-            "goals", old_string="month", new_string="week", reasoning="She reads more."
-        )
-    assert caught.value.code == "too_many_pending"
-    assert str(number) in str(caught.value.details["proposals"])
 
 
 # -- the asynchronous client ----------------------------------------------------------------------

@@ -114,15 +114,6 @@ def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         ContextConfig(**wrong)
 
 
-@SHAPES
-def test_all_results_but_the_last_five_make_way(shape: Any) -> None:
-    messages = conversation(shape, *["memory_search"] * 7)
-    cleared = clear_old_tool_results(messages)
-    assert contents(cleared) == [PROCESSED_PLACEHOLDER] * 2 + contents(messages)[2:]
-    assert len(cleared) == len(messages)
-    assert [list(shapes.calls(message)) for message in cleared] == [list(shapes.calls(message)) for message in messages]
-
-
 def test_several_results_in_one_message_are_several() -> None:
     parts = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "x", "is_error": n == 0} for n in range(3)]
     config = ContextConfig(keep_recent_tool_results=1)
@@ -262,13 +253,6 @@ def test_system_messages_the_summary_and_the_recent_messages_stay() -> None:
     assert kept[2:] == said[-20:]
     assert hand_over(messages, "x", ContextConfig(keep_recent_messages=0))[2:] == []
     assert hand_over(messages, "x", ContextConfig(keep_recent_messages=99))[2:] == said
-
-
-@SHAPES
-def test_a_result_among_the_recent_messages_brings_its_call(shape: Any) -> None:
-    messages = conversation(shape, "recall", "recall")
-    kept = hand_over(messages, "x", ContextConfig(keep_recent_messages=1))
-    assert kept[2:] == messages[-len(shape("", "", "")) :], "with its call, and the thought before it"
 
 
 def test_anthropics_settings_are_the_plans() -> None:

@@ -15,6 +15,7 @@ from approvals.models import User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.models import SearchIndex
 from memory_app.search import embedders
 from memory_app.search.cache import indices
 from memory_app.search.service import search
@@ -105,6 +106,26 @@ def test_arrays_built_while_the_service_is_set_aside_get_their_meaning_back(
     embedders._retry_at = 0.0
     assert found("ocean") == (["He loves to sail."], False)
     assert indices.index_of("alice") is indices.index_of("alice")
+
+
+def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(
+    alice: User, service: EmbeddingService, settings: Any
+) -> None:
+    settings.EMBEDDER = "wordllama"
+    notes.save(by=ChangeContext(actor=alice), owner="alice", content="He loves to sail.")
+    assert found("sail") == (["He loves to sail."], False)
+    first = SearchIndex.objects.get(owner="alice").embedder
+    settings.EMBEDDER = "openai"
+    assert not search("alice", "sail").index_behind  # made anew by this search
+    chosen = SearchIndex.objects.get(owner="alice").embedder
+    assert chosen != first
+    assert found("ocean") == (["He loves to sail."], False)
+    service.is_failing = True
+    assert found("sail") == (["He loves to sail."], True)
+    assert not search("alice", "sail").index_behind
+    assert SearchIndex.objects.get().embedder == chosen, "its vectors wait for the service to come back"
+    notes.save(by=ChangeContext(actor=alice), owner="alice", content="Saved while it was away.")
+    assert found("saved") == (["Saved while it was away."], True)
 
 
 def test_the_past_says_when_the_service_failed_for_the_query(service: EmbeddingService, sails: str) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import http.server
-import json
 import os
-import signal
 import subprocess
 import sys
-import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +31,7 @@ from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.reads import Block
 from memory_app.runtime import background
 from memory_app.runtime.deadlines import DeadlineExceeded
-from memory_app.search import embedders, index_state, service, store
+from memory_app.search import embedders, index_state, store
 from memory_app.search.cache import indices
 from memory_app.search.service import search
 from memory_app.tasks import reindex, reindex_all
@@ -245,16 +241,6 @@ def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: User, monk
     assert SearchIndex.objects.get(owner="alice").version - version == 1
 
 
-@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
-def test_a_search_says_so_while_many_changes_are_being_indexed(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    save(alice, "Likes tea.")
-    imported(alice, store.MANY + 1, "Sails the sea, day")
-    monkeypatch.setattr(service, "LONGEST_WAIT", 0.0)
-    assert search("alice", "tea").index_behind
-    up_to_date()
-    assert not search("alice", "tea").index_behind
-
-
 def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: User, worker: Any) -> None:
     imported(alice, 40, "Sails the sea, day")
     texts("sea")
@@ -357,83 +343,27 @@ def test_a_rebuild_waits_for_a_worker_that_began_just_before(
     assert "alice: 1 documents" in capsys.readouterr().out
 
 
-class Service(http.server.BaseHTTPRequestHandler):
-    """A small embedding service with OpenAI's API, on loopback: letters as vectors."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        data = [
-            {"index": number, "embedding": [float(text.lower().count(letter)) for letter in "abcdefgh"]}
-            for number, text in enumerate(asked["input"])
-        ]
-        body = json.dumps({"data": data}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
-def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(alice: User, settings: Any) -> None:
-    from tests import environment
-
-    if not environment.is_embedded():
-        pytest.skip("the worker of this leg has its own settings")
-    save(alice, "A badge for a cabbage.")
-    assert texts("badge")
-    first = SearchIndex.objects.get(owner="alice").embedder
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        settings.EMBEDDER, settings.EMBEDDER_DIMENSIONS = "openai", 8
-        settings.EMBEDDER_URL, settings.EMBEDDER_MODEL = f"http://127.0.0.1:{server.server_port}/v1", "letters"
-        assert not search("alice", "badge").index_behind  # made anew by this search
-        state = SearchIndex.objects.get(owner="alice")
-        assert state.embedder != first
-        assert not search("alice", "badge").words_only
-        assert texts("aabbcd dbacba")  # no word in common: found by the service's vectors
-        server.shutdown()
-    answer = search("alice", "badge")
-    assert answer.words_only
-    assert not answer.index_behind
-    assert SearchIndex.objects.get().embedder == state.embedder, "its vectors wait for the service to come back"
-    assert [hit.text for hit in answer.results] == ["A badge for a cabbage."]
-    save(alice, "Saved while it was away.")
-    assert texts("saved") == ["Saved while it was away."]
-
-
-@pytest.mark.slow
-def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(alice: User) -> None:
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker would finish it")
+def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(6):
         save(alice, f"Fact number {number} about beekeeping.")
-    up_to_date()
-    connections.close_all()
-    program = """
-        import os, signal, django; django.setup()
-        from memory_app.search import store
-        write, store.PORTION = store._write, 2
-        calls = []
-        def killed(*arguments, **named):
-            calls.append(1)
-            if len(calls) == 2:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return write(*arguments, **named)
-        store._write = killed
-        store.reindex("alice", whole=True)
-    """
-    ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        cwd=Path(__file__).resolve().parents[3],
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
-        check=False,
-    )
-    assert ended.returncode == -signal.SIGKILL
+    write, calls = store._write, []
+
+    def killed(*arguments: Any, **named: Any) -> bool:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return write(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "PORTION", 2)
+        patch.setattr(store, "_write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.reindex("alice", whole=True)
     assert index_state.is_behind("alice")
-    SearchIndex.objects.update(busy_until=None)  # its lease ran out
     store.reindex("alice")
-    up_to_date()
     assert len(texts("beekeeping", top_k=20)) == 6
     assert Chunk.objects.filter(removed=False).count() == 6
 

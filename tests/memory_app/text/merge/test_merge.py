@@ -333,15 +333,6 @@ def test_nothing_is_lost_invented_or_brought_back(versions: tuple[str, str, str]
     assert not (words_of(our_text) - in_conflict) & (base - theirs)
 
 
-@given(three_texts())
-def test_each_side_has_its_whole_text_where_it_wins_every_conflict(versions: tuple[str, str, str]) -> None:
-    result = merge(*versions)
-    if isinstance(result, Conflicted):
-        texts = "".join(part if isinstance(part, str) else part.base + part.ours + part.theirs for part in result.parts)
-        everywhere = set.intersection(*map(words_of, versions))
-        assert everywhere <= words_of(texts)
-
-
 # -- speed ------------------------------------------------------------------------------------------
 
 
