@@ -5,8 +5,6 @@ Each sets their own; tutors see those of their students.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -50,32 +48,28 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, _("Not changed: choose what happens."))
         return redirect(reverse("policies") + _HERE)
-    needs = form.cleaned_data["needs"]
-
-    def carry_out() -> str:
-        rule = services.change_rule(actor=user, owner=user.username, rule_id=pk, needs=needs)
-        return _("Rule changed: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))}
-
-    return _done(request, carry_out)
+    try:
+        rule = services.change_rule(actor=user, owner=user.username, rule_id=pk, needs=form.cleaned_data["needs"])
+    except (Refusal, OverflowError):
+        return _gone(request)
+    messages.success(request, _("Rule changed: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))})
+    return redirect(reverse("policies") + _HERE)
 
 
 @signed_in(return_to=lambda pk: reverse("policies"))
 @require_POST
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     user = viewer_of(request)
-
-    def carry_out() -> str:
-        rule = services.delete_rule(actor=user, owner=user.username, rule_id=pk)
-        return _("Rule deleted: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))}
-
-    return _done(request, carry_out)
-
-
-def _done(request: HttpRequest, carry_out: Callable[[], str]) -> HttpResponse:
     try:
-        messages.success(request, carry_out())
+        rule = services.delete_rule(actor=user, owner=user.username, rule_id=pk)
     except (Refusal, OverflowError):
-        messages.error(request, _("This rule was deleted already."))
+        return _gone(request)
+    messages.success(request, _("Rule deleted: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))})
+    return redirect(reverse("policies") + _HERE)
+
+
+def _gone(request: HttpRequest) -> HttpResponse:
+    messages.error(request, _("This rule was deleted already."))
     return redirect(reverse("policies") + _HERE)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
-import queue
 import unicodedata
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
@@ -117,13 +116,6 @@ def client_address(request: HttpRequest) -> str:
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True)
-class DemoAccount:
-    username: str
-    password: str
-    what: str
-
-
 def write(password: str, what_by_username: Mapping[str, str]) -> str:
     """Write who may sign in with the demo's password; return its hash, which their rows get.
 
@@ -139,7 +131,7 @@ def write(password: str, what_by_username: Mapping[str, str]) -> str:
     return encoded
 
 
-def shown_to(request: HttpRequest) -> list[DemoAccount]:
+def shown_to(request: HttpRequest) -> list[dict[str, str]]:
     """Return the demo's people who still have its password; none on a site that others may reach."""
     if not settings.DEBUG or urlsplit(f"//{request.get_host()}").hostname not in _THIS_MACHINE:
         return []
@@ -147,11 +139,8 @@ def shown_to(request: HttpRequest) -> list[DemoAccount]:
     what_by_username = told.get("accounts", {})
     unchanged = User.objects.filter(username__in=what_by_username, password=told.get("hash"), is_active=True)
     usernames = set(unchanged.values_list("username", flat=True))
-    return [
-        DemoAccount(username, told["password"], what)
-        for username, what in what_by_username.items()
-        if username in usernames
-    ]
+    shown = [(username, what) for username, what in what_by_username.items() if username in usernames]
+    return [{"username": username, "password": told["password"], "what": what} for username, what in shown]
 
 
 def _path() -> Path:
@@ -172,10 +161,9 @@ log = structlog.get_logger(__name__)
 
 TASK = "approvals.send_password_link"
 
-#: Mails that may wait here for a slow mail server; people ask again.
-_MOST = 100
-
-_waiting: queue.Queue[str] = queue.Queue(_MOST)
+THREAD = "password mail"
+#: Mails that wait for a slow mail server: of more than these the oldest are dropped, since people ask again.
+_waiting: deque[str] = deque(maxlen=100)
 
 
 def send_soon(email: str) -> None:
@@ -183,11 +171,8 @@ def send_soon(email: str) -> None:
     try:
         enqueue(TASK, email)
     except NoWorker:
-        try:
-            _waiting.put_nowait(email)
-        except queue.Full:
-            log.warning("password_mail_dropped", waiting=_MOST)
-        background.soon("password mail", _send_what_waits)
+        _waiting.append(email)
+        background.soon(THREAD, _send_what_waits)
 
 
 def send(email: str) -> None:
@@ -207,17 +192,11 @@ def send(email: str) -> None:
 
 
 def _send_what_waits() -> None:
-    while True:
+    while _waiting:
         try:
-            email = _waiting.get_nowait()
-        except queue.Empty:
-            return
-        try:
-            send(email)
+            send(_waiting.popleft())
         except Exception:  # the next one waits behind it
             log.exception("password_mail_failed")
-        finally:
-            _waiting.task_done()
 
 
 View = Callable[..., HttpResponse]

@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -146,16 +145,8 @@ def _now() -> datetime:
 # -- Restore a backup into empty databases, and verify that one can be restored.
 
 
-@dataclass(frozen=True)
-class Restored:
-    """The result of a restore.
-
-    Args:
-        problems: the findings of `check_memory`.
-    """
-
-    report: str
-    problems: tuple[str, ...]
+#: What `recover` did in a restored place, and the findings of `check_memory` there.
+Restored = tuple[str, list[str]]
 
 
 def restore(folder: Path) -> Restored:
@@ -181,7 +172,7 @@ def restore(folder: Path) -> Restored:
     return done
 
 
-def verify(folder: Path) -> Restored:
+def verify(folder: Path) -> None:
     """Check that a backup can be restored: restore it into temporary databases, and delete them.
 
     On servers, these are named like Assent's with `_verify` at the end. The user in the settings must be allowed to
@@ -194,9 +185,8 @@ def verify(folder: Path) -> Restored:
     _read_and_check(folder)
     with tempfile.TemporaryDirectory(prefix="assent-verify-") as scratch, _side_databases() as environment:
         done = _restore_in_child(folder, {"ASSENT_DATA_DIR": scratch, **environment})
-    if done.problems:
-        raise BackupError(f"The backup in {folder} can be restored, but does not agree: {' '.join(done.problems[:5])}")
-    return done
+    if done[1]:
+        raise BackupError(f"The backup in {folder} can be restored, but does not agree: {' '.join(done[1][:5])}")
 
 
 def restore_here(folder: Path) -> Restored:
@@ -264,10 +254,10 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
     _expire_leases()
     report = recover(trust_log=True, last_ids=manifest.last_ids)
     _forget_newer_indices()
-    found = tuple(str(problem) for problem in problems())
+    found = [str(problem) for problem in problems()]
     log.info("restored", head=head_of_main(), report=str(report), problems=len(found))
     connections.close_all()
-    return Restored("" if report == RecoveryReport() else str(report), found)
+    return "" if report == RecoveryReport() else str(report), found
 
 
 def _expire_leases() -> None:
@@ -301,8 +291,8 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
     )
     if done.returncode:
         raise BackupError(done.stderr.rpartition("Error: ")[2].strip())
-    result = json.loads(done.stdout.splitlines()[-1])
-    return Restored(result["report"], tuple(result["problems"]))
+    report, found = json.loads(done.stdout.splitlines()[-1])
+    return report, found
 
 
 def _environment(given: dict[str, str]) -> dict[str, str]:

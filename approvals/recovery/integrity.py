@@ -12,7 +12,7 @@ from django.db import connections
 from django.db.utils import Error as DatabaseError
 
 from approvals.models import PENDING, Proposal, Revision, Status
-from approvals.recovery.ledger import expected_entries, wrong_rows
+from approvals.recovery.ledger import expected_entries, rows_by_commit, wrong_rows
 from approvals.review.note_changes import sha256_of
 from approvals.review.targets import matches
 from memory_app import reads
@@ -212,13 +212,13 @@ def _of_decision(proposal: Proposal, own: dict[str, Commit], merges: dict[str, s
 
 def _history() -> Iterator[Finding]:
     """Check that the ledger has exactly the rows that the log of main requires."""
-    present: dict[str, list[Change]] = {}
-    for row in Change.objects.order_by("id").iterator(chunk_size=2000):
-        present.setdefault(row.commit, []).append(row)
-    for commit in dolt().own_log():
-        rows = present.pop(commit.hash, [])
-        wrong = wrong_rows(commit, rows)
-        for row in wrong:
+    for commit, rows in rows_by_commit():
+        if commit is None:
+            what = f"The ledger has {len(rows)} changes in commit {rows[0].commit}, which main does not have."
+            advice = f"{RESTORE} If that commit was meant to go: {REBUILD}"
+            yield Finding("commit_lost", rows[0].commit, what, advice)
+            continue
+        for row in wrong_rows(commit, rows):
             what = (
                 f"The ledger says of commit {commit.hash} that {row.actor or row.agent or 'nobody'} {row.action} "
                 f"{row.target_kind} {row.owner}/{row.target}; the commit and its proposal say otherwise."
@@ -232,9 +232,6 @@ def _history() -> Iterator[Finding]:
                     what = f"Commit {commit.hash} changed {changed}, which the ledger does not have."
                     advice = REBUILD if rows else RECOVER
                     yield Finding("ledger_lacks", commit.hash, what, advice)
-    for hash_, rows in present.items():
-        what = f"The ledger has {len(rows)} changes in commit {hash_}, which main does not have."
-        yield Finding("commit_lost", hash_, what, f"{RESTORE} If that commit was meant to go: {REBUILD}")
 
 
 def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:

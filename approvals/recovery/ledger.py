@@ -8,7 +8,7 @@ only trusted where the other two agree with it. See docs/architecture.md.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
@@ -104,25 +104,34 @@ def rebuild_ledger() -> tuple[int, int, int]:
     Correct rows keep their ids, which the search index follows, and their times: commits older than the trailer `At`
     only have theirs to the second.
     """
-    own = dolt().own_log()
-    present: dict[str, list[Change]] = {}
-    for row in Change.objects.order_by("id").iterator(chunk_size=2000):
-        present.setdefault(row.commit, []).append(row)
-    total = sum(map(len, present.values()))
     wrong: list[int] = []
     missing: list[tuple[Commit, tuple[LedgerEntry, ...], datetime | None]] = []
-    for commit in reversed(own):
-        rows = present.pop(commit.hash, [])
-        expected = expected_entries(commit)
-        if wrong_rows(commit, rows) or len(rows) < sum(len(each.targets) for each in expected):
-            wrong += [row.pk for row in rows]  # all of them: pages show the rows of a commit in the order of their ids
+    kept = 0
+    for commit, rows in rows_by_commit():
+        expected = expected_entries(commit) if commit else ()
+        is_right = commit and not wrong_rows(commit, rows)
+        if is_right and len(rows) >= sum(len(each.targets) for each in expected):
+            kept += len(rows)
+            continue
+        wrong += [row.pk for row in rows]  # all of them: pages show the rows of a commit in the order of their ids
+        if commit:
             missing.append((commit, expected, rows[0].at if rows else None))
-    wrong += [row.pk for rows in present.values() for row in rows]  # of commits that main does not have
     with transaction.atomic():
         for some in batched(wrong):
             Change.objects.filter(pk__in=some).delete()
         written = sum(_record(commit, expected, at) for commit, expected, at in missing)
-    return len(wrong), written, total - len(wrong)
+    return len(wrong), written, kept
+
+
+def rows_by_commit() -> Iterator[tuple[Commit | None, list[Change]]]:
+    """Yield each commit of main, the oldest first, with its rows of the ledger; then rows of commits main lacks."""
+    present: dict[str, list[Change]] = {}
+    for row in Change.objects.order_by("id").iterator(chunk_size=2000):
+        present.setdefault(row.commit, []).append(row)
+    for commit in reversed(dolt().own_log()):
+        yield commit, present.pop(commit.hash, [])
+    for rows in present.values():
+        yield None, rows
 
 
 def _agrees(entry: LedgerEntry, row: Change) -> bool:

@@ -27,18 +27,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, verify: bool, here: bool, **options: Any) -> None:
         try:
-            if here:
-                done = services.restore_here(folder)
-                self.stdout.write(json.dumps({"report": done.report, "problems": done.problems}))
+            if verify:
+                services.verify(folder)
+                self.stdout.write("Verified: it opens, and both databases agree.")
                 return
-            done = services.verify(folder) if verify else services.restore(folder)
+            report, problems = services.restore_here(folder) if here else services.restore(folder)
         except BackupError as error:
             raise CommandError(str(error)) from error
-        if verify:
-            self.stdout.write("Verified: it opens, and both databases agree.")
+        if here:
+            self.stdout.write(json.dumps([report, problems]))
             return
-        self.stdout.write(f"{folder} is restored.{f' Brought up to date: {done.report}.' if done.report else ''}")
-        for problem in done.problems:
+        self.stdout.write(f"{folder} is restored.{f' Brought up to date: {report}.' if report else ''}")
+        for problem in problems:
             self.stdout.write(self.style.WARNING(problem))
-        if done.problems:
-            self.stdout.write(f"{len(done.problems)} problem(s) were in the backup already, or could not be fixed.")
+        if problems:
+            self.stdout.write(f"{len(problems)} problem(s) were in the backup already, or could not be fixed.")

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from approvals.accounts import sign_in
 from approvals.models import User
 from memory_app.celery import app
+from memory_app.runtime import background
 from tests import environment
 from tests.conftest import eventually
 from tests.support.pages import words
@@ -39,7 +40,7 @@ def deliver() -> Callable[[], None]:
 
     def run_what_waits() -> None:
         if environment.is_embedded():
-            sign_in._waiting.join()
+            background.settle(sign_in.THREAD, 20)
             return
         app.loader.import_default_modules()
         with app.connection_for_read() as connection:
