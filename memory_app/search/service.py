@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import starmap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import structlog
 from django.conf import settings
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from memory_app import reads, recall_counts
+from memory_app.databases.batches import batched
 from memory_app.databases.prepared import Prepared
 from memory_app.models import Chunk as ChunkRow
 from memory_app.reads.catalogue import catalogue
@@ -96,10 +96,6 @@ class NoteRanking:
     index_behind: bool = False
 
 
-#: Up to so many rows are read by a prepared statement; its spare parameters repeat the first id.
-_READY = (5, 20)
-
-
 class ShownChunk(NamedTuple):
     """What a hit shows of its chunk. Terms and vector are not read: they are longer than the text."""
 
@@ -117,30 +113,23 @@ class ShownChunk(NamedTuple):
     session_id: str
 
 
-def _by_ids(count: int) -> Prepared[tuple[Any, ...]]:
-    return Prepared(
-        lambda **ids: _statement(list(ids.values())),
-        **{f"id{number}": int for number in range(count)},
-    )
+#: So many rows are read by one statement; its spare parameters repeat the first id.
+_AT_ONCE = 20
 
-
-def _statement(ids: Sequence[int]) -> QuerySet[ChunkRow, tuple[Any, ...]]:
-    # By primary key alone: with the owner in the condition too, SQLite scans all of that owner's chunks.
-    return ChunkRow.objects.filter(pk__in=ids).order_by().values_list(*ShownChunk._fields)
-
-
-_BY_IDS = {count: _by_ids(count) for count in _READY}
+# By primary key alone: with the owner in the condition too, SQLite scans all of that owner's chunks.
+_BY_IDS = Prepared(
+    lambda **ids: ChunkRow.objects.filter(pk__in=[*ids.values()]).order_by().values_list(*ShownChunk._fields),
+    **{f"id{number}": int for number in range(_AT_ONCE)},
+)
 
 
 def shown_chunks(owner: str, ids: Sequence[int]) -> dict[int, ShownChunk]:
     """Return the owner's chunks with these ids, without those removed since."""
-    count = next((count for count in _READY if len(ids) <= count), None)
-    if not ids or count is None:
-        found = list(_statement(ids)) if ids else []
-    else:
-        padded = [*ids, *[ids[0]] * (count - len(ids))]
-        found = _BY_IDS[count].all(**{f"id{number}": id_ for number, id_ in enumerate(padded)})
-    return {row.id: row for row in starmap(ShownChunk, found) if row.owner == owner and not row.removed}
+    found: list[ShownChunk] = []
+    for some in batched(ids, _AT_ONCE):
+        padded = [*some, *[some[0]] * (_AT_ONCE - len(some))]
+        found += starmap(ShownChunk, _BY_IDS.all(**{f"id{number}": id_ for number, id_ in enumerate(padded)}))
+    return {row.id: row for row in found if row.owner == owner and not row.removed}
 
 
 def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit) -> SearchHit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -118,18 +118,21 @@ def prime(
         budget: tokens; 0 for no limit.
     """
 
+    def fits_without_text(candidate: ContextCandidate) -> bool:
+        return used + candidate.nbytes + len(candidate.id) + _LEAST_AROUND <= room
+
     def may_fit(candidate: ContextCandidate) -> bool:
-        return _no_match(candidate, filters, now) is None and size.at_least_with(candidate) <= room
+        return _no_match(candidate, filters, now) is None and fits_without_text(candidate)
 
     ordered = sorted(candidates, key=lambda each: worth(each.id, each.created_at, recalled), reverse=True)
     room = budget * BYTES_PER_TOKEN if budget else math.inf
     included: list[Memory] = []
     left_out: list[tuple[str, Why]] = []
     texts: dict[str, str | None] = {}
-    size = _Size(format)
+    used, types = len(_NOTHING[format]), set[str]()
     for place, candidate in enumerate(ordered):
         why = _no_match(candidate, filters, now)
-        if why is None and included and size.at_least_with(candidate) > room:
+        if why is None and included and not fits_without_text(candidate):
             why = "budget"
         if why is None and candidate.id not in texts:
             wanted = (each.id for each in islice(ordered, place, None) if may_fit(each) or each is candidate)
@@ -137,8 +140,10 @@ def prime(
             texts.update(read(list(texts)))
         if why is None and (text := texts[candidate.id]) is not None:
             memory = Memory(candidate.id, candidate.type, text, candidate.tags, candidate.created_at.date())
-            if not included or size.with_(memory) <= room:
-                size.add(memory)
+            cost = _cost(memory, types, format)
+            if not included or used + cost <= room:
+                used += cost
+                types.add(memory.type)
                 included.append(memory)
                 continue
             why = "budget"
@@ -179,30 +184,11 @@ def _item(memory: Memory) -> dict[str, object]:
 _NOTHING: dict[Format, str] = {"markdown": memories_md.write((), empty_sections=False), "json": "[]"}
 
 
-class _Size:
-    """Bytes of the text so far, so that it need not be written again for each note."""
-
-    def __init__(self, format: Format) -> None:
-        self._format = format
-        self._types: set[str] = set()
-        self._bytes = len(_NOTHING[format])
-
-    def at_least_with(self, candidate: ContextCandidate) -> int:
-        """Return a lower bound of the size with a note whose text is not read yet."""
-        return self._bytes + candidate.nbytes + len(candidate.id) + _LEAST_AROUND
-
-    def with_(self, memory: Memory) -> int:
-        return self._bytes + self._cost(memory)
-
-    def add(self, memory: Memory) -> None:
-        self._bytes += self._cost(memory)
-        self._types.add(memory.type)
-
-    def _cost(self, memory: Memory) -> int:
-        if self._format == "json":
-            separator = 2 if self._types else 0
-            return separator + len(json.dumps(_item(memory), ensure_ascii=False).encode())
-        cost = len(memories_md.write_block(memory).encode()) + 1
-        if memory.type not in self._types:
-            cost += len(f"## {memories_md.SECTIONS[memory.type]}\n".encode()) + 1
-        return cost
+def _cost(memory: Memory, types: Set[str], format: Format) -> int:
+    """Return the bytes that a note adds to a text with notes of these types, which need not be written for it."""
+    if format == "json":
+        return (2 if types else 0) + len(json.dumps(_item(memory), ensure_ascii=False).encode())
+    cost = len(memories_md.write_block(memory).encode()) + 1
+    if memory.type not in types:
+        cost += len(f"## {memories_md.SECTIONS[memory.type]}\n".encode()) + 1
+    return cost

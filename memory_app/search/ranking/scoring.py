@@ -290,9 +290,10 @@ def _session_bm25(terms: Sequence[QueryTerm], postings: Postings, columns: Colum
 def min_max_normalise(values: Values, eligible: Mask) -> Values:
     """Return `values` brought to 0…1 over the eligible chunks; 0 elsewhere and where all are the same."""
     result = np.zeros_like(values)
-    if not eligible.any():
+    chosen = values[eligible]
+    if not len(chosen):
         return result
-    low, high = float(values[eligible].min()), float(values[eligible].max())
+    low, high = float(chosen.min()), float(chosen.max())
     if high > low:
         np.subtract(values, np.float32(low), out=result, where=eligible)
         result *= np.float32(1 / (high - low))
