@@ -98,12 +98,21 @@ def data_of(outcome: Proposed) -> dict[str, Any]:
     }
 
 
-def words_of_block(outcome: Proposed, *, made: str, applied: str, reasoning: str) -> Words:
-    """Return what the tools for blocks say.
+def of_block(
+    outcome: Proposed,
+    *,
+    made: str,
+    applied: str,
+    reasoning: str,
+    placed: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> Answer:
+    """Return what the tools for blocks answer.
 
     Args:
         made, applied: the first sentence of a new proposal, and of what a rule let through: "Edit applied to …".
         reasoning: as given.
+        placed, warnings: see `answer`.
     """
     proposal = outcome.proposal
     number, what, revision = proposal.pk, representations.target(proposal), outcome.revision.number
@@ -112,25 +121,36 @@ def words_of_block(outcome: Proposed, *, made: str, applied: str, reasoning: str
     amended = f"Your proposal {number} for {what} is amended: this is its revision {revision}."
     if proposal.kind in WHOLE_KINDS:
         amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
-    return Words(
+    words = Words(
         waits=f"{made} {asks}\n{_follow(number)}",
         amended=f"{amended} {asks}\nget_proposal tells what became of it.",
         equal=f"Your proposal {number} for {what} asks for exactly this already; nothing new was made.",
         applied=f"{applied} at once: a rule of the user lets it through. {reason}\n"
         f"The user sees it as automatic, with proposal {number}, and can revert it.",
     )
+    return answer(outcome, words, placed=placed, warnings=warnings)
 
 
-def words_of_note(outcome: Proposed, note_id: str, *, applied: str) -> Words:
-    """Return what the tools for notes say."""
-    number = outcome.proposal.pk
-    return Words(
+def of_note(outcome: NoteChangeOutcome, *, applied: str, beside: Mapping[str, Any], message: bool = False) -> Answer:
+    """Return what the tools for notes answer.
+
+    Args:
+        applied: what is said of a note whose change is in the memory.
+        beside: data of the tool itself.
+        message: the first line of the text is in the data too.
+    """
+    proposed, note_id = of_notes(outcome), outcome.note_id
+    number = proposed.proposal.pk
+    words = Words(
         waits=f"Proposal created for note {note_id}. The user will be asked to approve this change.\n{_follow(number)}",
         amended=f"Your proposal {number} for note {note_id}, which waits, asks for this now."
         "\nThe user will be asked to approve it.",
         equal=f"Your proposal {number} for note {note_id} asks for exactly this already; nothing new was made.",
         applied=applied,
     )
+    text = told(proposed, words)
+    more = {"message": text.partition("\n")[0]} if message else {}
+    return Answer(text, {**beside, **more, **data_of(proposed)})
 
 
 def _follow(number: int) -> str:

@@ -1,14 +1,16 @@
-"""Keyset paging of lists: an opaque cursor out, the same one back in."""
+"""Keyset paging of lists: an opaque cursor out, the same one back in. What is in one is for the list that made it."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from agent_tools.answers import cursors
 from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import Arguments, invalid
 from agent_tools.errors import ApiError
@@ -26,6 +28,27 @@ class PagedArguments(Arguments):
     cursor: Annotated[str | None, Field(description="`next` of the page before.", min_length=1, max_length=200)] = None
 
 
+class NoCursor(ValueError):
+    """The text is no cursor."""
+
+
+def pack(*values: Any) -> str:
+    """Return a cursor that says these values, which JSON knows."""
+    said = json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+    return base64.urlsafe_b64encode(said.encode()).decode()
+
+
+def unpack(cursor: str) -> list[Any]:
+    """Return what `pack` was given. Raise NoCursor."""
+    try:
+        values = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError) as error:
+        raise NoCursor from error
+    if not isinstance(values, list):
+        raise NoCursor
+    return values
+
+
 def after(call: Call, arguments: PagedArguments, kind: type[T]) -> T | None:
     """Return the key of the last item of the page before, or None on the first page.
 
@@ -38,7 +61,7 @@ def after(call: Call, arguments: PagedArguments, kind: type[T]) -> T | None:
     if arguments.cursor is None:
         return None
     try:
-        name, key = cursors.unpack(arguments.cursor)
+        name, key = unpack(arguments.cursor)
     except ValueError:
         name, key = None, None
     if name != call.name or type(key) is not kind or (isinstance(key, int) and not 0 < key < 2**63):
@@ -82,4 +105,4 @@ def page(
     if len(found) <= count:
         return found, None
     items = found[:count]
-    return items, cursors.pack(call.name, key(items[-1]))
+    return items, pack(call.name, key(items[-1]))

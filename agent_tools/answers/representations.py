@@ -13,17 +13,19 @@ from typing import Any
 
 from django.conf import settings
 
-from agent_tools.answers import fields, made_before
+from agent_tools.answers import fields
 from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
 from approvals.review import turn
+from approvals.review.reworded import ChangedApproval, taken_of
 from approvals.review.targets import agents_revision
 from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, ChangeRequest
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.recall_counts import Access
 from memory_app.text import edits
+from memory_app.text.worddiff import Hunk
 
 _CONFLICT = "The text has changed and your change no longer fits. Propose it again on the text as it is now."
 
@@ -147,7 +149,7 @@ def proposal_in_full(
         "note_count": len(wanted.note_changes),
         "undone": _undone(subject),
         "result": None if gone else (wanted if revision.made_by_id else revision).result_text,
-        **made_before.data_of(subject, gone),
+        **approved_otherwise(subject, gone),
     }
 
 
@@ -253,7 +255,7 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
 
 def outcome(proposal: Proposal) -> str:
     """Return the status, and of an approval how it was approved: "approved in part"."""
-    how = made_before.HOW.get(Approval(proposal.approval), "") if proposal.approval else ""
+    how = HOW.get(Approval(proposal.approval), "") if proposal.approval else ""
     return f"{proposal.status}{how if proposal.status == Status.APPROVED else ''}"
 
 
@@ -356,6 +358,78 @@ def why_it_waits(proposal: Proposal | None) -> str:
         return ""
     told = _WHY_IT_WAITS.get(ReviewReason(proposal.review_reason))
     return f"\n{told}" if told else ""
+
+
+#: What the sentence about a proposal says of each way to approve it.
+HOW = {
+    Approval.PART: " in part",
+    Approval.EDITED: " with changes",
+    Approval.RESOLVED: " after a conflict was resolved",
+}
+
+
+def approved_otherwise(proposal: Proposal, gone: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields `final_text`, `difference`, `not_accepted` and `propose_again`.
+
+    Args:
+        gone: labels and ids of what was deleted since, where the caller may not read what was deleted.
+    """
+    taken = taken_of(proposal)
+    told: dict[str, Any] = {
+        "approval": proposal.approval or None,
+        "final_text": None,
+        "final_title": None,
+        "difference": [],
+        "not_accepted": [],
+        "propose_again": proposal.rest_went_back,
+    }
+    if taken is None or proposal.target in gone:
+        return told
+    if proposal.approval != Approval.PART:
+        told["difference"] = [] if gone else difference(taken)
+    return told | {
+        "final_text": None if gone else taken.final_text,
+        "final_title": None if gone else taken.new_title,
+        "not_accepted": changes_left(taken, gone),
+    }
+
+
+def difference(taken: ChangedApproval) -> list[dict[str, Any]]:
+    """Return the places where the approved text is not the one asked for."""
+    return [{"proposed": place.before, "approved": place.after, **_moved(place)} for place in taken.differences]
+
+
+def on_approval(proposal: Proposal, data: dict[str, Any]) -> str:
+    """Return a line about what was changed, for the model; empty for an approval as proposed.
+
+    Args:
+        data: what `approved_otherwise` returned.
+    """
+    taken = taken_of(proposal)
+    if taken is None:
+        return ""
+    if proposal.approval != Approval.PART:
+        return "\nThe memory has the reviewer's wording (final_text). difference says where it is not yours."
+    what = f"{taken.left} of {taken.asked_for} {'notes' if taken.notes_left else 'changes'}"
+    if data["propose_again"]:
+        how = f"change them as the reviewer asks, and propose them again, with proposal_id={proposal.pk}"
+        return f"\n{what} came back to you (not_accepted): {how}."
+    return f"\n{what} were not accepted (not_accepted). Do not propose them again as they were."
+
+
+def changes_left(taken: ChangedApproval, gone: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return what was asked for and not accepted, of an approval in part."""
+    if taken.notes_left:
+        return [
+            {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
+            for change in taken.notes_left[: fields.NOTES_SHOWN]
+        ]
+    return [{"before": change.before, "after": change.after, **_moved(change)} for change in taken.changes_left]
+
+
+def _moved(change: Hunk) -> dict[str, int]:
+    """Return from which line to which it was moved; nothing for what stands where it was."""
+    return {"moved_from_line": change.before_line, "moved_to_line": change.after_line} if change.is_moved else {}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Required, TypedDict, TypeVar, Unpack, get_type_hints
 from django.conf import settings
 
 from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
-from agent_tools.calls.arguments import Arguments, WriteArguments
+from agent_tools.calls.arguments import Arguments, NoteWriteArguments, WriteArguments
 from agent_tools.calls.foreign_names import nearest
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
@@ -63,7 +63,7 @@ class Declared(TypedDict, total=False):
     """What is said of a function beside its name and arguments; see `ApiOperation`."""
 
     description: Required[str]
-    scope: Required[Scope]
+    scope: Scope
     failing: Required[str]
     returns: Required[dict[str, str]]
     timeout: int
@@ -82,7 +82,8 @@ def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
     """Make a function the tool of its name, with the arguments it is annotated with, and register it."""
 
     def register(run: Run[A]) -> Tool[A]:
-        made = Tool(run=run, arguments=_arguments_of(run), called=run.__name__, **declared)
+        arguments = _arguments_of(run)
+        made = Tool(run=run, arguments=arguments, called=run.__name__, **{**_scopes(arguments), **declared})
         TOOLS[made.name] = made
         return made
 
@@ -101,11 +102,18 @@ def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]],
     def register(run: Run[A]) -> ApiOperation[A]:
         arguments = _arguments_of(run)
         declared.setdefault("text_is_complete", not issubclass(arguments, WriteArguments))
-        made = ApiOperation(run=run, arguments=arguments, called=called, **declared)
+        made = ApiOperation(run=run, arguments=arguments, called=called, **{**_scopes(arguments), **declared})
         ENDPOINTS[made.name] = made
         return made
 
     return register
+
+
+def _scopes(arguments: type[Arguments]) -> dict[str, Any]:
+    """Return which scopes a token needs for what takes these arguments, where it does not say so itself."""
+    if issubclass(arguments, NoteWriteArguments):
+        return {"scope": Scope.NOTES_WRITE, "or_scope": Scope.MEMORY_PROPOSE}
+    return {"scope": Scope.MEMORY_PROPOSE if issubclass(arguments, WriteArguments) else Scope.MEMORY_READ}
 
 
 def _arguments_of(run: Run[A]) -> type[A]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from agent_tools.answers import bounds, made_before, representations, withholding
+from agent_tools.answers import bounds, representations, withholding
 from agent_tools.answers.representations import wanted
 from agent_tools.calls.api_operation import Call
 from agent_tools.decisions import reading
@@ -101,8 +101,8 @@ def _wording(event: Event, taken: ChangedApproval | None) -> dict[str, Any]:
         return told | {"is_cut": is_left}
     final = taken.final_text if len(taken.final_text) <= MOST_CHARACTERS else None
     is_part = event.proposal.approval == Approval.PART
-    difference = [] if is_part else made_before.difference(taken)
-    left = made_before.changes_left(taken) if is_part else []
+    difference = [] if is_part else representations.difference(taken)
+    left = representations.changes_left(taken) if is_part else []
     told |= {"final_text": final, "difference": _that_fit(difference), "not_accepted": _that_fit(left)}
     is_cut = final is None or len(told["difference"]) < len(difference) or len(told["not_accepted"]) < len(left)
     return told | {"is_cut": is_cut}
@@ -123,7 +123,7 @@ def line(item: dict[str, Any]) -> str:
     said = _said(item["comment"])
     match item["what"]:
         case Event.What.APPROVED:
-            how = made_before.HOW.get(Approval(item["approval"]), "") if item["approval"] else ""
+            how = representations.HOW.get(Approval(item["approval"]), "") if item["approval"] else ""
             return f"{what} was approved{how}{by}{reason}{said}{_changed(item)}"
         case Event.What.REJECTED:
             return f"{what} was rejected{by or ' by Assent'}{reason}{said}"

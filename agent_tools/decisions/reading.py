@@ -12,8 +12,8 @@ from typing import Any
 
 from django.db.models import Max, Q, QuerySet
 
-from agent_tools.answers import bounds, cursors
-from agent_tools.answers.cursors import NoCursor
+from agent_tools.answers import bounds, paging
+from agent_tools.answers.paging import NoCursor
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import invalid
@@ -30,7 +30,7 @@ _NAME = "decisions"
 
 def after(event_id: int) -> str:
     """Return the cursor after this event."""
-    return cursors.pack(_NAME, event_id)
+    return paging.pack(_NAME, event_id)
 
 
 def event_of(cursor: str) -> int:
@@ -41,7 +41,7 @@ def event_of(cursor: str) -> int:
     """
     if not cursor:
         return 0
-    values = cursors.unpack(cursor)
+    values = paging.unpack(cursor)
     name, event_id = values if len(values) == 2 else (None, None)
     if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
         raise NoCursor

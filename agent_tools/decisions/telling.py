@@ -252,7 +252,6 @@ class DecisionListArguments(BoundedArguments):
         "approvals, rejections, requests for changes, what expired or was closed, what was undone, and comments by "
         "people."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error listing decisions",
     returns=fields.DECISIONS,
     owner_optional=True,

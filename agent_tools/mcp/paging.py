@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from agent_tools.answers import cursors
+from agent_tools.answers import paging
 from agent_tools.http.json_rpc import RpcCode, RpcError
 
 #: Items of a page. A client that shows the first page alone still shows much.
@@ -29,7 +29,7 @@ def page(items: Sequence[T], params: dict[str, Any], *, key: Callable[[T], str])
             raise bad_cursor()
         rest = items[places[0] + 1 :]
     shown = rest[:SIZE]
-    return shown, cursors.pack(key(shown[-1])) if len(rest) > SIZE else None
+    return shown, paging.pack(key(shown[-1])) if len(rest) > SIZE else None
 
 
 def cursor_of(params: dict[str, Any]) -> str | None:
@@ -40,7 +40,7 @@ def cursor_of(params: dict[str, Any]) -> str | None:
     if not isinstance(cursor, str) or len(cursor) > _LONGEST:
         raise bad_cursor()
     try:
-        (said,) = cursors.unpack(cursor)
+        (said,) = paging.unpack(cursor)
     except ValueError as error:
         raise bad_cursor() from error
     if not isinstance(said, str):

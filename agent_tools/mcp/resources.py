@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agent_tools.answers import cursors
+from agent_tools.answers.paging import pack
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import LONGEST_ANSWER
 from agent_tools.errors import ErrorCode
@@ -54,7 +54,7 @@ def list_resources(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]
             found += more
         else:
             following = f"{_NOTES} "
-    return {"resources": found} | ({"nextCursor": cursors.pack(following)} if following else {})
+    return {"resources": found} | ({"nextCursor": pack(following)} if following else {})
 
 
 def list_templates(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pydantic import Field
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.registry import endpoint, tool
-from agent_tools.models import Scope
 from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
 from memory_app import reads
@@ -54,7 +53,6 @@ class PrimeArguments(Arguments):
         "Get the user's memories for your context, newest and most used first, within a budget of tokens. "
         "Use this at the start of a conversation, unless they are in your context already."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error priming memories",
     returns={"text": "the memories, as in the text; empty when there are none", "receipt": _RECEIPT},
     text_is_complete=True,
@@ -88,7 +86,6 @@ class ContextArguments(Arguments):
         "The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
         "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error building the context",
     returns={
         "text": "the whole, as in the text",

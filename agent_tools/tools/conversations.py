@@ -29,7 +29,6 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
         "Use this to find an earlier conversation, then memory_read_session to read it; to look for words, use "
         "memory_search with include_conversation."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error listing conversations",
     returns=fields.paged(
         {
@@ -79,7 +78,6 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
         "Read what was said in a conversation, from its beginning. Long ones come in parts: call again with cursor set "
         "to `next` to go on."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error reading conversation",
     returns={"session_id": "which conversation"}
     | fields.paged(

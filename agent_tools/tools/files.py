@@ -12,7 +12,6 @@ from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import endpoint
-from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import changed_by
 from approvals.services import imports
 from approvals.services.imports import ImportOutcome
@@ -35,8 +34,6 @@ class ImportArguments(NoteWriteArguments):
         "Import a memories.md: one change of many notes, applied or proposed as a whole. Known ids are updated, "
         "malformed memories skipped and named, and nothing is deleted."
     ),
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
     failing="Error importing memories",
     returns={
         "proposal_id": "its number, or null when there was nothing to change",
@@ -90,7 +87,6 @@ class ExportArguments(Arguments):
 @endpoint(
     called="the export",
     description="All notes that hold, as a memories.md (`text/markdown`); superseded ones are left out.",
-    scope=Scope.MEMORY_READ,
     failing="Error exporting memories",
     returns={},
     timeout=60,

@@ -7,7 +7,7 @@ always waits for a person. Reading notes is in `recall`.
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.dispatch import Signal
 from pydantic import Field
@@ -18,7 +18,6 @@ from agent_tools.calls import audit
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import tool
-from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
 from approvals.services import notes
@@ -40,8 +39,6 @@ class SaveArguments(NoteWriteArguments):
         "worth remembering across conversations. Saved notes persist across all sessions and channels. Returns a "
         "note_id for future reference."
     ),
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
     failing="Error saving note",
     returns=_WRITTEN,
 )
@@ -68,8 +65,6 @@ class UpdateArguments(NoteWriteArguments):
         "stored information (e.g., a new preferred name, an updated preference). First use memory_search to find the "
         "note and its note_id, then call this with the note_id and the new content."
     ),
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
     failing="Error updating note",
     returns=_WRITTEN,
     target="note_id",
@@ -92,8 +87,6 @@ class DeleteArguments(NoteWriteArguments):
         "Delete a previously saved note from memory. Use this when the user asks you to forget specific information. "
         "First use memory_search to find the note and its note_id, then call this with the note_id to remove it."
     ),
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
     failing="Error deleting note",
     returns=_WRITTEN,
     target="note_id",
@@ -130,8 +123,6 @@ class RememberArguments(NoteWriteArguments):
         "Persist important information to long-term memory. "
         "Use when you discover something valuable for future sessions."
     ),
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
     failing="Error remembering",
     returns={
         "remembered": "true once it is in the memory; false while it waits for a person",
@@ -156,7 +147,12 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
         )
     _audit(audit.remembered, call, outcome, began, session_id=arguments.session_id, type=arguments.type)
     data = {"remembered": outcome.is_applied, "memory_id": outcome.note_id, "memory_type": arguments.type}
-    return _messaged(outcome, f"Successfully stored {arguments.type} memory with id {outcome.note_id}", data)
+    return outcomes.of_note(
+        outcome,
+        applied=f"Successfully stored {arguments.type} memory with id {outcome.note_id}",
+        beside=data,
+        message=True,
+    )
 
 
 class ForgetArguments(NoteWriteArguments):
@@ -173,8 +169,6 @@ class ForgetArguments(NoteWriteArguments):
         "Mark a memory as superseded (soft delete). "
         "The memory remains for provenance but won't be retrieved in normal queries."
     ),
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
     failing="Error forgetting",
     returns={
         "forgotten": "true once it is superseded; false while that waits for a person",
@@ -199,26 +193,12 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     before = outcome.changes[0].before
     _audit(audit.forgotten, call, outcome, began, session_id=arguments.session_id, type=before.type if before else "")
     data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason}
-    return _messaged(outcome, f"Memory {outcome.note_id} has been superseded", data)
+    return outcomes.of_note(outcome, applied=f"Memory {outcome.note_id} has been superseded", beside=data, message=True)
 
 
 def _answer(outcome: NoteChangeOutcome, done: str) -> Answer:
-    """Return what came of a change.
-
-    Args:
-        done: what is said of a note whose change is applied.
-    """
-    proposed = outcomes.of_notes(outcome)
-    applied = f"Note {outcome.note_id} {done}."
-    text = outcomes.told(proposed, outcomes.words_of_note(proposed, outcome.note_id, applied=applied))
-    return Answer(text, {"note_id": outcome.note_id} | outcomes.data_of(proposed))
-
-
-def _messaged(outcome: NoteChangeOutcome, applied: str, data: dict[str, Any]) -> Answer:
-    """Return what came of a change as `remember` and `forget` say it: the first line of the text is in the data too."""
-    proposed = outcomes.of_notes(outcome)
-    message = outcomes.told(proposed, outcomes.words_of_note(proposed, outcome.note_id, applied=applied))
-    return Answer(message, data | {"message": message.partition("\n")[0]} | outcomes.data_of(proposed))
+    note_id = outcome.note_id
+    return outcomes.of_note(outcome, applied=f"Note {note_id} {done}.", beside={"note_id": note_id})
 
 
 def _audit(record: Signal, call: Call, outcome: NoteChangeOutcome, began: float, *, session_id: str, type: str) -> None:

@@ -9,14 +9,13 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
-from agent_tools.answers import bounds, fields, made_before, paging, refusals, representations, withholding
+from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
 from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.decisions import telling
-from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
 from approvals.review import turn
@@ -63,7 +62,6 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
         "and whether those still open apply to the block as it is now. "
         "With status changes_requested: those you are asked to change. With decided_since: what was decided since."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error listing proposals",
     returns=fields.paged(fields.PROPOSAL),
     owner_optional=True,
@@ -141,7 +139,6 @@ _READ = (
         "See what became of one of your proposals: its status, the reviewer's reason, the changes asked of you, "
         "comments, what of it was approved in which words, and whether it still applies."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error reading proposal",
     returns=_READ,
     owner_optional=True,
@@ -162,7 +159,6 @@ class ProposalAwaitArguments(BoundedArguments):
 @endpoint(
     called="the proposal",
     description="One of the agent's own proposals: at once, or as soon as it is decided or the agent's turn.",
-    scope=Scope.MEMORY_READ,
     failing="Error reading proposal",
     returns=_READ,
     owner_optional=True,
@@ -190,7 +186,7 @@ def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
     data["comments"] = representations.comments(proposal)
     data["collides_with"] = _collisions(call, proposal)
     left_out, needed = _left_out(data, most)
-    text = representations.told(proposal, asked) + made_before.sentence(proposal, data)
+    text = representations.told(proposal, asked) + representations.on_approval(proposal, data)
     text += representations.unanswered(data["comments"])
     if against := [each["proposal_id"] for each in data["collides_with"] if each["effect"] == "no_longer_fits"]:
         named = ", ".join(map(str, against))
@@ -259,7 +255,6 @@ class WithdrawArguments(WriteArguments):
 
 @tool(
     description="Take back one of your undecided proposals, so that nobody has to decide about it.",
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error withdrawing proposal",
     returns=fields.PROPOSAL,
     owner_optional=True,
@@ -299,7 +294,6 @@ class CommentArguments(WriteArguments):
         "Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. "
         "Nothing is decided by it."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error commenting on proposal",
     returns={"proposal_id": "its number", "user_id": "whose memory"} | fields.COMMENT,
     owner_optional=True,

@@ -20,7 +20,6 @@ from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, Strict, given, invalid, required_names
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.models import Scope
 from agent_tools.tools import block_reads
 from approvals import services
 from approvals.models import Kind
@@ -65,13 +64,8 @@ def made(
     with refusals.explained(Subject.of_write(call, arguments, label=label, edits=changes, corrected=corrected)):
         edits.check(changes)
         _require_reasoning(arguments)
-        outcome = services.propose(
-            label=label,
-            edits=changes,
-            kind=kind,
-            expected_sha256=arguments.expected_sha256,
-            **_said(call, arguments),
-        )
+        more = _said(call, arguments) | {"expected_sha256": arguments.expected_sha256}
+        outcome = services.propose(label=label, edits=changes, kind=kind, **more)
     if outcome.created:
         log.info(
             "memory_edit_proposed",
@@ -89,9 +83,8 @@ def made_block(
     """Propose a new block, or amend the proposal that is named. Raise ApiError for what is refused."""
     with refusals.explained(Subject.of_write(call, arguments, label=label, is_of_whole_block=True)):
         _require_reasoning(arguments)
-        outcome = services.propose_block(
-            label=label, title=title, body=body, description=description, **_said(call, arguments)
-        )
+        said = _said(call, arguments)
+        outcome = services.propose_block(label=label, title=title, body=body, description=description, **said)
     if outcome.created:
         log.info("memory_block_proposed", user_id=call.owner, block_label=label)
     return outcome
@@ -123,20 +116,17 @@ def _require_reasoning(arguments: ReasonedArguments) -> None:
         )
 
 
-def correcting(arguments: ProposeArguments) -> Corrected:
-    """Return how a call with a single edit is corrected."""
-    return lambda index, changed: given(arguments, without=OF_THE_FAILED_CALL) | changed
-
-
-def _correcting_one_of(arguments: ProposeArguments, without: frozenset[str] = frozenset()) -> Corrected:
-    """Return how a call with a list of edits is corrected, in one of them.
+def correcting(arguments: ProposeArguments, *without: str) -> Corrected:
+    """Return how a call with an edit, or a list of them, is corrected.
 
     Args:
         without: arguments that are not part of the call, since the address has them.
     """
 
     def corrected(index: int, changed: dict[str, Any]) -> dict[str, Any]:
-        again = given(arguments, without=OF_THE_FAILED_CALL | without)
+        again = given(arguments, without={*OF_THE_FAILED_CALL, *without})
+        if "edits" not in again:
+            return again | changed
         again["edits"][index] |= changed
         again["edits"][index].pop("expected_replacements", None)
         return again
@@ -154,16 +144,13 @@ def _answer(
     """Return what came of edits.
 
     Args:
-        placed, warnings: see `outcomes.answer`.
+        placed, warnings: see `outcomes.of_block`.
     """
     label = arguments.block_label
-    words = outcomes.words_of_block(
-        outcome,
-        made=f"Edit proposal created for block '{label}'.",
-        applied=f"Edit applied to block '{label}'",
-        reasoning=arguments.reasoning,
+    made, applied = f"Edit proposal created for block '{label}'.", f"Edit applied to block '{label}'"
+    return outcomes.of_block(
+        outcome, made=made, applied=applied, reasoning=arguments.reasoning, placed=placed, warnings=warnings
     )
-    return outcomes.answer(outcome, words, placed=placed, warnings=warnings)
 
 
 BlockLabel = Annotated[
@@ -179,7 +166,6 @@ class BlockEditArguments(ProposeArguments):
 #: A tool that proposes edits of a block.
 _tool = partial(
     tool,
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error creating edit proposal",
     returns=fields.PROPOSED,
     target="block_label",
@@ -262,7 +248,7 @@ class EditsArguments(BlockEditArguments):
 )
 def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
     changes = tuple(map(_as_edit, arguments.edits))
-    outcome = made(call, arguments.block_label, changes, arguments, corrected=_correcting_one_of(arguments))
+    outcome = made(call, arguments.block_label, changes, arguments, corrected=correcting(arguments))
     return _answer(outcome, arguments)
 
 
@@ -459,7 +445,6 @@ class BlockProposeArguments(BlockEditArguments):
 @endpoint(
     called="a proposal to a block",
     description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error creating edit proposal",
     returns=fields.PROPOSED,
     target="block_label",
@@ -471,7 +456,7 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
     if arguments.body is not None:
         return _rewrite(call, arguments, arguments.body)
     changes = tuple(map(_as_edit, arguments.edits or []))
-    corrected = _correcting_one_of(arguments, without=frozenset({"block_label"}))
+    corrected = correcting(arguments, "block_label")
     return _answer(made(call, arguments.block_label, changes, arguments, corrected=corrected), arguments)
 
 
@@ -512,7 +497,6 @@ class NewBlockArguments(ReasonedArguments):
         "The block will be submitted as a proposal that requires user approval; until then it cannot be read. "
         "Call list_memory_blocks first: text that belongs in an existing block is proposed as an edit of that block."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error creating block proposal",
     returns=fields.PROPOSED,
     target="label",
@@ -528,8 +512,7 @@ def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
     )
     made = f"Block proposal created for block '{arguments.label}'."
     applied = f"Block '{arguments.label}' created"
-    words = outcomes.words_of_block(outcome, made=made, applied=applied, reasoning=arguments.reasoning)
-    return outcomes.answer(outcome, words)
+    return outcomes.of_block(outcome, made=made, applied=applied, reasoning=arguments.reasoning)
 
 
 class BlockDeletionArguments(ProposeArguments):
@@ -542,7 +525,6 @@ class BlockDeletionArguments(ProposeArguments):
         "The deletion will be submitted as a proposal that always requires user approval. "
         "To remove a part of the text, propose an edit instead."
     ),
-    scope=Scope.MEMORY_PROPOSE,
     failing="Error creating deletion proposal",
     returns=fields.PROPOSED,
     target="block_label",
@@ -556,7 +538,5 @@ def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Ans
         )
     if outcome.created:
         log.info("block_deletion_proposed", user_id=call.owner, block_label=label)
-    words = outcomes.words_of_block(
-        outcome, made=f"Deletion proposal created for block '{label}'.", applied="", reasoning=arguments.reasoning
-    )
-    return outcomes.answer(outcome, words)
+    made = f"Deletion proposal created for block '{label}'."
+    return outcomes.of_block(outcome, made=made, applied="", reasoning=arguments.reasoning)

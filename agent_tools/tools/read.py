@@ -15,7 +15,6 @@ from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
-from agent_tools.models import Scope
 from agent_tools.tools import block_reads
 from approvals.models import Kind, Proposal
 from memory_app import reads
@@ -36,7 +35,6 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
         "List all available memory blocks for the current student. "
         "Memory blocks contain persistent information about the student that helps personalize tutoring."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error listing memory blocks",
     returns=fields.paged(fields.BLOCK) | WAITING,
     text_is_complete=True,
@@ -52,7 +50,6 @@ class BlockPageArguments(paging.PagedArguments):
 @endpoint(
     called="the list of blocks",
     description="The memory blocks of an owner, by label, page by page.",
-    scope=Scope.MEMORY_READ,
     failing="Error listing memory blocks",
     returns=fields.paged(fields.BLOCK) | WAITING,
 )
@@ -104,7 +101,6 @@ class ReadArguments(BoundedArguments):
     description=(
         "Read the current content of a memory block. Use this before proposing edits to see the exact current content."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error reading memory block",
     returns=READ,
     target="block_label",
@@ -139,7 +135,6 @@ class HistoryArguments(paging.PagedArguments):
 @endpoint(
     called="the history of a block",
     description="What happened to a block, newest first: who proposed, who approved, why.",
-    scope=Scope.MEMORY_READ,
     failing="Error reading memory block",
     returns=fields.paged(fields.CHANGE),
     target="block_label",

@@ -15,7 +15,6 @@ from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
 from approvals.pages import notes_page
 from approvals.pages.notes_page import Wanted
@@ -64,7 +63,6 @@ _RECALLED = {
         "Search long-term memory for relevant information. "
         "Use to retrieve previously learned facts, decisions, patterns, or lessons."
     ),
-    scope=Scope.MEMORY_READ,
     failing="Error recalling",
     returns=_RECALLED,
 )
@@ -155,7 +153,6 @@ class NoteListArguments(paging.PagedArguments):
 @endpoint(
     called="the list of notes",
     description="The notes of an owner, newest first (with q: best first), page by page.",
-    scope=Scope.MEMORY_READ,
     failing="Error listing notes",
     returns=fields.paged(fields.NOTE)
     | {
@@ -207,7 +204,6 @@ class NoteReadArguments(Arguments):
 @endpoint(
     called="a note",
     description="One note, now or as of a commit or time.",
-    scope=Scope.MEMORY_READ,
     failing="Error reading note",
     returns=fields.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
     target="note_id",

@@ -11,7 +11,6 @@ from agent_tools.answers.representations import Subject
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import endpoint, tool
-from agent_tools.models import Scope
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from approvals import services
 from memory_app import reads
@@ -91,7 +90,6 @@ class SearchArguments(BoundedArguments):
         "That is, a default search covers notes and blocks (`sources` narrows it), notes first where places are few; "
         "hits marked weak do not match, they are merely the nearest notes."
     ),
-    scope=Scope.MEMORY_READ,
     timeout=15,
     failing="Error searching memory",
     returns=_RESULTS,
@@ -166,7 +164,6 @@ class SearchQuery(BoundedArguments):
 @endpoint(
     called="the search",
     description="memory_search by address; `sources` and `tag` may be given several times.",
-    scope=Scope.MEMORY_READ,
     timeout=15,
     failing="Error searching memory",
     returns=_RESULTS,

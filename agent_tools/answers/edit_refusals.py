@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from agent_tools.answers import made_before, representations
+from agent_tools.answers import representations
 from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.errors import ApiError, ErrorCode
@@ -20,7 +20,7 @@ from approvals.models import Kind, Proposal, Revision
 from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.models import TargetKind
-from memory_app.reads import BlockNotFound
+from memory_app.reads import Block, BlockNotFound, RevisionNotFound
 from memory_app.text import edits
 from memory_app.text.fuzzy_match import Differences, Nearest, Why, nearest, without_line_numbers
 from memory_app.text.sections import SectionNotFound, SectionRepeated, SectionUnclosed
@@ -46,31 +46,21 @@ _WHY: dict[Why | Literal["words"], str] = {
 
 def edit_row(code: ErrorCode, message: str) -> Callable[[edits.EditError, Subject], ApiError]:
     """Return a row of the error table for an edit about which there is no more to say."""
-
-    def answer(error: edits.EditError, subject: Subject) -> ApiError:
-        return ApiError(code, message, help=which_edit(error, subject), details=details_of(error, subject))
-
-    return answer
+    return lambda error, subject: _about_edit(error, subject, code, message)
 
 
 def forbidden_character(error: edits.ForbiddenCharacter, subject: Subject) -> ApiError:
     reason = f"contains the character {error.code} at position {error.offset}"
-    return ApiError(
-        ErrorCode.FORBIDDEN_CHARACTER,
-        f"{error.field} {reason}, which cannot be stored.",
-        help=which_edit(error, subject),
-        details=details_of(error, subject) | {"fields": {error.field: reason}},
-    )
+    message = f"{error.field} {reason}, which cannot be stored."
+    return _about_edit(error, subject, ErrorCode.FORBIDDEN_CHARACTER, message, fields={error.field: reason})
 
 
 def wrong_count(error: edits.WrongCount, subject: Subject) -> ApiError:
-    return ApiError(
-        ErrorCode.WRONG_COUNT,
+    message = (
         f"old_string appears {_times(error.found)} in block '{subject.label}', "
-        f"not {_times(error.expected)} as expected_replacements says.",
-        help=which_edit(error, subject),
-        details=details_of(error, subject) | {"expected": error.expected, "count": error.found},
+        f"not {_times(error.expected)} as expected_replacements says."
     )
+    return _about_edit(error, subject, ErrorCode.WRONG_COUNT, message, expected=error.expected, count=error.found)
 
 
 def repeated(error: edits.OldStringRepeated, subject: Subject) -> ApiError:
@@ -78,13 +68,27 @@ def repeated(error: edits.OldStringRepeated, subject: Subject) -> ApiError:
     more = f" and {len(error.lines) - _LINES_SHOWN} more" if len(error.lines) > _LINES_SHOWN else ""
     where = "on line" if len(error.lines) == 1 else "on lines"
     made = ", counted after the edits before it" if error.index else ""
-    return ApiError(
+    return _about_edit(
+        error,
+        subject,
         ErrorCode.OLD_STRING_REPEATED,
         f"old_string appears {error.count} times in block '{subject.label}'. Provide a larger unique string "
         "with more surrounding context, or set replace_all=True to replace all occurrences.",
-        help=[*which_edit(error, subject), f"It begins {where} {shown}{more}{made}."],
-        details=details_of(error, subject) | {"count": error.count, "lines": list(error.lines[: 10 * _LINES_SHOWN])},
+        f"It begins {where} {shown}{more}{made}.",
+        count=error.count,
+        lines=list(error.lines[: 10 * _LINES_SHOWN]),
     )
+
+
+def _about_edit(
+    error: edits.EditError, subject: Subject, code: ErrorCode, message: str, *help: str, **details: Any
+) -> ApiError:
+    """Return the refusal of an edit, with which block and which edit of several it is about."""
+    about: dict[str, Any] = {"block_label": subject.label} if subject.label else {}
+    if len(subject.edits) > 1:
+        help = (f"This is about edit {error.index + 1} of {len(subject.edits)}; none was made.", *help)
+        about["edit"] = error.index
+    return ApiError(code, message, help=help, details=about | details)
 
 
 def over_limit(error: Refusal, subject: Subject) -> ApiError:
@@ -141,15 +145,15 @@ def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> Ap
     edit = subject.edits[error.index]
     if not isinstance(edit, edits.Replace):
         raise error
-    help, details = which_edit(error, subject), details_of(error, subject)
-    text = made_before.applied(block.body, subject.edits[: error.index])
+    help: list[str] = []
+    details: dict[str, Any] = {"content_sha256": block.body_sha256}
+    text = _applied(block.body, subject.edits[: error.index])
     if edit.old_string in block.body:
         help.append("The block has the text, but an edit before this one changes it: quote what that one leaves.")
-    details["content_sha256"] = block.body_sha256
     code = ErrorCode.OLD_STRING_NOT_FOUND
     near = nearest(text, edit.old_string)
     if isinstance(error, edits.AlreadyTrue):
-        line = made_before.line_of(block, subject.edits, error.index, text)
+        line = _line_of_made(block, subject.edits, error.index, text)
         if line is not None:
             code, near = ErrorCode.ALREADY_TRUE, None
             help.append(f"This change is made already: an earlier version had old_string where line {line} is now.")
@@ -168,13 +172,11 @@ def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> Ap
     elif near is not None:
         help += _nearest_help(near, edit, error.index, subject, details)
     help.append(f"The block's sha256 is {block.body_sha256}.")
-    return ApiError(
-        code,
+    message = (
         f"old_string not found in block '{subject.label}'. Make sure you've read the block first and the text "
-        "matches exactly (including whitespace and newlines).",
-        help=help,
-        details=details,
+        "matches exactly (including whitespace and newlines)."
     )
+    return _about_edit(error, subject, code, message, *help, **details)
 
 
 def _shortens(edit: edits.Replace, near: Nearest) -> bool:
@@ -252,19 +254,6 @@ def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     return None
 
 
-def which_edit(error: edits.EditError, subject: Subject) -> list[str]:
-    """Return the line that says which edit of several an error is about; none for a single edit."""
-    if len(subject.edits) < 2:
-        return []
-    return [f"This is about edit {error.index + 1} of {len(subject.edits)}; none was made."]
-
-
-def details_of(error: edits.EditError, subject: Subject) -> dict[str, Any]:
-    """Return which block and which edit of several an error is about."""
-    details: dict[str, Any] = {"block_label": subject.label} if subject.label else {}
-    return details | ({"edit": error.index} if len(subject.edits) > 1 else {})
-
-
 def _over_limit(label: str, used: int, limit: int) -> ApiError:
     return ApiError(
         ErrorCode.OVER_LIMIT,
@@ -287,17 +276,15 @@ _LENGTH = 200
 
 def line_out_of_range(error: edits.LineOutOfRange, subject: Subject) -> ApiError:
     lines = "1 line" if error.last == 1 else f"{error.last} lines" if error.last else "no lines"
-    details = details_of(error, subject) | {"insert_line": error.line, "first": 0, "last": error.last}
-    help = [*which_edit(error, subject), f"0 puts the content at the start, {error.last} at the end."]
+    details: dict[str, Any] = {"insert_line": error.line, "first": 0, "last": error.last}
+    help = [f"0 puts the content at the start, {error.last} at the end."]
     if error.line > error.last:
         help += corrected_call("If you meant the end", {"insert_line": error.last}, error.index, subject, details)
-    return ApiError(
-        ErrorCode.LINE_OUT_OF_RANGE,
+    message = (
         f"insert_line {error.line} is out of range: block '{subject.label}' has {lines}, so it must be between 0 and "
-        f"{error.last}.",
-        help=help,
-        details=details,
+        f"{error.last}."
     )
+    return _about_edit(error, subject, ErrorCode.LINE_OUT_OF_RANGE, message, *help, **details)
 
 
 def section_refused(error: edits.SectionRefused, subject: Subject) -> ApiError:
@@ -312,8 +299,8 @@ def section_refused(error: edits.SectionRefused, subject: Subject) -> ApiError:
 
 
 def _not_found(why: SectionNotFound, error: edits.SectionRefused, subject: Subject) -> ApiError:
-    details = details_of(error, subject) | {"nearest": why.nearest, "headers": list(why.headers), "count": why.count}
-    help = which_edit(error, subject)
+    details = {"nearest": why.nearest, "headers": list(why.headers), "count": why.count}
+    help = []
     if why.headers:
         more = f" and {why.count - len(why.headers)} more" if why.count > len(why.headers) else ""
         help.append(f"Its headers are: {'; '.join(map(_cut, why.headers))}{more}.")
@@ -333,21 +320,17 @@ def _not_found(why: SectionNotFound, error: edits.SectionRefused, subject: Subje
             shown = ", ".join(map(str, why.lines[:_PLACES_SHOWN]))
             help.append(f"It is there {len(why.lines)} times, on lines {shown}: set section_line to the one you mean.")
     help.append("To add a section, use propose_memory_append with a content that begins with its header.")
-    return ApiError(
-        ErrorCode.SECTION_NOT_FOUND,
-        f"section_header '{_cut(why.header)}' not found in block '{subject.label}'.",
-        help=help,
-        details=details,
-    )
+    message = f"section_header '{_cut(why.header)}' not found in block '{subject.label}'."
+    return _about_edit(error, subject, ErrorCode.SECTION_NOT_FOUND, message, *help, **details)
 
 
 def _repeated(why: SectionRepeated, error: edits.SectionRefused, subject: Subject) -> ApiError:
-    details: dict[str, Any] = details_of(error, subject)
-    details |= {"lines": list(why.lines[: 10 * _PLACES_SHOWN]), "paths": list(why.paths[: 10 * _PLACES_SHOWN])}
-    help = which_edit(error, subject)
-    help += [
-        f"Line {line}: {_cut(path)}" for line, path in list(zip(why.lines, why.paths, strict=True))[:_PLACES_SHOWN]
-    ]
+    details: dict[str, Any] = {
+        "lines": list(why.lines[: 10 * _PLACES_SHOWN]),
+        "paths": list(why.paths[: 10 * _PLACES_SHOWN]),
+    }
+    places = list(zip(why.lines, why.paths, strict=True))[:_PLACES_SHOWN]
+    help = [f"Line {line}: {_cut(path)}" for line, path in places]
     if len(why.lines) > _PLACES_SHOWN:
         help.append(f"And {len(why.lines) - _PLACES_SHOWN} more.")
     if why.asked_line is None:
@@ -359,20 +342,85 @@ def _repeated(why: SectionRepeated, error: edits.SectionRefused, subject: Subjec
         if len(why.lines) == 1:
             changed = {"section_line": why.lines[0]}
             help += corrected_call("If you meant that one", changed, error.index, subject, details)
-    return ApiError(ErrorCode.SECTION_REPEATED, message, help=help, details=details)
+    return _about_edit(error, subject, ErrorCode.SECTION_REPEATED, message, *help, **details)
 
 
 def _unclosed(why: SectionUnclosed, error: edits.SectionRefused, subject: Subject) -> ApiError:
-    return ApiError(
-        ErrorCode.SECTION_UNCLOSED,
-        f"With this new_content, the header '{_cut(why.swallowed)}' in block '{subject.label}' would no longer be one.",
-        help=[
-            *which_edit(error, subject),
-            "It leaves a code fence, a comment or an HTML block open: close it, and call again.",
-        ],
-        details=details_of(error, subject) | {"swallowed": why.swallowed},
+    message = (
+        f"With this new_content, the header '{_cut(why.swallowed)}' in block '{subject.label}' would no longer be one."
     )
+    help = "It leaves a code fence, a comment or an HTML block open: close it, and call again."
+    return _about_edit(error, subject, ErrorCode.SECTION_UNCLOSED, message, help, swallowed=why.swallowed)
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LENGTH else f"{text[:_LENGTH]}…"
+
+
+# -- Whether an edit that does not fit was made already, by an approval or by the owner.
+
+#: Changes of the block that are looked at, newest first: each version is one read.
+_VERSIONS = 20
+#: Characters of context on each side of a place to compare; the text further away may have changed.
+_AROUND = 16
+
+
+def _line_of_made(block: Block, asked: Sequence[edits.Edit], index: int, text: str) -> int | None:
+    """Return the line on which `text` has what edit `index` makes of an earlier version; None when none shows it.
+
+    That new_string is in the block proves nothing: an edit that shortens a passage always finds it there. The proof is
+    an earlier version which the edit turns into today's text at that place. Versions of a deleted block of the same
+    label do not count.
+
+    Args:
+        asked: all edits of the call.
+        text: the block's text with the edits before that one.
+    """
+    edit = asked[index]
+    if not isinstance(edit, edits.Replace) or not edit.new_string:
+        return None
+    for earlier in _earlier(block):
+        before = _applied(earlier, asked[:index])
+        if edit.old_string in before and (place := _made_at(edit, before, text)) is not None:
+            return text.count("\n", 0, place) + 1
+    return None
+
+
+def _applied(body: str, earlier: Sequence[edits.Edit]) -> str:
+    """Return `body` with the edits made, or unchanged where they do not fit."""
+    try:
+        return edits.apply(body, earlier).text
+    except edits.EditError:
+        return body
+
+
+def _earlier(block: Block) -> Iterator[str]:
+    for change in reads.history(block.owner, TargetKind.BLOCK, block.label, limit=_VERSIONS):
+        try:
+            version = reads.block_at(block.owner, block.label, change.commit)
+        except (BlockNotFound, RevisionNotFound):  # deleted then, or cleared from the history
+            return
+        if version.created_at != block.created_at:
+            return
+        yield version.body
+
+
+def _made_at(edit: edits.Replace, before: str, text: str) -> int | None:
+    """Return where `text` has the first of the places that the edit makes in `before`, if it has them all."""
+    try:
+        edits.apply(before, [edit])
+    except edits.EditError:
+        return None
+    # The ends of a text count as ends of lines, or "Alice" at the end would be found in "Alice Marlowe".
+    before, text = f"\n{before}\n", f"\n{text}\n"
+    first, at = None, before.find(edit.old_string)
+    while at >= 0:
+        end = at + len(edit.old_string)
+        head = before[max(at - _AROUND, 0) : at]
+        place = text.find(head + edit.new_string + before[end : end + _AROUND])
+        if place < 0:
+            return None
+        # Of the text without the end of line that was put before it.
+        first = place + len(head) - 1 if first is None else first
+        at = before.find(edit.old_string, end)
+    return first

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent_tools.answers import representations
-from agent_tools.answers.refusals import edits as edit_refusals
+from agent_tools.answers import edit_refusals, representations
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import invalid
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
