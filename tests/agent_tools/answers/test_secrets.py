@@ -80,7 +80,9 @@ def test_a_reason_or_a_quoted_message_with_one_makes_a_note_wait(
 def test_what_an_agent_says_with_a_block_is_flagged(call: Call, goals: Block) -> None:
     edit = {"block_label": "goals", "old_string": "Alice likes math.", "new_string": "Alice likes maths."}
     answered(call("propose_memory_edit", **edit, reasoning="Spelling.", evidence=QUOTED))
-    assert Proposal.objects.get().risks == ["secrets"]
+    edit["new_string"] = "Alice likes math. PIN: 0815"
+    answered(call("propose_memory_edit", **edit, reasoning="She said so."))
+    assert [proposal.risks for proposal in Proposal.objects.all()] == [["secrets"], ["secrets"]]
 
 
 def test_an_amendment_is_flagged_by_the_reason_it_keeps(call: Call, alice: User) -> None:
@@ -122,19 +124,6 @@ def test_an_import_with_one_waits_as_a_whole(api: Machine) -> None:
     assert (answer["data"]["status"], answer["data"]["waits_because"]) == ("open", "secrets")
     assert WHY in answer["text"]
     assert reads.notes("alice") == ()
-
-
-def test_a_block_proposal_is_flagged(call: Call, goals: Block) -> None:
-    answered(
-        call(
-            "propose_memory_edit",
-            block_label="goals",
-            old_string="Alice likes math.",
-            new_string="Alice likes math. PIN: 0815",
-            reasoning="She said so.",
-        )
-    )
-    assert Proposal.objects.get().risks == ["secrets"]
 
 
 def test_the_reviewer_sees_it_masked_in_the_checks_and_can_filter(

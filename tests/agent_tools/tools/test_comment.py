@@ -36,14 +36,6 @@ def test_an_agent_reads_what_a_person_asks_and_answers(call: Call, tim: User, pr
     assert answered(call("list_proposals"))["data"]["items"][0]["asks_you"] is False
 
 
-def test_the_same_key_is_one_comment(call: Call, proposal: Proposal) -> None:
-    arguments = {"proposal_id": proposal.pk, "comment": "Since May.", "idempotency_key": "k"}
-    first = call("comment_on_proposal", **arguments)
-    assert call("comment_on_proposal", **arguments).content == first.content
-    assert Event.objects.filter(what="commented").count() == 1
-    refused(call("comment_on_proposal", **arguments | {"comment": "No."}), 409, "idempotency_key_reused")
-
-
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -53,18 +53,6 @@ def test_what_is_remembered_is_a_fact_unless_said_otherwise(call: Call, alice: U
     assert note.rationale == "She said so."
 
 
-@pytest.mark.parametrize("type", TYPES)
-def test_every_type_can_be_remembered(call: Call, alice: User, type: str) -> None:
-    assert reads.note("alice", remember(call, "x", type=type)).type == type
-
-
-@pytest.mark.parametrize("tool", ["remember", "recall", "memory_search"])
-def test_an_unknown_type_is_told_the_types(call: Call, alice: User, tool: str) -> None:
-    given = {"content": "x"} if tool == "remember" else {"query": "x"}
-    error = refused(call(tool, type="rumour", **given), 400, "invalid_arguments")
-    assert all(type in error["details"]["fields"]["type"] for type in TYPES)
-
-
 @pytest.mark.parametrize(("given", "kept"), [(7, 1.0), (-0.5, 0.0), (0, 0.0), (0.25, 0.25), (1e300, 1.0)])
 def test_confidence_is_clamped(call: Call, alice: User, given: float, kept: float) -> None:
     assert reads.note("alice", remember(call, "x", confidence=given)).confidence == kept
@@ -114,12 +102,6 @@ def test_text_matches_what_contains_it_case_aside(call: Call, alice: User) -> No
     assert contents(call("recall", query="black tea", match="text")) == []
 
 
-def test_hybrid_finds_by_words(call: Call, alice: User) -> None:
-    remember(call, "Alice likes green tea.")
-    remember(call, "The exam is in June.")
-    assert contents(call("recall", query="when is the exam?"))[0] == "The exam is in June."
-
-
 def test_type_and_confidence_filter(call: Call, alice: User) -> None:
     remember(call, "sure fact", confidence=0.9)
     remember(call, "unsure fact", confidence=0.3)
@@ -130,20 +112,7 @@ def test_type_and_confidence_filter(call: Call, alice: User) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        {"min_confidence": 1.1},
-        {"min_confidence": -0.1},
-        {"min_confidence": "high"},
-        {"limit": 0},
-        {"limit": 51},
-        {"limit": 1.5},
-        {"scope": "everyone"},
-        {"match": "fuzzy"},
-        {"query": ""},
-        {"query": "x" * 50_000},
-        {"include_superseded": "yes"},
-    ],
+    "given", [{"limit": 51}, {"limit": 1.5}, {"scope": "everyone"}, {"match": "fuzzy"}, {"include_superseded": "yes"}]
 )
 def test_what_recall_does_not_take_is_named(call: Call, alice: User, given: dict[str, Any]) -> None:
     error = refused(call("recall", **given), 400, "invalid_arguments")
@@ -156,9 +125,6 @@ def test_a_session_recalls_its_own(call: Call, alice: User) -> None:
     assert contents(call("recall", scope="session", session_id="one")) == ["from one"]
     assert contents(call("recall", scope="session", session_id="one", query="one")) == ["from one"]
     assert contents(call("recall", session_id="one")) == ["from two", "from one"]
-
-
-def test_a_session_nobody_names_is_refused(call: Call, alice: User) -> None:
     refused(call("recall", scope="session"), 400, "missing_session_id")
 
 
@@ -202,10 +168,8 @@ def test_a_forgotten_memory_is_superseded_and_still_readable(call: Call, api: Ma
     assert (answer["data"]["forgotten"], answer["data"]["reason"]) == (True, "She changed her mind.")
     for asked in ({}, {"query": "likes"}, {"query": "likes", "match": "text"}):
         assert contents(call("recall", **asked)) == ["Alice likes coffee."]
-        assert set(contents(call("recall", include_superseded=True, **asked))) == {
-            "Alice likes tea.",
-            "Alice likes coffee.",
-        }
+        both = contents(call("recall", include_superseded=True, **asked))
+        assert set(both) == {"Alice likes tea.", "Alice likes coffee."}
     note = answered(api.get(f"/api/v1/users/alice/notes/{old}/"))["data"]
     assert (note["superseded_by"], note["superseded_reason"]) == (new, "She changed her mind.")
 
@@ -318,7 +282,11 @@ def test_what_is_superseded_is_marked_where_it_is_asked_for(call: Call, alice: U
 
 
 def test_the_refusal_of_a_type_names_all(call: Call, alice: User) -> None:
-    fields = refused(call("recall", type="banana"), 400, "invalid_arguments")["details"]["fields"]
-    assert fields["type"].startswith("must be one of all, note, fact, ")
-    fields = refused(call("remember", content="x", type="all"), 400, "invalid_arguments")["details"]["fields"]
-    assert fields["type"].startswith("must be one of note, fact, ")
+    types = ", ".join(TYPES)
+    for tool, given, known in (
+        ("recall", {"type": "banana"}, f"all, {types}"),
+        ("remember", {"content": "x", "type": "all"}, types),
+        ("memory_search", {"query": "x", "type": "all"}, types),
+    ):
+        fields = refused(call(tool, **given), 400, "invalid_arguments")["details"]["fields"]
+        assert fields == {"type": f"must be one of {known}"}

@@ -103,12 +103,6 @@ def test_a_line_out_of_range_is_refused_with_the_range_and_a_call_that_works(cal
     assert "corrected_call" not in below["details"]
 
 
-def test_the_lines_are_those_that_reading_counts(call: Call, goals: Block) -> None:
-    read = answered(call("read_memory_block", block_label="goals", view_range=[4, 4]))["data"]
-    asked = ADDING["propose_memory_insert"] | {"insert_line": 4, "expected_sha256": read["sha256"]}
-    assert f"It goes after line 4: {read['body']}" in answered(call("propose_memory_insert", **asked))["text"]
-
-
 @pytest.mark.parametrize("tool", ADDING)
 def test_what_the_block_has_already_is_warned_about(call: Call, goals: Block, tool: str) -> None:
     answer = answered(call(tool, **ADDING[tool] | {"content": "Alice likes math.\n"}))
@@ -118,21 +112,18 @@ def test_what_the_block_has_already_is_warned_about(call: Call, goals: Block, to
 
 
 @pytest.mark.parametrize("tool", ADDING)
-def test_empty_content_is_refused(call: Call, goals: Block, tool: str) -> None:
-    error = refused(call(tool, **ADDING[tool] | {"content": ""}), 400, "invalid_arguments")
-    assert error["details"]["fields"] == {"content": "must not be empty"}
-
-
-@pytest.mark.parametrize("tool", ADDING)
-@pytest.mark.parametrize("name", ["text", "file_text", "insert_text", "new_str", "body"])
-def test_what_others_call_the_content_is_said_to_be_content(call: Call, goals: Block, tool: str, name: str) -> None:
-    asked = {argument: value for argument, value in ADDING[tool].items() if argument != "content"} | {name: "x"}
+def test_what_others_call_the_content_is_said_to_be_content(call: Call, goals: Block, tool: str) -> None:
+    names = ["text", "file_text", "insert_text", "new_str", "body"]
+    asked = {name: value for name, value in ADDING[tool].items() if name != "content"} | dict.fromkeys(names, "x")
     fields = refused(call(tool, **asked), 400, "invalid_arguments")["details"]["fields"]
-    assert fields == {name: "is not known here (did you mean content?)", "content": "is required"}
+    hint = "is not known here (did you mean content?)"
+    assert fields == dict.fromkeys(names, hint) | {"content": "is required"}
 
 
 @pytest.mark.parametrize("tool", ADDING)
 def test_refusals_come_in_the_order_of_the_contract(call: Call, goals: Block, tool: str) -> None:
+    error = refused(call(tool, **ADDING[tool] | {"content": ""}), 400, "invalid_arguments")
+    assert error["details"]["fields"] == {"content": "must not be empty"}
     asked = ADDING[tool] | {"content": "x\x00", "reasoning": "", "block_label": "nowhere"}
     refused(call(tool, **asked), 400, "forbidden_character")
     refused(call(tool, **asked | {"content": "x"}), 400, "missing_reasoning")

@@ -48,11 +48,6 @@ def test_a_missing_block_is_said_without_the_word_error(call: Call, goals: Block
     assert error["details"]["nearest"] == "goals"
 
 
-def test_the_alias_label_is_taken(call: Call, goals: Block) -> None:
-    answered(call("read_memory_block", label="goals"))
-    refused(call("read_memory_block", label="goals", block_label="goals"), 400, "invalid_arguments")
-
-
 def test_the_agents_own_open_proposals_come_along(call: Call, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "likes", "loves")
     waiting = answered(call("read_memory_block", block_label="goals"))["data"]["open_proposals"]
@@ -117,23 +112,10 @@ def test_blocks_come_in_pages(api: Machine, alice: User, make_block: MakeBlock) 
     assert second["next"] is None
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("limit=0", "limit"),
-        ("limit=201", "limit"),
-        ("limit=many", "limit"),
-        ("limit=1&limit=2", "limit"),
-        ("limt=3", "limt"),
-        ("cursor=abc", "cursor"),
-        ("cursor=WyJibG9ja19oaXN0b3J5IiwxXQ==", "cursor"),
-        ("cursor=%00", "cursor"),
-    ],
-)
-def test_a_bad_page_is_named(api: Machine, query: str, field: str) -> None:
-    response = api.get(f"/api/v1/users/alice/blocks/?{query}")
-    assert response.status_code == 400
-    assert field in response.json()["error"]["details"]["fields"]
+@pytest.mark.parametrize("cursor", ["abc", "WyJibG9ja19oaXN0b3J5IiwxXQ==", "%00"])
+def test_a_cursor_that_is_none_of_this_list_is_named(api: Machine, cursor: str) -> None:
+    error = refused(api.get(f"/api/v1/users/alice/blocks/?cursor={cursor}"), 400, "invalid_arguments")
+    assert list(error["details"]["fields"]) == ["cursor"]
 
 
 def test_history_tells_agent_approver_and_reason(api: Machine, tim: User, goals: Block, propose: Propose) -> None:

@@ -66,25 +66,11 @@ def test_a_bad_label_is_answered_with_a_good_one(call: Call, alice: User, label:
     assert error["text"].startswith(f"Error: label '{label}' is not a label: it has to be lower-case letters")
 
 
-@pytest.mark.parametrize(
-    ("fields", "named"),
-    [
-        ({"title": "Two\nlines"}, "title"),
-        ({"title": "x" * 201}, "title"),
-        ({"description": "x" * 1_001}, "description"),
-        ({"body": 7}, "body"),
-        ({"expected_sha256": "0" * 64}, "expected_sha256"),
-    ],
-)
-def test_a_bad_field_is_named(call: Call, alice: User, fields: dict[str, Any], named: str) -> None:
-    error = refused(call("propose_memory_block", **new(**fields)), 400, "invalid_arguments")
-    assert list(error["details"]["fields"]) == [named]
+def test_a_bad_field_is_named(call: Call, alice: User) -> None:
+    for fields in ({"title": "Two\nlines"}, {"description": "x" * 1_001}, {"expected_sha256": "0" * 64}):
+        error = refused(call("propose_memory_block", **new(**fields)), 400, "invalid_arguments")
+        assert list(error["details"]["fields"]) == list(fields)
     assert not Proposal.objects.exists()
-
-
-def test_what_cannot_be_stored_is_refused(call: Call, alice: User) -> None:
-    error = refused(call("propose_memory_block", **new(body="a\x00b")), 400, "forbidden_character")
-    assert list(error["details"]["fields"]) == ["body"]
 
 
 def test_a_text_over_the_limit_says_by_how_much(call: Call, alice: User) -> None:
@@ -93,19 +79,18 @@ def test_a_text_over_the_limit_says_by_how_much(call: Call, alice: User) -> None
     assert error["details"] == {"block_label": "diary", "used": 12, "limit": 10, "over_by": 2}
 
 
-def test_a_label_that_is_there_names_the_tools_that_edit_it(call: Call, goals: Block) -> None:
+def test_a_label_that_is_there_names_the_tools_that_edit_it(
+    call: Call, alice: User, goals: Block, make_block: MakeBlock
+) -> None:
     error = refused(call("propose_memory_block", **new(label="goals")), 409, "label_taken")
     assert error["text"].splitlines() == [
         "Error: There is a memory block 'goals' already: \"Learning goals\".",
         "Read it with read_memory_block, then change it with propose_memory_edit; or choose another label.",
     ]
     assert error["details"]["block"]["sha256"] == goals.body_sha256
-
-
-def test_a_read_only_block_of_that_label_is_not_to_be_edited(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "rules", "Be kind.", read_only=True)
     error = refused(call("propose_memory_block", **new(label="rules")), 409, "label_taken")
-    assert "read-only" in error["text"]
+    assert error["text"].splitlines()[1] == "It is read-only for agents: choose another label."
 
 
 def test_the_same_block_waits_once_and_other_words_for_it_are_an_amendment(call: Call, alice: User) -> None:
@@ -122,17 +107,6 @@ def test_the_same_block_waits_once_and_other_words_for_it_are_an_amendment(call:
     assert (amended["data"]["amended"], amended["data"]["revision"]) == (True, 2)
     assert amended["text"].startswith(f"Your proposal {number} is amended: its revision 2 is new block 'diary'.")
     refused(call("propose_memory_block", **new(body="Other.", proposal_id=number)), 422, "no_change")
-
-
-def test_a_key_gives_the_first_answer_again(call: Call, alice: User) -> None:
-    first, again = (answered(call("propose_memory_block", **NEW, idempotency_key="k")) for _ in range(2))
-    assert first == again
-    refused(call("propose_memory_block", **new(body="Other."), idempotency_key="k"), 409, "idempotency_key_reused")
-
-
-def test_a_secret_is_flagged_for_the_reviewer(call: Call, alice: User) -> None:
-    answered(call("propose_memory_block", **new(body="Her password is 'swordfish-77'.")))
-    assert Proposal.objects.get().risks == ["secrets"]
 
 
 def test_a_rule_lets_a_new_block_in_and_says_so(call: Call, alice: User, scribe: Agent) -> None:
