@@ -28,10 +28,6 @@ class PagedArguments(Arguments):
     cursor: Annotated[str | None, Field(description="`next` of the page before.", min_length=1, max_length=200)] = None
 
 
-class NoCursor(ValueError):
-    """The text is no cursor."""
-
-
 def pack(*values: Any) -> str:
     """Return a cursor that says these values, which JSON knows."""
     said = json.dumps(values, ensure_ascii=True, separators=(",", ":"))
@@ -39,13 +35,13 @@ def pack(*values: Any) -> str:
 
 
 def unpack(cursor: str) -> list[Any]:
-    """Return what `pack` was given. Raise NoCursor."""
+    """Return what `pack` was given. Raise ValueError."""
     try:
         values = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, RecursionError) as error:
-        raise NoCursor from error
+        raise ValueError("no cursor") from error
     if not isinstance(values, list):
-        raise NoCursor
+        raise ValueError("no cursor")
     return values
 
 

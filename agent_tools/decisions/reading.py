@@ -13,7 +13,6 @@ from typing import Any
 from django.db.models import Max, Q, QuerySet
 
 from agent_tools.answers import bounds, paging
-from agent_tools.answers.paging import NoCursor
 from agent_tools.auth import grants
 from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import invalid
@@ -37,14 +36,14 @@ def event_of(cursor: str) -> int:
     """Return the id of the event it stands after; 0 for the empty text.
 
     Raises:
-        NoCursor: it is none.
+        ValueError: it is none.
     """
     if not cursor:
         return 0
     values = paging.unpack(cursor)
     name, event_id = values if len(values) == 2 else (None, None)
     if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
-        raise NoCursor
+        raise ValueError("no cursor of decisions")
     return event_id
 
 
@@ -98,7 +97,7 @@ def place_of(call: Call, since: str, *, argument: str) -> int | None:
         return None
     try:
         return event_of(since)
-    except NoCursor as error:
+    except ValueError as error:
         reason = "is no cursor of decisions; leave it empty to read from the start, or give 'now'"
         raise invalid({argument: reason}, called=call.called) from error
 

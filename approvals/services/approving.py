@@ -200,9 +200,8 @@ def approve_some(
         The approved proposal.
 
     Raises:
-        `nothing_approved`: no change is accepted.
-        `nothing_approved`: an id is none of this revision's.
-        `nothing_approved`: accepted notes are no longer as the agent saw them.
+        DecisionRefused (`nothing_approved`): no change is accepted, an id is none of this revision's, or accepted notes
+            are no longer as the agent saw them.
         ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
         ValueError: an unknown reason; forms only offer known ones.
     """
@@ -212,11 +211,7 @@ def approve_some(
     with naming_who_was_first(proposal, revision):
         seen = require_target_as_seen(proposal, seen_sha256)
         if not accepted:
-            raise DecisionRefused(
-                proposal,
-                _("Nothing is ticked. Tick what is right, or reject the whole proposal."),
-                code="nothing_approved",
-            )
+            raise _nothing(proposal, _("Nothing is ticked. Tick what is right, or reject the whole proposal."))
         texts = (
             _some_of_block(proposal, seen, accepted)
             if isinstance(seen.target, BlockState)
@@ -281,11 +276,7 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
         change["id"] for change in kept if now.get(change["id"], "") != (change["before"] or {}).get("sha256", "")
     ]
     if outdated:
-        raise DecisionRefused(
-            proposal,
-            _("Some of the ticked notes have changed since they were proposed. Untick them."),
-            code="nothing_approved",
-        )
+        raise _nothing(proposal, _("Some of the ticked notes have changed since they were proposed. Untick them."))
     changes = tuple(map(NoteChange.from_json, kept))
     return {
         "base_sha256": "",
@@ -307,9 +298,11 @@ def _narrowed(proposal: Proposal, seen: Seen, texts: dict[str, Any]) -> Seen:
 
 
 def _changes_differ(proposal: Proposal) -> DecisionRefused:
-    return DecisionRefused(
-        proposal, _("What is ticked are not the changes of this proposal as it is now."), code="nothing_approved"
-    )
+    return _nothing(proposal, _("What is ticked are not the changes of this proposal as it is now."))
+
+
+def _nothing(proposal: Proposal, message: str) -> DecisionRefused:
+    return DecisionRefused(proposal, message, code="nothing_approved")
 
 
 # -- A text of the reviewer's own instead of the agent's: reworded, or written to resolve a conflict.

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Kind, Policy, Proposal, RejectedFingerprint, ReviewReason, Status, User
+from approvals.models import Agent, Policy, Proposal, RejectedFingerprint, RejectReason, ReviewReason, Status, User
+from approvals.review.turn import COUNTING
+from approvals.services import notes, repeating
+from approvals.services.notes import ChangeContext
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from tests.agent_tools.conftest import Call, Issue, MachineOf
@@ -147,14 +152,6 @@ def test_force_changes_nothing_about_what_was_never_rejected(call: Call, goals: 
     assert proposed(call, force=True).json()["data"]["waits_because"] is None
 
 
-def test_the_same_key_gives_the_same_answer(call: Call, goals: Block, tim: User) -> None:
-    rejected(tim, proposed(call))
-    first = proposed(call, idempotency_key="k")
-    again = proposed(call, idempotency_key="k")
-    assert (first.status_code, first.json()) == (again.status_code, again.json())
-    assert again.headers["Idempotency-Replayed"] == "true"
-
-
 def test_an_equal_one_that_waits_is_returned(call: Call, goals: Block, tim: User) -> None:
     rejected(tim, proposed(call))
     forced = proposed(call, reasoning="She corrected herself today.", force=True).json()["data"]
@@ -191,26 +188,14 @@ def test_a_person_who_approves_it_after_all_overrules_the_rejection(call: Call, 
 
 
 def test_after_its_time_it_counts_no_longer(call: Call, goals: Block, tim: User, settings: Any) -> None:
-    from datetime import timedelta
-
-    from approvals.services import repeating
-
     rejected(tim, proposed(call))
-    RejectedFingerprint.objects.update(decided_at=_long_ago(timedelta(days=181)))
+    RejectedFingerprint.objects.update(decided_at=timezone.now() - timedelta(days=181))
     assert proposed(call).status_code == 200
     assert repeating.purge()
     assert not RejectedFingerprint.objects.exists()
 
 
-def _long_ago(before: Any) -> Any:
-    from django.utils import timezone
-
-    return timezone.now() - before
-
-
 def test_installations_may_leave_it_out(call: Call, goals: Block, tim: User, settings: Any) -> None:
-    from datetime import timedelta
-
     settings.REJECTION_COUNTS = timedelta(0)
     rejected(tim, proposed(call))
     assert not RejectedFingerprint.objects.exists()
@@ -222,30 +207,6 @@ def test_answering_a_request_for_changes_is_no_repetition(call: Call, goals: Blo
     other = proposed(call, new_string="likes math a lot.").json()["data"]["proposal_id"]
     services.request_changes(actor=tim, proposal_id=other, revision=1, comment="Say it with the tea.")
     assert proposed(call, proposal_id=other).json()["data"]["amended"]
-
-
-def test_what_was_left_out_of_an_approval_counts_alone(call: Call, goals: Block, tim: User) -> None:
-    from memory_app.text import worddiff
-
-    both = goals.body.replace("math", "maths").replace("in June.", "in June. Her dog is called Rex.")
-    steps = [{"old_string": goals.body, "new_string": both}]
-    number = call("propose_memory_edit", block_label="goals", reasoning="Two things.", **steps[0]).json()["data"][
-        "proposal_id"
-    ]
-    hunks = worddiff.hunks(goals.body, both)
-    accepted = [hunk.id for hunk in hunks if "maths" in hunk.after]
-    services.approve_some(
-        actor=tim,
-        proposal_id=number,
-        revision=1,
-        seen_sha256=goals.sha256,
-        accepted=accepted,
-        rest=services.Rest.REJECT,
-        reason="wrong",
-        comment="No dog.",
-    )
-    again = proposed(call, old_string="in June.", new_string="in June. Her dog is called Rex.")
-    assert error_of(again)["comment"] == "No dog."
 
 
 # -- who is told ----------------------------------------------------------------------------------
@@ -300,9 +261,6 @@ def test_a_rejected_deletion_counts_until_the_note_says_something_else(call: Cal
     rejected(tim, call("memory_delete", note_id=note, reasoning="Old."))
     error_of(call("memory_delete", note_id=note, reasoning="Old."))
     error_of(call("forget", memory_id=note))
-    from approvals.services import notes
-    from approvals.services.notes import ChangeContext
-
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note, content="She is allergic to bees.")
     assert call("memory_delete", note_id=note, reasoning="Old.").status_code == 200
 
@@ -333,8 +291,4 @@ def test_every_note_of_a_rejected_import_counts_alone(api: Any, call: Call, ask_
 
 
 def test_kinds_that_count_name_every_reason() -> None:
-    from approvals.models import RejectReason
-    from approvals.review.turn import COUNTING
-
     assert {*COUNTING, RejectReason.DUPLICATE} == set(RejectReason)
-    assert Kind.SAVE

@@ -112,7 +112,7 @@ def test_blocks_come_in_pages(api: Machine, alice: User, make_block: MakeBlock) 
     assert second["next"] is None
 
 
-@pytest.mark.parametrize("cursor", ["abc", "WyJibG9ja19oaXN0b3J5IiwxXQ==", "%00"])
+@pytest.mark.parametrize("cursor", ["abc", "WyJibG9ja19oaXN0b3J5IiwxXQ=="])
 def test_a_cursor_that_is_none_of_this_list_is_named(api: Machine, cursor: str) -> None:
     error = refused(api.get(f"/api/v1/users/alice/blocks/?cursor={cursor}"), 400, "invalid_arguments")
     assert list(error["details"]["fields"]) == ["cursor"]
