@@ -207,7 +207,7 @@ def _one_of(words: Iterable[str], *, after: str = "") -> str:
     return f"{', '.join(said[:-1])} or {said[-1]}" if len(said) > 1 else said[0]
 
 
-# -- The folder of the embedded databases, which is for the user who runs Assent alone.
+# -- the data folder ------------------------------------------------------------------------------
 
 #: What Assent writes there. Other files in the folder are somebody else's and keep their modes.
 OURS = ("assent.sqlite3*", "memory.doltlite*", ".memory.doltlite*", "secret_key", "demo_token", "demo_accounts.*")
@@ -255,7 +255,7 @@ def exposed(folder: Path) -> list[Path]:
     return found
 
 
-# -- The secret key: from the environment, or generated once while developing.
+# -- the secret key -------------------------------------------------------------------------------
 
 #: Characters of a secret key, and different ones among them. Anyone who guesses it can sign sessions and password
 #: links. 32 hexadecimal digits have 128 bits, and fewer than 8 different digits once in 28 million.

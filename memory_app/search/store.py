@@ -355,7 +355,7 @@ def _row(owner: str, chunk: TextChunk, vector: bytes, version: int) -> ChunkRow:
     )
 
 
-# -- Enqueue bringing an owner's search index up to date: by a worker, or by a thread of this process without one.
+# -- enqueueing -----------------------------------------------------------------------------------
 
 #: Seconds between two messages to the workers: each takes 2 ms of a processor here and 30 there.
 _BETWEEN_MESSAGES = 0.5

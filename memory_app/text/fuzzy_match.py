@@ -22,7 +22,7 @@ from rapidfuzz.distance import Indel
 
 from memory_app.text.worddiff.segments import is_spaced
 
-# -- A text as it is searched: without white space, case, accents and unseen characters, and with plain quotes.
+# -- folding --------------------------------------------------------------------------------------
 
 # Text is folded block by block: finding a place again folds one block and not the whole text. The smaller the blocks,
 # the more are ASCII, which folds fastest: blocks of 1,024 take a tenth longer.
@@ -88,7 +88,7 @@ class Folded:
         raise IndexError(at)
 
 
-# -- In what a needle differs from its passage when it is not one thing alone: which words, and which forms besides.
+# -- differences word by word ---------------------------------------------------------------------
 
 Form = Literal["line_numbers", "whitespace", "case", "quotes", "unicode", "words"]
 
@@ -157,7 +157,7 @@ def _joined(words: Sequence[tuple[str, str]]) -> str:
     return " ".join(word for word, _ in words)
 
 
-# -- Where in a folded text something like a folded needle may be, and where exactly it begins and ends there.
+# -- places and edges -----------------------------------------------------------------------------
 
 # What the text is searched for: up to 64 letters rapidfuzz compares with 300,000 in 2 ms, longer ones take up to 100.
 _PROBE = 64
@@ -256,7 +256,7 @@ def _best_end(window: str, wanted: str, expected: int) -> int:
     )
 
 
-# -- Finding the passage: by folding where only form differs, else by rapidfuzz in the folded text.
+# -- the nearest passage --------------------------------------------------------------------------
 
 Why = Literal["whitespace", "case", "quotes", "line_numbers", "unicode"]
 

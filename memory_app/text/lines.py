@@ -73,7 +73,7 @@ def continues(above: str, line: str) -> bool:
     return True
 
 
-# -- The beginning of a text, for titles and lists.
+# -- titles and abbreviations ---------------------------------------------------------------------
 
 
 def first_words(text: str, most: int) -> str:

@@ -24,7 +24,7 @@ from memory_app.search.ranking.chunking import IndexRow, Source
 from memory_app.search.ranking.dates import day_of
 from memory_app.search.ranking.vocabulary import Ids, Vocabulary
 
-# -- The fields of each chunk beside its words and vector, as arrays, and which chunks pass a filter.
+# -- columns and filters --------------------------------------------------------------------------
 
 Mask = npt.NDArray[np.bool_]
 

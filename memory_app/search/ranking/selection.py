@@ -82,7 +82,7 @@ def _first_distinct(columns: Columns, scores: Values, slots: Slots, top_k: int) 
     return best
 
 
-# -- Terms that mean nearly the same as a query's word, by the vectors of single words.
+# -- similar terms --------------------------------------------------------------------------------
 
 #: A query's word matches the ten most similar terms of the owner, from this cosine. All terms above .2, or only the
 #: best 10, 30 or 100, find the same (MRR on LoCoMo's observations .534 → .546); the best ten are cheapest.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from memory_app.text.stems import folded, stems
 
-# -- Words of a text: how texts and queries become terms.
+# -- words ----------------------------------------------------------------------------------------
 
 #: A longer query is cut here: beyond it lie pasted documents, whose first paragraphs say what is looked for.
 LONGEST_QUERY = 4_000

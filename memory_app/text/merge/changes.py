@@ -12,7 +12,7 @@ from memory_app.text.merge.units import Level, is_replaced, sentences
 from memory_app.text.worddiff.compare import Difference, differences
 from memory_app.text.worddiff.segments import is_spaced, is_word, tokens
 
-# -- What a merge returns where two changes cannot both be taken.
+# -- results --------------------------------------------------------------------------------------
 
 Value = TypeVar("Value")
 
@@ -96,7 +96,7 @@ def _trimmed(conflict: Conflict) -> tuple[str, Conflict, str]:
     return before, Conflict(base, ours, theirs), after
 
 
-# -- Merging what both sides changed in one sentence, or in a few that were joined or cut, word by word.
+# -- words ----------------------------------------------------------------------------------------
 
 #: A side has rewritten a sentence when it took out at least so many of its words, and more than this share of them.
 _FEWEST_WORDS = 2
@@ -204,7 +204,7 @@ def _are_apart(between: Sequence[str]) -> bool:
     return bool(signs) and (len(signs) > 1 or is_spaced(signs[0][0]))
 
 
-#: Words put in before or after those of a unit, from which they may be a unit of their own.
+# -- changes of one side --------------------------------------------------------------------------
 
 
 class SideChange(NamedTuple):

@@ -32,7 +32,7 @@ from memory_app.text.merge.units import (
 )
 from memory_app.text.worddiff.segments import is_word, tokens
 
-# -- What both sides did between two units that stay: taken in order where their changes do not meet.
+# -- gaps -----------------------------------------------------------------------------------------
 
 BASE, OURS, THEIRS = range(3)
 _SIDES = (OURS, THEIRS)

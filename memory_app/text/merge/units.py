@@ -168,7 +168,7 @@ def _stripped(pieces: Iterable[str]) -> Units:
     return Units(texts, [*separators, separator])
 
 
-# -- Which unit of the base became which unit of a changed text.
+# -- alignment ------------------------------------------------------------------------------------
 
 #: For each unit of the base its place in the changed text, or None; rising.
 Match = list[int | None]

@@ -15,7 +15,7 @@ from memory_app.text.merge.sequence import merged
 from memory_app.text.merge.units import paragraphs, rows, sentences
 from memory_app.text.worddiff.segments import is_word, tokens
 
-# -- Numbered lists: where every list counts on, items are merged without their numbers and counted anew.
+# -- numbered lists -------------------------------------------------------------------------------
 
 _NUMBERED = r"([ \t]*)(0|[1-9]\d{0,2})(?=[.)][ \t])"
 _ITEM = re.compile(_NUMBERED)
@@ -97,7 +97,7 @@ def _lists(text: str) -> Iterator[list[tuple[int, int]]]:
     yield from open_lists.values()
 
 
-# -- Merging rows: each column as a whole.
+# -- columns of a row -----------------------------------------------------------------------------
 
 _MISSING = object()
 
@@ -149,7 +149,7 @@ def merge_fields(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mappi
     return MergedFields(values, tuple(conflicts))
 
 
-# -- Conflicts as git marks them in a file: whole lines between `<<<<<<<`, `=======` and `>>>>>>>`.
+# -- conflict marks -------------------------------------------------------------------------------
 
 
 def marked(result: Conflicted, ours: str, theirs: str) -> tuple[str, int]:

@@ -202,7 +202,7 @@ def changes_inside(items: Sequence[Paragraph]) -> dict[int | None, tuple[Segment
     }
 
 
-# -- Which lines stand elsewhere in the other text: each the same, or with some of its words changed.
+# -- which lines were moved -----------------------------------------------------------------------
 
 #: Words and letters of a line from which on it may have been moved; of one that was also changed, words.
 _WORDS, _LETTERS, _WORDS_CHANGED = 3, 12, 5

@@ -37,7 +37,7 @@ def joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
     return tuple(found)
 
 
-# -- Cutting a text into words, white space, line ends and punctuation, so that the pieces joined are the text.
+# -- tokens ---------------------------------------------------------------------------------------
 
 # Scripts written without spaces between words: a "word" of a whole Chinese sentence would make every
 # change of one character look like a new sentence. Kana, CJK, Thai to Lao, Myanmar, Khmer.
@@ -104,7 +104,7 @@ def is_line_end(piece: str) -> bool:
     return piece in _LINE_ENDS
 
 
-# -- Setting aside what two texts begin and end with alike, so that a small change of a long text costs little.
+# -- common ends ----------------------------------------------------------------------------------
 
 #: Lines of common text that stay on each side, so that a change can be moved to a better place.
 _MARGIN = 2

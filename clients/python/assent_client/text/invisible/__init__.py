@@ -21,7 +21,7 @@ from typing import Literal
 from assent_client.text.invisible.tables import NO_INK, NONCHARACTERS, PILED, PRIVATE, SPACING, SYMBOLS
 from assent_client.text.invisible.tables import stray_letters as stray_letters
 
-# -- Characters that are ordinary one by one and, in a crowd, can only say something else.
+# -- crowds ---------------------------------------------------------------------------------------
 
 IDEOGRAPHS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 #: Scripts in which letters join, and joiners are part of the spelling: Arabic to Syriac, Indic to Sinhala, Tibetan and
@@ -137,8 +137,7 @@ def piles(text: str) -> Iterator[int]:
         yield from marks[MOST_MARKS:]
 
 
-# -- Which characters of a text are invisible, and of what kind each is: distinguished from ordinary use by
-# neighbours.
+# -- kinds ----------------------------------------------------------------------------------------
 
 Kind = Literal[
     "zero_width",  # no width at all: ZERO WIDTH SPACE, WORD JOINER, fillers, joiners where no script needs them

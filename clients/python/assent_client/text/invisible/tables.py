@@ -83,7 +83,7 @@ SPACING = _all("Mc")
 SYMBOLS = "(?![\x00-\x7f])[" + _all("So", "Sm", "Sk") + "‼⁉ℹ〰〽]"
 
 
-# -- Words that mix scripts, so that a letter looks like another: the first two letters of "Тіm" are Cyrillic.
+# -- letters of another script --------------------------------------------------------------------
 
 # Only a word with one of these can be mistaken for another: Greek and Coptic to Cyrillic and Armenian, Cherokee, their
 # supplements, Deseret, Lisu and the like. All else needs no look.
