@@ -21,10 +21,16 @@ from tests.support.pages import form
 
 def approve(actor: User, proposal: Proposal, *, comment: str = "", **seen: Any) -> Proposal:
     """Approve a proposal as it stands; `revision` and `seen_sha256` say what else was on the screen."""
-    if "seen_sha256" not in seen:
-        seen["seen_sha256"] = current_state(proposal, proposal.current_revision).sha256
-    revision = seen.pop("revision", proposal.current_revision_number)
-    return services.approve(actor=actor, proposal_id=proposal.pk, revision=revision, comment=comment, **seen)
+    return services.approve(actor=actor, comment=comment, **(as_seen(proposal) | seen))
+
+
+def as_seen(proposal: Proposal) -> dict[str, Any]:
+    """Return what names a proposal to a decision about it as it stands."""
+    return {
+        "proposal_id": proposal.pk,
+        "revision": proposal.current_revision_number,
+        "seen_sha256": current_state(proposal, proposal.current_revision).sha256,
+    }
 
 
 def edit(owner: User, label: str, old: str, new: str, *, title: str | None = None, comment: str = "") -> Change:

@@ -13,14 +13,15 @@ from approvals.pages.inbox_filters import Order
 from approvals.pages.inbox_rows import rows_of
 from approvals.recovery.integrity import problems
 from approvals.review.mergeability import assess
-from approvals.review.targets import current_state
-from approvals.services import BlockFields, Rest
+from approvals.services import Rest
 from approvals.services.errors import NoChange
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Append, Edit, Insert, Prepend, Replace, Rewrite, SectionUpdate
+from tests.support.acts import approve, as_seen
+from tests.support.acts import edit as edit_block
 from tests.support.fixtures import MakeBlock
 
 BODY = "# Plan\n\n## Goals\n\n- algebra\n- reading\n\n## Log\n\nNothing yet.\n"
@@ -44,33 +45,16 @@ def plan(alice: User, make_block: MakeBlock) -> Block:
     return make_block(alice, "plan", BODY)
 
 
+def written(alice: User, body: str) -> None:
+    """alice writes another text into the block; what waits is checked again, as a worker does it."""
+    edit_block(alice, "plan", reads.block("alice", "plan").body, body)
+    services.recheck("alice", [(TargetKind.BLOCK, "plan")])
+
+
 def asked(agent: Agent, *edits: Edit, owner: str = "alice", **more: Any) -> Proposal:
     return services.propose(
         agent=agent, owner=owner, label="plan", edits=edits, kind=Kind.EDIT, reasoning="She said so.", **more
     ).proposal
-
-
-def written(alice: User, body: str) -> None:
-    """alice writes another text into the block; what waits is checked again, as a worker does it."""
-    block = reads.block("alice", "plan")
-    fields = BlockFields(title=block.title, description="", body=body, limit=block.limit)
-    services.edit_block(actor=alice, owner="alice", label="plan", fields=fields, loaded_sha256=block.sha256)
-    services.recheck("alice", [(TargetKind.BLOCK, "plan")])
-
-
-def approved(actor: User, proposal: Proposal) -> Proposal:
-    seen = current_state(proposal, proposal.current_revision).sha256
-    return services.approve(
-        actor=actor, proposal_id=proposal.pk, revision=proposal.current_revision_number, seen_sha256=seen
-    )
-
-
-@every_kind
-def test_it_is_approved_as_proposed(plan: Block, tim: User, scribe: Agent, edit: Edit, rebased: str) -> None:
-    proposal = asked(scribe, edit)
-    assert approved(tim, proposal).status == Status.APPROVED
-    assert reads.block("alice", "plan").body == proposal.current_revision.result_text
-    assert list(problems()) == []
 
 
 @every_kind
@@ -81,7 +65,7 @@ def test_it_is_made_again_on_a_text_that_changed_elsewhere(
     written(alice, ELSEWHERE)
     proposal.refresh_from_db()
     assert proposal.mergeability == Mergeability.REBASABLE
-    decided = approved(tim, proposal)
+    decided = approve(tim, proposal)
     assert reads.block("alice", "plan").body == rebased
     assert decided.current_revision.origin == "reapplied"
     assert list(problems()) == []
@@ -99,9 +83,9 @@ def test_what_the_owner_did_since_is_not_done_twice(
 
 def test_two_appended_entries_are_both_approved(plan: Block, tim: User, scribe: Agent) -> None:
     first, second = (asked(scribe, Append(f"- day {number}\n", own_line=True)) for number in (1, 2))
-    approved(tim, first)
+    approve(tim, first)
     second.refresh_from_db()
-    approved(tim, second)
+    approve(tim, second)
     assert reads.block("alice", "plan").body == BODY + "- day 1\n- day 2\n"
 
 
@@ -127,14 +111,7 @@ def test_it_is_approved_in_part(plan: Block, tim: User, scribe: Agent, edit: Edi
     hunks = worddiff.hunks(BODY, proposal.current_revision.result_text)
     (wanted,) = [hunk for hunk in hunks if "She rowed" in hunk.after]
     decided = services.approve_some(
-        actor=tim,
-        proposal_id=proposal.pk,
-        revision=1,
-        seen_sha256=current_state(proposal, proposal.current_revision).sha256,
-        accepted=[wanted.id],
-        rest=Rest.AGENT,
-        reason="wrong",
-        comment="Not this.",
+        actor=tim, accepted=[wanted.id], rest=Rest.AGENT, reason="wrong", comment="Not this.", **as_seen(proposal)
     )
     assert decided.approval == Approval.PART
     assert reads.block("alice", "plan").body == BODY.replace("Nothing yet.", "She rowed.")
@@ -149,7 +126,7 @@ def test_it_is_amended_and_undone(plan: Block, tim: User, scribe: Agent, edit: E
     assert amended.revision.number == 2
     with pytest.raises(NoChange):
         services.propose(proposal_id=proposal.pk, edits=[edit], **more)
-    decided = approved(tim, amended.proposal)
+    decided = approve(tim, amended.proposal)
     services.undo(actor=tim, proposal_id=decided.pk)
     assert reads.block("alice", "plan").body == BODY
 

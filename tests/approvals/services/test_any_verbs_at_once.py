@@ -12,7 +12,6 @@ import pytest
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, RejectReason, User
 from approvals.recovery.integrity import problems
-from approvals.review.targets import current_state
 from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.reads import Block
@@ -20,6 +19,7 @@ from memory_app.text import worddiff
 from memory_app.text.edits import EditError, Replace
 from tests.approvals.services.turn.test_amend import amend
 from tests.conftest import in_a_thread
+from tests.support.acts import as_seen
 
 pytestmark = pytest.mark.slow
 
@@ -35,22 +35,20 @@ def accepted(proposal: Proposal) -> list[str]:
 def act(person: User, proposal: Proposal, choice: random.Random) -> str:
     """Do something to the proposal as it is at this moment, and return what."""
     proposal = Proposal.objects.get(pk=proposal.pk)
-    seen = {
-        "revision": proposal.current_revision_number,
-        "seen_sha256": current_state(proposal, proposal.current_revision).sha256,
-    }
     it = {"actor": person, "proposal_id": proposal.pk}
+    at = it | {"revision": proposal.current_revision_number}
+    seen = {"actor": person} | as_seen(proposal)
     text = reads.block("alice", "goals").body.replace("math", choice.choice(["algebra", "sums"]))
     rest = choice.choice([services.Rest.AGENT, services.Rest.REJECT])
     verbs: dict[str, Callable[[], object]] = {
-        "approve": lambda: services.approve(**it, **seen),
-        "approve_edited": lambda: services.approve_edited(**it, **seen, text=text),
+        "approve": lambda: services.approve(**seen),
+        "approve_edited": lambda: services.approve_edited(**seen, text=text),
         "approve_some": lambda: services.approve_some(
-            **it, **seen, accepted=accepted(proposal), rest=rest, reason=RejectReason.WRONG
+            **seen, accepted=accepted(proposal), rest=rest, reason=RejectReason.WRONG
         ),
-        "reject": lambda: services.reject(**it, revision=seen["revision"], reason=RejectReason.WRONG),
-        "request_changes": lambda: services.request_changes(**it, revision=seen["revision"], comment="Shorter."),
-        "back_to_review": lambda: services.back_to_review(**it, revision=seen["revision"]),
+        "reject": lambda: services.reject(**at, reason=RejectReason.WRONG),
+        "request_changes": lambda: services.request_changes(**at, comment="Shorter."),
+        "back_to_review": lambda: services.back_to_review(**at),
         "undo": lambda: services.undo(**it),
         "amend": lambda: amend(
             proposal,

@@ -24,7 +24,6 @@ from approvals.models import (
     User,
 )
 from approvals.recovery.integrity import problems
-from approvals.review.targets import current_state
 from approvals.services import Rest, imports, merge, notes
 from approvals.services.errors import AlreadyDecided, DecisionRefused, NewRevision, ProposalNotFound, TargetChanged
 from assent_client.text import memories_md
@@ -33,7 +32,7 @@ from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Replace
-from tests.support.acts import approve, assert_ledger, edit
+from tests.support.acts import approve, as_seen, assert_ledger, edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import words
 from tests.support.refusals import refusing
@@ -44,9 +43,7 @@ EDITS = [Replace("math", "maths"), Replace("B2 exam", "C1 exam"), Replace("one b
 
 @pytest.fixture
 def proposal(goals: Block, tim: User, scribe: Agent) -> Proposal:
-    return services.propose(
-        agent=scribe, owner="alice", label="goals", edits=EDITS, kind=Kind.EDIT, reasoning="Alice said so."
-    ).proposal
+    return propose_again(scribe, EDITS).proposal
 
 
 def wanted(text: str) -> str:
@@ -62,13 +59,25 @@ def ticks(*numbers: int) -> list[str]:
 
 
 def approve_some(actor: User, proposal: Proposal, accepted: Sequence[str], **more: Any) -> Proposal:
-    seen = {
-        "revision": proposal.current_revision_number,
-        "seen_sha256": current_state(proposal, proposal.current_revision).sha256,
-        "rest": Rest.REJECT,
-        "reason": "wrong",
-    }
-    return services.approve_some(actor=actor, proposal_id=proposal.pk, accepted=accepted, **(seen | more))
+    given = {"rest": Rest.REJECT, "reason": "wrong"} | as_seen(proposal) | more
+    return services.approve_some(actor=actor, accepted=accepted, **given)
+
+
+def propose_again(scribe: Agent, edits: Sequence[Replace], **more: Any) -> services.Proposed:
+    said = {"agent": scribe, "owner": "alice", "label": "goals", "kind": Kind.EDIT, "reasoning": "Three."}
+    return services.propose(edits=edits, **said | more)
+
+
+def refused(
+    error: str | type[DecisionRefused], actor: User, proposal: Proposal, some: Sequence[str], **more: Any
+) -> None:
+    before = reads.block("alice", "goals")
+    with refusing(error):
+        approve_some(actor, proposal, some, **more)
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.revisions.count()) == (Status.OPEN, 1)
+    assert reads.block("alice", "goals") == before
+    assert list(problems()) == []
 
 
 def test_two_of_three_changes_are_one_commit_in_both_names(goals: Block, tim: User, proposal: Proposal) -> None:
@@ -112,13 +121,12 @@ def test_what_went_back_is_proposed_anew_as_its_answer(
 ) -> None:
     approve_some(tim, proposal, ticks(1, 2), rest=Rest.AGENT, reason="")
     make_block(alice, "profile", "She has one book.")
-    said = {"agent": scribe, "owner": "alice", "kind": Kind.EDIT, "reasoning": "Three.", "proposal_id": proposal.pk}
-    edits = [Replace("one book", "three books")]
+    edits, said = [Replace("one book", "three books")], {"proposal_id": proposal.pk, "operation": "a" * 32}
     with refusing("other_target"):
-        services.propose(label="profile", edits=edits, **said)
-    first = services.propose(label="goals", edits=edits, operation="a" * 32, **said)
+        propose_again(scribe, edits, label="profile", proposal_id=proposal.pk)
+    first = propose_again(scribe, edits, **said)
     assert (first.proposal.answers, first.proposal.status, first.amended) == (proposal, Status.OPEN, False)
-    assert services.propose(label="goals", edits=edits, operation="a" * 32, **said).proposal == first.proposal
+    assert propose_again(scribe, edits, **said).proposal == first.proposal
     assert Proposal.objects.count() == 2
     client = client_of(tim)
     page = client.get(first.proposal.get_absolute_url())
@@ -128,23 +136,13 @@ def test_what_went_back_is_proposed_anew_as_its_answer(
     assert f"Taken up again in proposal {first.proposal.pk}" in words(client.get(proposal.get_absolute_url()))
     approve(tim, first.proposal)
     with pytest.raises(AlreadyDecided):
-        services.propose(
-            label="goals", edits=[Replace("three books", "four")], **said | {"proposal_id": first.proposal.pk}
-        )
+        propose_again(scribe, [Replace("three books", "four")], proposal_id=first.proposal.pk)
 
 
 def test_what_was_rejected_of_a_part_is_not_amended(scribe: Agent, tim: User, proposal: Proposal) -> None:
     approve_some(tim, proposal, ticks(1, 2))
     with pytest.raises(AlreadyDecided):
-        services.propose(
-            agent=scribe,
-            owner="alice",
-            label="goals",
-            edits=[Replace("one book", "three books")],
-            kind=Kind.EDIT,
-            reasoning="Three.",
-            proposal_id=proposal.pk,
-        )
+        propose_again(scribe, [Replace("one book", "three books")], proposal_id=proposal.pk)
 
 
 def test_a_stale_proposal_is_approved_in_part_against_todays_text(
@@ -166,31 +164,18 @@ def test_undone_nothing_of_what_was_asked_for_is_lost(
     assert reads.block("alice", "goals").body == goals.body
     assert undone.revisions.get(number=1).result_text == wanted(goals.body)
     assert Proposal.objects.count() == 1
-    again = services.propose(
-        agent=scribe, owner="alice", label="goals", edits=EDITS, kind=Kind.EDIT, reasoning="All of it, then."
-    ).proposal
+    again = propose_again(scribe, EDITS).proposal
     assert (again.answers, again.review_reason) == (undone, ReviewReason.REPEATED)
     approve(tim, again)
     assert reads.block("alice", "goals").body == wanted(goals.body)
     assert list(problems()) == []
 
 
-def test_nothing_ticked_is_no_approval(tim: User, proposal: Proposal) -> None:
-    refused("nothing_approved", tim, proposal, [])
-
-
 def test_ticks_of_another_text_are_refused(tim: User, proposal: Proposal) -> None:
     refused("nothing_approved", tim, proposal, [*ticks(1), "0" * 12])
-
-
-def test_ticks_seen_on_another_text_are_refused(goals: Block, alice: User, tim: User, proposal: Proposal) -> None:
-    seen = ticks(1, 2)
-    edit(alice, "goals", "in June", "in July")
-    refused(TargetChanged, tim, proposal, seen, seen_sha256=goals.sha256)
-
-
-def test_ticks_of_another_revision_are_refused(tim: User, proposal: Proposal) -> None:
+    refused("nothing_approved", tim, proposal, [])
     refused(NewRevision, tim, proposal, ticks(1), revision=2)
+    refused(TargetChanged, tim, proposal, ticks(1), seen_sha256="0" * 64)
 
 
 def test_strangers_find_nothing_and_a_decided_proposal_stays_decided(
@@ -229,18 +214,6 @@ def test_a_block_that_changes_just_before_the_merge_undoes_all_of_the_decision(
     assert (proposal.current_revision_number, proposal.revisions.count()) == (1, 1)
     assert [event.what for event in proposal.events.all()] == ["proposed", "reopened"]
     assert sorted(branch.name for branch in dolt().branches()) == ["main", f"p/{proposal.pk}"]
-    assert list(problems()) == []
-
-
-def refused(
-    error: str | type[DecisionRefused], actor: User, proposal: Proposal, some: Sequence[str], **more: Any
-) -> None:
-    before = reads.block("alice", "goals")
-    with refusing(error):
-        approve_some(actor, proposal, some, **more)
-    proposal.refresh_from_db()
-    assert (proposal.status, proposal.revisions.count()) == (Status.OPEN, 1)
-    assert reads.block("alice", "goals") == before
     assert list(problems()) == []
 
 

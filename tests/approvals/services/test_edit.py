@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from approvals import services
 from approvals.models import User
@@ -18,6 +17,7 @@ from memory_app.dolt.errors import RevisionNotFound, WriteOutsideCommit
 from memory_app.models import MemoryBlock
 from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter
+from tests.conftest import in_a_thread
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
 
@@ -74,13 +74,8 @@ def test_of_many_edits_at_once_one_wins(goals: Block, alice: User) -> None:
             outcomes.append(f"Text {number}.")
         except BlockChanged:
             outcomes.append("")
-        finally:
-            connections.close_all()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    for thread in [in_a_thread(partial(work, number)) for number in range(6)]:
         thread.join()
     assert len(outcomes) == 6
     won = [outcome for outcome in outcomes if outcome]

@@ -29,6 +29,7 @@ from assent_client.text.memories_md import Memory
 from memory_app import reads
 from tests.conftest import make_user
 from tests.memory_app.text.test_memories_md import memories
+from tests.support.acts import approve
 from tests.support.fixtures import ClientOf
 from tests.support.refusals import refusing
 
@@ -37,6 +38,10 @@ FILE = "## Fixes\n\n### mem-1-aaaa\n> Start docker.\n<!-- tags: docker, a | crea
 
 def bring(user: Any, text: str = FILE, *, owner: str = "alice", **more: Any) -> ImportOutcome:
     return import_memories(by=notes.ChangeContext(actor=user, **more), owner=owner, parsed=memories_md.parse(text))
+
+
+def ask_first() -> None:
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
 
 
 def exported(owner: str = "alice") -> str:
@@ -49,7 +54,6 @@ def exported(owner: str = "alice") -> str:
 def test_a_person_imports_into_their_own_memory_at_once(alice: User) -> None:
     done = bring(alice)
     assert (done.created, done.updated, done.unchanged) == (1, 0, 0)
-    assert done.outcome is not None
     assert done.outcome.commit == reads.head()
     note = reads.note("alice", "mem-1-aaaa")
     assert (note.type, note.tags, note.source) == ("fix", ("docker", "a"), "import")
@@ -76,13 +80,8 @@ def test_a_known_id_is_updated_and_keeps_the_rest(alice: User) -> None:
     assert (done.created, done.updated) == (0, 1)
     note = reads.note("alice", "mem-1-aaaa")
     assert (note.content, note.type) == ("Start docker.", "fix")
-    assert (note.confidence, note.category, note.rationale, note.source, note.session_id) == (
-        0.3,
-        "c",
-        "r",
-        "user",
-        "s",
-    )
+    kept = (note.confidence, note.category, note.rationale, note.source, note.session_id)
+    assert kept == (0.3, "c", "r", "user", "s")
     assert note.created_at.date() == date(2025, 1, 20)
 
 
@@ -95,23 +94,13 @@ def test_a_superseded_note_stays_superseded(alice: User) -> None:
 
 
 def test_an_agents_import_is_one_proposal_applied_by_policy_and_put_back(alice: User, scribe: Agent) -> None:
-    done = bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
+    bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
     proposal = Proposal.objects.get()
     assert (proposal.kind, proposal.status, proposal.auto_applied) == (Kind.IMPORT, Status.APPLIED, True)
-    assert done.outcome is not None
     assert len(reads.notes("alice")) == 2
+    assert not ProposedNote.objects.exists()
     services.undo(actor=alice, proposal_id=proposal.pk)
     assert reads.notes("alice") == ()
-
-
-def test_under_review_it_waits_as_a_whole(alice: User, scribe: Agent) -> None:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    bring(scribe, FILE + "### mem-2-bbbb\n> y\n", may_apply=True)
-    assert reads.notes("alice") == ()
-    proposal = Proposal.objects.get(status=Status.OPEN)
-    seen = review_of(proposal, alice).seen_sha256
-    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
-    assert {note.id for note in reads.notes("alice")} == {"mem-1-aaaa", "mem-2-bbbb"}
 
 
 def test_the_same_import_again_answers_what_it_answered(alice: User, scribe: Agent) -> None:
@@ -120,8 +109,6 @@ def test_the_same_import_again_answers_what_it_answered(alice: User, scribe: Age
     head = reads.head()
     again = bring(scribe, **said)
     assert (again.created, again.updated, again.unchanged) == (first.created, first.updated, first.unchanged)
-    assert first.outcome is not None
-    assert again.outcome is not None
     assert again.outcome.commit == first.outcome.commit == head == reads.head()
 
 
@@ -145,7 +132,7 @@ def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(
     alice: User, scribe: Agent, client_of: ClientOf
 ) -> None:
     bring(alice)
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     bring(scribe, FILE.replace("2025-01-20", "2024-12-31"))
     proposal = Proposal.objects.get(status=Status.OPEN)
     (change,) = review_of(proposal, alice).notes[0].fields
@@ -154,8 +141,7 @@ def test_a_day_that_alone_differs_can_wait_and_is_seen_and_approved(
         datetime(2025, 1, 20, tzinfo=UTC),
         datetime(2024, 12, 31, tzinfo=UTC),
     )
-    seen = review_of(proposal, alice).seen_sha256
-    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    approve(alice, proposal)
     assert reads.note("alice", "mem-1-aaaa").created_at.date() == date(2024, 12, 31)
 
 
@@ -185,30 +171,9 @@ def test_nobody_imports_into_a_memory_they_may_not_edit(alice: User, mallory: Us
     assert reads.notes("alice") == ()
 
 
-def test_ids_of_one_owner_do_not_meet_anothers(alice: User, ben: User) -> None:
-    bring(alice)
-    bring(ben, FILE.replace("docker.", "podman."), owner="ben")
-    assert reads.note("alice", "mem-1-aaaa").content == "Start docker."
-
-
-def test_what_was_skipped_is_handed_on(alice: User) -> None:
-    done = bring(alice, FILE + "### nonsense\n> y\n")
-    assert [skipped.line for skipped in done.skipped] == [6]
-
-
-def test_a_thousand_memories_are_one_commit(alice: User, scribe: Agent) -> None:
-    text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(1_000))
-    done = bring(scribe, text, may_apply=True)
-    assert done.created == 1_000
-    commits = {
-        change.commit for id_ in ("mem-0-aaaa", "mem-999-aaaa") for change in reads.history("alice", "note", id_)
-    }
-    assert len(commits) == 1
-
-
 def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(alice: User, scribe: Agent) -> None:
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n")
     waiting = Proposal.objects.get(status=Status.OPEN)
     assert notes_page.waiting_notes("alice", "mem-1-aaaa") == (waiting,)
@@ -220,12 +185,11 @@ def test_a_waiting_import_is_listed_on_the_notes_it_touches_and_on_no_others(ali
 @pytest.mark.parametrize("approves", [True, False])
 def test_what_is_decided_waits_on_no_note(alice: User, scribe: Agent, approves: bool) -> None:
     bring(alice)
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     bring(scribe, FILE.replace("docker.", "podman."))
     proposal = Proposal.objects.get(status=Status.OPEN)
     if approves:
-        seen = review_of(proposal, alice).seen_sha256
-        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+        approve(alice, proposal)
     else:
         services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
     assert notes_page.waiting_notes("alice", "mem-1-aaaa") == ()
@@ -236,7 +200,7 @@ def test_the_page_of_a_note_shows_the_import_that_would_change_it(
     alice: User, scribe: Agent, client_of: ClientOf
 ) -> None:
     bring(alice)
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     bring(scribe, FILE.replace("docker.", "podman.") + "### mem-3-cccc\n> z\n", reasoning="From the old laptop.")
     page = client_of(alice).get(reverse("note", args=["alice", "mem-1-aaaa"])).content.decode()
     assert "1 waiting proposal" in page
@@ -246,7 +210,7 @@ def test_the_page_of_a_note_shows_the_import_that_would_change_it(
 
 def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before(alice: User, scribe: Agent) -> None:
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     bring(scribe, FILE.replace("docker.", "podman."))
     assert recheck("alice", [["note", "mem-2-bbbb"]]) == 0
     notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id="mem-1-aaaa", content="Start it.")
@@ -255,22 +219,24 @@ def test_an_import_is_checked_again_when_one_of_its_notes_changes_and_not_before
 
 
 @pytest.mark.slow
-def test_one_changed_note_of_more_than_a_query_asks_for_is_seen_by_the_decision(alice: User, scribe: Agent) -> None:
-    many = [f"mem-{number}-aaaa" for number in range(520)]
+def test_many_notes_wait_and_are_decided_as_one_commit(alice: User, scribe: Agent) -> None:
+    many = [f"mem-{number}-aaaa" for number in range(1_020)]  # more than a query asks for
     bring(alice, "".join(f"### {id_}\n> old\n" for id_ in many))
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     bring(scribe, "".join(f"### {id_}\n> new\n" for id_ in many))
     proposal = Proposal.objects.get(status=Status.OPEN)
-    seen = review_of(proposal, alice).seen_sha256
+    review = review_of(proposal, alice)
+    assert (review.note_count, len(review.notes), review.page.paginator.num_pages) == (1_020, 100, 11)
     notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=many[-1], content="Corrected.")
     with pytest.raises(TargetChanged):
-        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+        approve(alice, proposal, seen_sha256=review.seen_sha256)
     with refusing("conflict"):
-        now = review_of(proposal, alice).seen_sha256
-        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=now)
+        approve(alice, proposal)
     notes.update(by=notes.ChangeContext(actor=alice), owner="alice", note_id=many[-1], content="old")
-    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    approve(alice, proposal, seen_sha256=review.seen_sha256)
     assert {note.content for note in reads.notes("alice")} == {"new"}
+    assert len({reads.history("alice", "note", id_)[0].commit for id_ in (many[0], many[-1])}) == 1
+    assert list(problems()) == []
 
 
 @pytest.mark.parametrize("asked", [1, 600])
@@ -308,7 +274,6 @@ def test_nobody_else_is_to_finish_an_import_while_it_is_written(alice: User, scr
 
 def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(alice: User, scribe: Agent) -> None:
     done = bring(scribe, may_apply=True)
-    assert done.outcome is not None
     # As the second one found it, before the first had written anything.
     Proposal.objects.update(status=Status.PREPARING, merge_commit="")
     finished = trust.finish(Proposal.objects.get(), is_new=True)
@@ -319,7 +284,7 @@ def test_of_two_that_finish_one_import_the_second_takes_what_the_first_wrote(ali
 @pytest.mark.slow
 def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(alice: User, scribe: Agent) -> None:
     bring(alice, FILE + "### mem-2-bbbb\n> y\n")
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     bring(scribe, FILE.replace("docker.", "podman."))
     notes.update(by=notes.ChangeContext(actor=scribe), owner="alice", note_id="mem-2-bbbb", content="z")
     others = [f"mem-{number}-none" for number in range(16_400)]  # named twice, SQLite takes 16,383
@@ -329,14 +294,9 @@ def test_those_that_wait_for_more_notes_than_a_statement_takes_ids_are_found(ali
     assert waiting.about_notes(["mem-2-bbbb", *others, "mem-1-aaaa"]).count() == 2
 
 
-def test_what_policy_applied_waits_nowhere(alice: User, scribe: Agent) -> None:
-    bring(scribe, may_apply=True)
-    assert not ProposedNote.objects.exists()
-
-
 def test_imports_that_differ_in_tags_or_days_alone_are_not_taken_for_one(alice: User, scribe: Agent) -> None:
     bring(alice)
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    ask_first()
     for text in (FILE.replace("docker, a", "docker"), FILE.replace("2025-01-20", "2024-12-31")):
         bring(scribe, text)
         bring(scribe, text)

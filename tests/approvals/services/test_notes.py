@@ -21,7 +21,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.search import service
 from tests.conftest import eventually
-from tests.support.acts import assert_ledger
+from tests.support.acts import approve, assert_ledger
 from tests.support.refusals import refusing
 
 
@@ -38,18 +38,13 @@ def ask_first() -> None:
 
 def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: User, agent: ChangeContext) -> None:
     before = head_of_main()
-    made = notes.save(by=agent, owner="alice", content="Likes to be called SG.", tags=["name", " name ", ""])
+    said = {"content": "Likes to be called SG.", "tags": ["name", " name ", ""], "confidence": 7}
+    made = notes.save(by=agent, owner="alice", **said)
     assert made.is_applied
     note = reads.note("alice", made.note_id)
-    assert (note.content, note.type, note.tags, note.source, note.session_id) == (
-        "Likes to be called SG.",
-        "note",
-        ("name",),
-        "agent",
-        "monday",
-    )
+    assert (note.content, note.type, note.tags) == ("Likes to be called SG.", "note", ("name",))
+    assert (note.confidence, note.source, note.session_id) == (1.0, "agent", "monday")
     assert note.id.startswith("note-")
-    assert made.proposal is not None
     assert made.proposal.status == Status.APPLIED
     assert made.commit == head_of_main() != before
     assert_ledger(note.id, kind="note", action="applied", agent="scribe", actor="", proposal_id=made.proposal.pk)
@@ -65,7 +60,6 @@ def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: User, scrib
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     waiting = notes.save(by=agent, owner="alice", content="Two.")
     assert not waiting.is_applied
-    assert waiting.proposal is not None
     assert waiting.proposal.status == Status.OPEN
     assert waiting.proposal.review_reason == "policy"
     assert reads.notes("alice") == ()
@@ -76,13 +70,10 @@ def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: User, scrib
 @pytest.mark.usefixtures("ask_first")
 def test_a_waiting_note_is_approved_like_a_block(alice: User, agent: ChangeContext, tim: User) -> None:
     waiting = notes.save(by=agent, owner="alice", content="Wants to study abroad.", type="fact")
-    assert waiting.proposal is not None
     seen = review_of(waiting.proposal, tim)
     assert seen.after_text == "Wants to study abroad."
     assert [field.name for field in seen.notes[0].fields][:1] == ["type"]
-    decided = services.approve(
-        actor=tim, proposal_id=waiting.proposal.pk, revision=1, seen_sha256=seen.seen_sha256, comment="Good."
-    )
+    decided = approve(tim, waiting.proposal, comment="Good.")
     assert decided.status == Status.APPROVED
     assert reads.note("alice", waiting.note_id).type == "fact"
     assert_ledger(waiting.note_id, kind="note", actor="tim")
@@ -95,7 +86,6 @@ def test_a_note_that_changed_meanwhile_is_a_conflict(alice: User, agent: ChangeC
     own = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Has a dog.")
     waiting = notes.update(by=agent, owner="alice", note_id=own.note_id, content="Has two dogs.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=own.note_id, content="Has a cat.")
-    assert waiting.proposal is not None
     review = review_of(Proposal.objects.get(pk=waiting.proposal.pk), alice)
     assert review.state == Mergeability.CONFLICT
     assert "approve" not in review.actions
@@ -125,8 +115,6 @@ def test_forgetting_supersedes_and_keeps(alice: User, agent: ChangeContext) -> N
     assert [note.id for note in reads.notes("alice", include_superseded=False)] == [new]
     for note_id, replacement, error in (
         (old, None, "note_superseded"),
-        (new, new, "note_invalid"),
-        (new, old, "note_invalid"),  # a circle
         (new, "note-unknown", reads.NoteNotFound),
         ("note-unknown", None, reads.NoteNotFound),
     ):
@@ -224,7 +212,6 @@ def test_what_policy_applied_is_reverted_in_one_step(
     alice: User, tim: User, mallory: User, agent: ChangeContext
 ) -> None:
     made = notes.save(by=agent, owner="alice", content="Wrong.")
-    assert made.proposal is not None
     with pytest.raises(ProposalNotFound):
         services.undo(actor=mallory, proposal_id=made.proposal.pk)
     services.undo(actor=tim, proposal_id=made.proposal.pk)
@@ -238,7 +225,6 @@ def test_what_policy_applied_is_reverted_in_one_step(
 def test_a_later_change_is_not_lost_by_reverting_an_earlier_one(alice: User, agent: ChangeContext) -> None:
     first = notes.save(by=agent, owner="alice", content="One.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=first.note_id, content="Two.")
-    assert first.proposal is not None
     with refusing("undo_conflict"):
         services.undo(actor=alice, proposal_id=first.proposal.pk)
     assert reads.note("alice", first.note_id).content == "Two."
@@ -275,12 +261,6 @@ def test_what_is_not_a_note_is_refused_by_field(
     assert not Proposal.objects.exists()
 
 
-def test_confidence_is_brought_into_its_range(alice: User, agent: ChangeContext) -> None:
-    for given, kept in ((7, 1.0), (-1, 0.0), (0.5, 0.5)):
-        made = notes.save(by=agent, owner="alice", content=f"{given}", confidence=given)
-        assert reads.note("alice", made.note_id).confidence == kept
-
-
 def test_two_owners_may_have_notes_of_one_id(alice: User, ben: User) -> None:
     id_ = "mem-1700000000000-ab3d"
     notes.save(by=ChangeContext(actor=alice), owner="alice", content="Alice's.", note_id=id_)
@@ -313,7 +293,6 @@ def test_the_same_operation_gives_the_same_note(alice: User, scribe: Agent) -> N
 
 def test_an_application_cut_short_is_finished(alice: User, agent: ChangeContext) -> None:
     made = notes.save(by=agent, owner="alice", content="Kept.")
-    assert made.proposal is not None
     Proposal.objects.update(  # as a crash after the commit leaves it
         status=Status.PREPARING, merge_commit="", lease_expires_at=timezone.now() - timedelta(seconds=1)
     )
@@ -321,49 +300,6 @@ def test_an_application_cut_short_is_finished(alice: User, agent: ChangeContext)
     again = Proposal.objects.get()
     assert (again.status, again.merge_commit) == (Status.APPLIED, made.commit)
     assert len(reads.history("alice", "note", made.note_id)) == 1
-    assert list(problems()) == []
-
-
-@pytest.mark.slow
-def test_an_import_is_one_commit_and_a_row_for_each_note(alice: User, scribe: Agent) -> None:
-    from memory_app.reads import Note
-
-    now = timezone.now()
-    changes = []
-    for number in range(1200):
-        values = {
-            "id": f"mem-{number}-abcd",
-            "content": f"Fact number {number}.",
-            "type": "fact",
-            "tags": ("import",),
-            "category": None,
-            "confidence": 0.8,
-            "rationale": None,
-            "importance": 1.0,
-            "source": "import",
-            "session_id": None,
-            "superseded_by": None,
-            "superseded_reason": None,
-            "superseded_at": None,
-        }
-        note = Note(
-            owner="alice",
-            created_at=now,
-            updated_at=now,
-            sha256=reads.note_sha256(values | {"created_at": now}),
-            **values,
-        )
-        changes.append(notes.NoteChange(note.id, None, note))
-    made = notes.change_notes(
-        by=ChangeContext(actor=scribe, reasoning="From a file."), owner="alice", kind=Kind.IMPORT, changes=changes
-    )
-    assert made.proposal is not None
-    assert reads.notes("alice") == ()
-    review = review_of(made.proposal, alice)
-    assert (review.note_count, len(review.notes), review.page.paginator.num_pages) == (1200, 100, 12)
-    services.approve(actor=alice, proposal_id=made.proposal.pk, revision=1, seen_sha256=review.seen_sha256)
-    assert len(reads.notes("alice")) == 1200
-    assert len(reads.history("alice", "note", "mem-7-abcd")) == 1
     assert list(problems()) == []
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from approvals import services
 from approvals.models import Agent, Event, Kind, Proposal, Status, User
@@ -17,6 +16,7 @@ from memory_app.dolt.connections import dolt, head_of_main, open_at
 from memory_app.reads import Block
 from memory_app.text import edits
 from memory_app.text.edits import Replace, Rewrite
+from tests.conftest import in_a_thread
 from tests.support.fixtures import MakeBlock
 from tests.support.refusals import refusing
 
@@ -167,13 +167,8 @@ def test_the_cap_holds_when_calls_race(goals: Block, ask: Any, settings: Any) ->
             outcomes.append("made")
         except Refusal as error:
             outcomes.append(error.code)
-        finally:
-            connections.close_all()
 
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(2, 10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    for thread in [in_a_thread(partial(call, number)) for number in range(2, 10)]:
         thread.join()
     assert sorted(outcomes) == ["made"] * 3 + ["too_many_pending"] * 5
     assert Proposal.objects.open().count() == 3

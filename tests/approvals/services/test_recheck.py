@@ -8,9 +8,11 @@ from typing import Any
 
 from django.db import connections
 
-from approvals.models import User
+from approvals import services
+from approvals.models import Mergeability, Proposal, User
 from tests.conftest import eventually
 from tests.end_to_end.test_away import gone
+from tests.support.acts import approve, edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 LINES = [f"{number}. She has read chapter {number}." for number in range(60)]
@@ -33,20 +35,9 @@ def _propose(propose: Propose, block: Any, number: int) -> Any:
     return propose(block, f"{number}. She has read chapter {number}.", f"{number}. She has to read it again.")
 
 
-def _change_title(alice: User, block: Any) -> Any:
-    from approvals import services
-    from memory_app import reads
-
-    now = reads.block(block.owner, block.label)
-    fields = services.BlockFields(title=f"{now.title}!", description="", body=now.body, limit=now.limit)
-    services.edit_block(actor=alice, owner=block.owner, label=block.label, fields=fields, loaded_sha256=now.sha256)
-
-
 def test_checking_more_siblings_takes_no_more_statements(
     alice: User, make_block: MakeBlock, propose: Propose, settings: Any
 ) -> None:
-    from approvals import services
-
     settings.PENDING_CAP = 1_000
     block = make_block(alice, "reading", "\n".join(LINES))
     taken = []
@@ -60,13 +51,10 @@ def test_checking_more_siblings_takes_no_more_statements(
 
 
 def test_each_sibling_is_told_how_it_stands(alice: User, make_block: MakeBlock, propose: Propose, worker: Any) -> None:
-    from approvals import services
-    from approvals.models import Mergeability
-
     block = make_block(alice, "reading", "\n".join(LINES))
     approved, fits, same = (_propose(propose, block, number) for number in (1, 2, 3))
     against = propose(block, "She has read chapter 1.", "She skipped chapter 1.")
-    services.approve(actor=alice, proposal_id=approved.pk, revision=1, seen_sha256=block.sha256)
+    approve(alice, approved)
     expected = {fits: Mergeability.REBASABLE, same: Mergeability.REBASABLE, against: Mergeability.CONFLICT}
 
     def as_expected() -> bool:
@@ -80,13 +68,10 @@ def test_each_sibling_is_told_how_it_stands(alice: User, make_block: MakeBlock, 
 def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(
     alice: User, make_block: MakeBlock, propose: Propose, worker: Any
 ) -> None:
-    from approvals import services
-    from approvals.models import Mergeability, Proposal
-
     block = make_block(alice, "reading", "\n".join(LINES))
     for number in range(6):
         _propose(propose, block, number)
-    _change_title(alice, block)
+    edit(alice, "reading", "", "", title="Another")
     states = Proposal.objects.order_by("pk").values_list("mergeability", flat=True)
     eventually(lambda: set(states.all()) == {Mergeability.REBASABLE})  # or a worker would check all of them afterwards
     assert services.recheck("alice", [["block", "reading"]], most=4) == 6
@@ -98,12 +83,9 @@ def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(
 def test_the_page_of_an_unchecked_sibling_says_how_it_stands_now(
     alice: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
 ) -> None:
-    from approvals import services
-    from approvals.models import Mergeability, Proposal
-
     block = make_block(alice, "reading", "\n".join(LINES))
     first, second = _propose(propose, block, 1), propose(block, "chapter 1.", "chapter one.")
-    services.approve(actor=alice, proposal_id=first.pk, revision=1, seen_sha256=block.sha256)
+    approve(alice, first)
     Proposal.objects.filter(pk=second.pk).update(mergeability=Mergeability.UNKNOWN)
     page = client_of(alice).get(f"/proposals/{second.pk}/")
     assert page.context["review"].state == Mergeability.CONFLICT
@@ -112,9 +94,6 @@ def test_the_page_of_an_unchecked_sibling_says_how_it_stands_now(
 def test_while_the_memory_is_away_it_is_unknown_how_they_stand(
     alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
-    from approvals import services
-    from approvals.models import Mergeability, Proposal
-
     proposal = _propose(propose, make_block(alice, "reading", "\n".join(LINES)), 1)
     Proposal.objects.update(mergeability=Mergeability.CLEAN)
     with gone("memory"):

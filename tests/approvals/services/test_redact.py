@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from agent_tools.calls import audit
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals import services
 from approvals.models import Agent, Event, Policy, Proposal, Revision, Status, User
@@ -60,6 +61,7 @@ def secret(goals: Block, token: str) -> Proposal:
         idempotency_key="k",
     )
     assert response.status_code == 200, response.content
+    audit.settle()  # a process that is killed below waits for its own rows, not for those of this one
     return Proposal.objects.get()
 
 
@@ -187,7 +189,7 @@ def test_what_remains_says_who_when_and_why(secret: Proposal, tim: User) -> None
     assert proposal.current_revision.head_commit
 
 
-@pytest.mark.parametrize("reason", ["wrong", "outdated", "duplicate", "badly_worded", "other"])
+@pytest.mark.parametrize("reason", ["wrong", "other"])
 def test_any_other_reason_keeps_the_texts(secret: Proposal, tim: User, reason: str) -> None:
     proposal = reject(secret, tim, reason, comment="x")
     assert not proposal.is_redacted
@@ -228,7 +230,6 @@ def test_an_owner_has_it_removed_afterwards(secret: Proposal, alice: User, tim: 
     proposal = services.redact(actor=alice, proposal_id=secret.pk)
     assert proposal.status == how
     last = proposal.events.last()
-    assert last is not None
     assert (last.what, last.actor) == ("redacted", "alice")
     collected()
     require_gone(secret)

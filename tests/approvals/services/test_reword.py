@@ -10,7 +10,6 @@ import pytest
 from approvals import services
 from approvals.models import Agent, Approval, Policy, Proposal, Status, User
 from approvals.recovery.integrity import problems
-from approvals.review.targets import current_state
 from approvals.services import merge, notes
 from approvals.services.errors import (
     AlreadyDecided,
@@ -25,7 +24,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter
-from tests.support.acts import assert_ledger, edit
+from tests.support.acts import approve, as_seen, assert_ledger, edit
 from tests.support.fixtures import Propose
 from tests.support.older import older_default
 from tests.support.refusals import refusing
@@ -33,19 +32,14 @@ from tests.support.refusals import refusing
 MINE = "Alice enjoys algebra."
 
 
-def with_(service: Any, actor: User, proposal: Proposal, text: str, **more: Any) -> Proposal:
-    seen = {
-        "revision": proposal.current_revision_number,
-        "seen_sha256": current_state(proposal, proposal.current_revision).sha256,
-    }
-    decided: Proposal = service(actor=actor, proposal_id=proposal.pk, text=text, **(seen | more))
-    return decided
+def approve_as(actor: User, proposal: Proposal, text: str, **more: Any) -> Proposal:
+    return services.approve_edited(actor=actor, text=text, **(as_seen(proposal) | more))
 
 
 def test_the_reviewers_words_are_merged_and_both_authors_stay(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "likes math", "loves mathematics")
     text = goals.body.replace("Alice likes math.", MINE)
-    decided = with_(services.approve_edited, tim, proposal, text, comment="She said algebra.")
+    decided = approve_as(tim, proposal, text, comment="She said algebra.")
     assert reads.block("alice", "goals").body == text
     assert (decided.status, decided.approval) == (Status.APPROVED, Approval.EDITED)
     mine = decided.current_revision
@@ -60,7 +54,7 @@ def test_the_reviewers_words_are_merged_and_both_authors_stay(goals: Block, tim:
 
 def test_the_words_as_proposed_are_a_plain_approval(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
-    decided = with_(services.approve_edited, tim, proposal, goals.body.replace("math", "maths"))
+    decided = approve_as(tim, proposal, goals.body.replace("math", "maths"))
     assert (decided.approval, decided.current_revision_number) == (Approval.AS_PROPOSED, 1)
 
 
@@ -68,7 +62,7 @@ def test_a_stale_proposal_is_reworded_on_todays_text(goals: Block, alice: User, 
     proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
     text = reads.block("alice", "goals").body.replace("likes math", "enjoys maths")
-    with_(services.approve_edited, tim, proposal, text)
+    approve_as(tim, proposal, text)
     assert reads.block("alice", "goals").body == text
     assert list(problems()) == []
 
@@ -87,7 +81,7 @@ def test_what_a_direct_edit_could_not_save_is_refused(
 ) -> None:
     proposal = propose(goals, "math", "maths")
     with refusing(error):
-        with_(services.approve_edited, tim, proposal, text.replace("{}", goals.body))
+        approve_as(tim, proposal, text.replace("{}", goals.body))
     proposal.refresh_from_db()
     assert (proposal.status, proposal.revisions.count()) == (Status.OPEN, 1)
     assert reads.block("alice", "goals") == goals
@@ -97,15 +91,15 @@ def test_what_a_direct_edit_could_not_save_is_refused(
 def test_only_what_was_seen_is_reworded(goals: Block, alice: User, tim: User, mallory: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     with pytest.raises(ProposalNotFound):
-        with_(services.approve_edited, mallory, proposal, MINE)
+        approve_as(mallory, proposal, MINE)
     with pytest.raises(NewRevision):
-        with_(services.approve_edited, tim, proposal, MINE, revision=2)
+        approve_as(tim, proposal, MINE, revision=2)
     edit(alice, "goals", "June", "July")
     with pytest.raises(TargetChanged):
-        with_(services.approve_edited, tim, proposal, MINE, seen_sha256=goals.sha256)
+        approve_as(tim, proposal, MINE, seen_sha256=goals.sha256)
     services.withdraw(agent=proposal.agent, proposal_id=proposal.pk)
     with pytest.raises(AlreadyDecided):
-        with_(services.approve_edited, tim, proposal, MINE)
+        approve_as(tim, proposal, MINE)
     assert reads.block("alice", "goals").body == goals.body.replace("June", "July")
 
 
@@ -121,7 +115,7 @@ def test_an_edit_over_an_edit_is_shown_first(
 
     monkeypatch.setattr(merge, "_write", after_somebody_else)
     with pytest.raises(TargetChanged) as refused:
-        with_(services.approve_edited, tim, proposal, MINE, comment="Mine.")
+        approve_as(tim, proposal, MINE, comment="Mine.")
     assert refused.value.block
     assert "July" in refused.value.block.body
     proposal.refresh_from_db()
@@ -145,7 +139,7 @@ def test_a_text_changed_and_changed_back_is_as_it_was_seen(
         return write(*arguments)
 
     monkeypatch.setattr(merge, "_write", after_two_edits)
-    decided = with_(services.approve_edited, tim, proposal, MINE)
+    decided = approve_as(tim, proposal, MINE)
     assert reads.block("alice", "goals").body == MINE
     assert (decided.current_revision.number, decided.current_revision.made_by) == (3, tim)
     assert list(problems()) == []
@@ -160,7 +154,7 @@ def test_a_conflict_is_resolved_with_a_text_that_settles_both(
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
     text = reads.block("alice", "goals").body.replace("is done with math", "is done with math, and loves mathematics")
-    decided = with_(services.approve_edited, tim, proposal, text, comment="Both hold.", resolves=True)
+    decided = approve_as(tim, proposal, text, comment="Both hold.", resolves=True)
     assert reads.block("alice", "goals").body == text
     assert (decided.approval, decided.decision_comment) == (Approval.RESOLVED, "Both hold.")
     assert list(problems()) == []
@@ -170,14 +164,14 @@ def test_keeping_todays_text_resolves_nothing(goals: Block, alice: User, tim: Us
     proposal = propose(goals, "likes math", "loves mathematics")
     edit(alice, "goals", "likes math", "is done with math")
     with pytest.raises(NoChange):
-        with_(services.approve_edited, tim, proposal, reads.block("alice", "goals").body, resolves=True)
+        approve_as(tim, proposal, reads.block("alice", "goals").body, resolves=True)
 
 
 def test_a_deleted_block_has_nothing_to_resolve(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     with refusing("conflict"):
-        with_(services.approve_edited, tim, proposal, MINE, resolves=True)
+        approve_as(tim, proposal, MINE, resolves=True)
     assert list(problems()) == []
 
 
@@ -192,8 +186,7 @@ def by_scribe(alice: User, tim: User, scribe: Agent) -> notes.ChangeContext:
 
 def test_a_new_note_is_reworded(tim: User, by_scribe: notes.ChangeContext) -> None:
     made = notes.save(by=by_scribe, owner="alice", content="She rows.", tags=["sport"])
-    assert made.proposal
-    decided = with_(services.approve_edited, tim, made.proposal, "She rows on Mondays.")
+    decided = approve_as(tim, made.proposal, "She rows on Mondays.")
     note = reads.note("alice", made.note_id)
     assert (note.content, note.tags) == ("She rows on Mondays.", ("sport",))
     assert (decided.approval, decided.current_revision.made_by) == (Approval.EDITED, tim)
@@ -204,16 +197,10 @@ def test_a_changed_note_is_resolved_on_what_it_is_now(alice: User, tim: User, by
     mine = notes.ChangeContext(actor=alice)
     id_ = notes.save(by=mine, owner="alice", content="She rows.").note_id
     proposal = notes.update(by=by_scribe, owner="alice", note_id=id_, content="She rows daily.").proposal
-    assert proposal
     notes.update(by=mine, owner="alice", note_id=id_, content="She rows on Mondays.")
     with refusing("conflict"):
-        services.approve(
-            actor=tim,
-            proposal_id=proposal.pk,
-            revision=1,
-            seen_sha256=current_state(proposal, proposal.current_revision).sha256,
-        )
-    decided = with_(services.approve_edited, tim, proposal, "She rows on Mondays, and daily in summer.", resolves=True)
+        approve(tim, proposal)
+    decided = approve_as(tim, proposal, "She rows on Mondays, and daily in summer.", resolves=True)
     assert reads.note("alice", id_).content == "She rows on Mondays, and daily in summer."
     assert decided.approval == Approval.RESOLVED
     assert list(problems()) == []
@@ -227,18 +214,16 @@ def test_a_note_that_could_not_be_saved_is_refused(
 ) -> None:
     id_ = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="She rows.").note_id
     proposal = notes.update(by=by_scribe, owner="alice", note_id=id_, content="She rows daily.").proposal
-    assert proposal
     with refusing(error):
-        with_(services.approve_edited, tim, proposal, text)
+        approve_as(tim, proposal, text)
     assert reads.note("alice", id_).content == "She rows."
 
 
 def test_what_deletes_has_no_words_to_change(alice: User, tim: User, by_scribe: notes.ChangeContext) -> None:
     id_ = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", content="She rows.").note_id
     proposal = notes.delete(by=by_scribe, owner="alice", note_id=id_).proposal
-    assert proposal
     with pytest.raises(DecisionRefused):
-        with_(services.approve_edited, tim, proposal, "She rows daily.")
+        approve_as(tim, proposal, "She rows daily.")
 
 
 # -- after a restore ------------------------------------------------------------------------------
@@ -249,7 +234,7 @@ def test_a_restored_database_learns_whose_words_were_approved(
 ) -> None:
     proposal = propose(goals, "math", "maths")
     with older_default(tmp_path):
-        with_(services.approve_edited, tim, proposal, MINE)
+        approve_as(tim, proposal, MINE)
     services.recover(trust_log=True)
     proposal.refresh_from_db()
     assert (proposal.status, proposal.approval) == (Status.APPROVED, Approval.EDITED)

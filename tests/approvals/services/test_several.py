@@ -8,23 +8,20 @@ from approvals import services
 from approvals.models import Agent, Policy, Proposal, Status, Tutorship, User
 from approvals.permissions import ReviewAction
 from approvals.recovery.integrity import problems
-from approvals.review.targets import current_state
 from approvals.services import Item, notes
 from approvals.services.errors import Refusal
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
 from tests.conftest import make_user
-from tests.support.acts import edit
+from tests.support.acts import as_seen, edit
 from tests.support.fixtures import MakeBlock, Propose
 
 APPROVE, REJECT = ReviewAction.APPROVE, ReviewAction.REJECT
 
 
 def item(proposal: Proposal, **given: object) -> Item:
-    seen = current_state(proposal, proposal.current_revision).sha256
-    shown = {"proposal_id": proposal.pk, "revision": proposal.current_revision_number, "seen_sha256": seen}
-    return Item(**shown | given)
+    return Item(**as_seen(proposal) | given)
 
 
 def states(*proposals: Proposal) -> list[str]:

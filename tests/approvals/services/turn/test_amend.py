@@ -20,6 +20,7 @@ from memory_app.reads import Block
 from memory_app.text.edits import OldStringNotFound, Replace, Rewrite
 from tests.approvals.services.turn.test_request_changes import ask
 from tests.conftest import in_a_thread
+from tests.support.acts import edit
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.refusals import refusing
 
@@ -83,8 +84,7 @@ def test_an_edit_is_made_on_todays_text_and_not_on_the_revision_before(
     proposal = propose(goals, "math", "maths")
     with pytest.raises(OldStringNotFound):
         amend(proposal, edits=[Replace("maths", "mathematics")])
-    fields = services.BlockFields(title="", description="", body=goals.body.replace("June", "July"), limit=goals.limit)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    edit(alice, "goals", "June", "July")
     with refusing("precondition_failed"):
         amend(proposal, expected_sha256=goals.body_sha256)
     now = reads.block("alice", "goals")
@@ -129,17 +129,14 @@ def test_the_same_change_with_other_evidence_is_an_answer(goals: Block, tim: Use
     assert (done.proposal.status, done.revision.number, done.proposal.evidence) == (Status.OPEN, 2, [turn])
 
 
-def test_a_decided_one_is_not_amended(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason=RejectReason.WRONG)
-    with pytest.raises(AlreadyDecided):
-        amend(proposal)
-
-
-def test_one_that_is_being_merged_is_not_amended(goals: Block, propose: Propose) -> None:
+def test_one_that_is_being_decided_or_is_decided_is_not_amended(goals: Block, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
     Proposal.objects.update(status=Status.MERGING, lease_expires_at=timezone.now() + timedelta(minutes=1))
     with pytest.raises(BeingDecided):
+        amend(proposal)
+    Proposal.objects.update(status=Status.OPEN)
+    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason=RejectReason.WRONG)
+    with pytest.raises(AlreadyDecided):
         amend(proposal)
 
 

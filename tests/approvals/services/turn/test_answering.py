@@ -52,14 +52,13 @@ def test_what_is_gone_or_was_there_already_is_not_taken_up(
 
 def test_after_a_month_or_by_another_agent_it_is_a_new_matter(goals: Block, tim: User, propose: Propose) -> None:
     first = rejected(tim, propose(goals, "likes math", "digs math"))
-    other = services.propose(
-        agent=Agent.objects.create(name="other"),
-        owner="alice",
-        label="goals",
-        edits=[Replace("likes math", "enjoys math")],
-        kind=Kind.EDIT,
-        reasoning="She said so.",
-    ).proposal
+    said = {
+        "agent": Agent.objects.create(name="other"),
+        "owner": "alice",
+        "label": "goals",
+        "reasoning": "She said so.",
+    }
+    other = services.propose(edits=[Replace("likes math", "enjoys math")], kind=Kind.EDIT, **said).proposal
     Proposal.objects.filter(pk=first.pk).update(decided_at=timezone.now() - timedelta(days=31))
     assert answered(other) is None
     assert answered(propose(goals, "likes math", "loves math")) is None
@@ -69,10 +68,7 @@ def test_a_reworded_note_answers_the_rejected_one(alice: User, tim: User, scribe
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     by = ChangeContext(actor=scribe, reasoning="She said so.")
     first = notes.save(by=by, owner="alice", content="Hands in sheets by bicycle on Mondays").proposal
-    assert first is not None
     rejected(tim, first)
     same = notes.save(by=by, owner="alice", content="On Mondays she brings her sheets by bicycle").proposal
     other = notes.save(by=by, owner="alice", content="Reads one novel a month").proposal
-    assert same is not None
-    assert other is not None
     assert (answered(same), answered(other)) == (first.pk, None)

@@ -14,9 +14,12 @@ from approvals import services
 from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, Status, User
 from approvals.review import turn
 from approvals.services import repeating
+from approvals.services.imports import import_memories
+from approvals.services.notes import ChangeContext
+from assent_client.text import memories_md
 from memory_app.reads import Block
 from memory_app.text import alike
-from memory_app.text.edits import Replace
+from tests.support.acts import as_seen
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
 
@@ -68,6 +71,14 @@ def test_the_one_among_two_thousand_is_found(scribe: Agent) -> None:
     assert found.earlier.target == "note-1234"
 
 
+def test_of_an_agent_that_was_never_rejected_that_alone_is_asked(alice: User, scribe: Agent) -> None:
+    parsed = memories_md.parse("".join(f"### mem-{number}-aaaa\n> Fact {number}.\n" for number in range(20)))
+    with CaptureQueriesContext(connection) as asked:
+        import_memories(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", parsed=parsed)
+    (statement,) = [each["sql"] for each in asked if RejectedFingerprint._meta.db_table in each["sql"]]
+    assert '"key"' not in statement
+
+
 def test_no_text_is_in_the_table(goals: Block, tim: User, propose: Propose) -> None:
     reject(tim, propose(goals, "math.", f"math. {ROWING}"))
     row = RejectedFingerprint.objects.values()[0]
@@ -92,15 +103,8 @@ def test_what_an_approval_in_part_left_out_is_refused_until_that_is_undone(
     both = goals.body.replace("math", "maths").replace("in June.", f"in June. {ROWING}")
     part = propose(goals, goals.body, both)
     hunks = worddiff.hunks(goals.body, both)
-    services.approve_some(
-        actor=tim,
-        proposal_id=part.pk,
-        revision=1,
-        seen_sha256=goals.sha256,
-        accepted=[hunk.id for hunk in hunks if "maths" in hunk.after],
-        rest=services.Rest.REJECT,
-        reason="wrong",
-    )
+    taken = [hunk.id for hunk in hunks if "maths" in hunk.after]
+    services.approve_some(actor=tim, **as_seen(part), accepted=taken, rest=services.Rest.REJECT, reason="wrong")
     with refusing("rejected_before"):
         propose(goals, "in June.", f"in June. {ROWING}")
     services.undo(actor=tim, proposal_id=part.pk)
@@ -153,12 +157,5 @@ def test_the_edits_of_a_removed_text_are_not_in_its_place(goals: Block, tim: Use
     private = reject(tim, propose(goals, "math.", f"math. {ROWING}"), reason="too_private")
     assert private.fingerprints.exists()
     with refusing("rejected_before") as refused:
-        services.propose(
-            agent=private.agent,
-            owner="alice",
-            label="goals",
-            edits=[Replace("in June.", f"in June. {ROWING}")],
-            kind=Kind.EDIT,
-            reasoning="Alice said so.",
-        )
+        propose(goals, "in June.", f"in June. {ROWING}")
     assert refused.value.details["repeated"].earlier.is_redacted

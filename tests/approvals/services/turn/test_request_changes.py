@@ -43,7 +43,6 @@ def test_asking_for_changes_gives_the_turn_to_the_agent_and_keeps_its_branch(
     event = proposal.events.get(what=Event.What.CHANGES_REQUESTED)
     assert (event.actor, event.text, event.data) == ("tim", WANTED, {"reason": "wrong"})
     request = change_request(proposal)
-    assert request is not None
     assert (request.by, request.by_name, request.comment, request.reason) == ("tim", "Tim Okafor", WANTED, "wrong")
     assert head_of_main() == before
     assert dolt().head(proposal.current_revision.branch) == proposal.current_revision.head_commit

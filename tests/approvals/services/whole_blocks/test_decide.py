@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from approvals import services
@@ -19,7 +17,7 @@ from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
 from tests.approvals.services.whole_blocks.conftest import NEW, ProposeBlock, ProposeDeletion
-from tests.support.acts import approve, assert_ledger, edit
+from tests.support.acts import approve, as_seen, assert_ledger, edit
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.refusals import refusing
 
@@ -59,31 +57,21 @@ def test_a_new_block_is_approved_while_the_memory_goes_on(
     assert "maths" in reads.block("alice", "goals").body
 
 
-def test_a_reviewer_rewords_title_and_text_of_a_new_block(alice: User, propose_block: ProposeBlock) -> None:
+@pytest.mark.parametrize("text", ["# Monday\nNoether.\n", NEW["body"]])
+def test_a_reviewer_rewords_title_and_text_of_a_new_block(alice: User, propose_block: ProposeBlock, text: str) -> None:
     proposal = propose_block().proposal
-    done = services.approve_edited(
-        actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256="", title="My days", text="# Monday\nNoether.\n"
-    )
+    done = services.approve_edited(actor=alice, **as_seen(proposal), title="My days", text=text)
     block = reads.block("alice", "diary")
-    assert (block.title, block.body, block.description) == ("My days", "# Monday\nNoether.\n", NEW["description"])
+    assert (block.title, block.body, block.description) == ("My days", text, NEW["description"])
     assert (done.approval, done.current_revision.made_by) == (Approval.EDITED, alice)
     assert list(problems()) == []
 
 
-def test_a_new_title_alone_is_an_edited_approval(alice: User, propose_block: ProposeBlock) -> None:
-    proposal = propose_block().proposal
-    common: dict[str, Any] = {"actor": alice, "proposal_id": proposal.pk, "revision": 1, "seen_sha256": ""}
-    done = services.approve_edited(**common, title="My days", text=NEW["body"])
-    assert done.approval == Approval.EDITED
-    assert reads.block("alice", "diary").title == "My days"
-
-
 def test_a_new_block_may_be_emptied_and_may_not_pass_its_limit(alice: User, propose_block: ProposeBlock) -> None:
     proposal = propose_block().proposal
-    common: dict[str, Any] = {"actor": alice, "proposal_id": proposal.pk, "revision": 1, "seen_sha256": ""}
     with refusing("over_limit"):
-        services.approve_edited(**common, text="x" * 20_001)
-    services.approve_edited(**common, text="")
+        services.approve_edited(actor=alice, **as_seen(proposal), text="x" * 20_001)
+    services.approve_edited(actor=alice, **as_seen(proposal), text="")
     assert reads.block("alice", "diary").body == ""
 
 
@@ -93,16 +81,12 @@ def test_two_agents_with_one_label_collide_and_the_other_goes_back_to_its_agent(
     mine = propose_block().proposal
     other = propose_block(agent=Agent.objects.create(name="mentor"), body="Other words.").proposal
     (collision,) = review_of(mine, alice).collisions
-    assert (collision.other.pk, collision.effect, collision.back) == (
-        other.pk,
-        CollisionEffect.NO_LONGER_FITS,
-        CollisionEffect.NO_LONGER_FITS,
-    )
+    assert collision.other == other
+    assert collision.effect is collision.back is CollisionEffect.NO_LONGER_FITS
     approve(alice, mine)
     other = again(other)
     assert (other.status, other.mergeability) == (Status.CHANGES_REQUESTED, Mergeability.CONFLICT)
     asked = change_request(other)
-    assert asked is not None
     assert (asked.by, asked.automatic) == ("", BLOCK_EXISTS)
     with refusing("conflict"):
         approve(alice, other, is_with_agent=True)
@@ -115,9 +99,9 @@ def test_two_agents_with_the_same_block_are_settled_by_one_approval(alice: User,
     assert collision.effect is collision.back is CollisionEffect.SETTLED
     approve(alice, mine)
     assert (again(other).status, other.mergeability) == (Status.OPEN, Mergeability.ALREADY_APPLIED)
-    services.close_already_applied(
-        actor=alice, proposal_id=other.pk, revision=1, seen_sha256=reads.block("alice", "diary").sha256
-    )
+    with refusing("already_applied"):
+        approve(alice, other)
+    services.close_already_applied(actor=alice, **as_seen(other))
     assert again(other).was_already_applied
 
 
@@ -134,16 +118,6 @@ def test_a_label_that_a_person_took_in_between_is_a_conflict(
     with refusing("conflict"):
         approve(alice, proposal)
     assert reads.block("alice", "diary") == made
-
-
-def test_a_person_who_made_the_very_block_settles_it(
-    alice: User, make_block: MakeBlock, propose_block: ProposeBlock
-) -> None:
-    proposal = propose_block().proposal
-    make_block(alice, "diary", NEW["body"], title="Diary")
-    assert again(proposal).mergeability == Mergeability.ALREADY_APPLIED
-    with refusing("already_applied"):
-        approve(alice, proposal)
 
 
 def test_a_label_that_was_free_again_can_be_approved(
@@ -229,29 +203,23 @@ def test_a_block_that_its_owner_deleted_first_is_already_gone(
     alice: User, goals: Block, propose_deletion: ProposeDeletion
 ) -> None:
     proposal = propose_deletion().proposal
+    other = propose_deletion(agent=Agent.objects.create(name="mentor")).proposal
+    (collision,) = review_of(proposal, alice).collisions
+    assert (collision.other, collision.effect, collision.back) == (other, *[CollisionEffect.SETTLED] * 2)
     delete(alice)
     assert again(proposal).mergeability == Mergeability.ALREADY_APPLIED
-    services.close_already_applied(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256="")
+    services.close_already_applied(actor=alice, **as_seen(proposal))
     assert again(proposal).was_already_applied
 
 
 def test_a_deletion_is_taken_whole(alice: User, goals: Block, propose_deletion: ProposeDeletion) -> None:
     proposal = propose_deletion().proposal
-    assert review_of(proposal, alice).actions == {
-        ReviewAction.APPROVE,
-        ReviewAction.REJECT,
-        ReviewAction.REQUEST_CHANGES,
-    }
-    common: dict[str, Any] = {
-        "actor": alice,
-        "proposal_id": proposal.pk,
-        "revision": 1,
-        "seen_sha256": goals.sha256,
-    }
+    whole = {ReviewAction.APPROVE, ReviewAction.REJECT, ReviewAction.REQUEST_CHANGES}
+    assert review_of(proposal, alice).actions == whole
     with pytest.raises(DecisionRefused):
-        services.approve_edited(**common, text="Something.")
+        services.approve_edited(actor=alice, **as_seen(proposal), text="Something.")
     with pytest.raises(DecisionRefused):
-        services.approve_some(**common, accepted=["1"], rest=services.Rest.AGENT)
+        services.approve_some(actor=alice, **as_seen(proposal), accepted=["1"], rest=services.Rest.AGENT)
     assert reads.block("alice", "goals") == goals
 
 
@@ -278,7 +246,6 @@ def test_deleting_hands_the_edits_of_the_block_back_and_undoing_takes_them_to_re
     approve(alice, proposal)
     assert (again(change).status, change.mergeability) == (Status.CHANGES_REQUESTED, Mergeability.CONFLICT)
     asked = change_request(change)
-    assert asked is not None
     assert asked.automatic == BLOCK_DELETED
 
     services.undo(actor=alice, proposal_id=proposal.pk)
@@ -286,15 +253,6 @@ def test_deleting_hands_the_edits_of_the_block_back_and_undoing_takes_them_to_re
     assert change.events.last().what == Event.What.REOPENED
     approve(alice, change)
     assert "loves math" in reads.block("alice", "goals").body
-
-
-def test_two_deletions_settle_each_other(alice: User, goals: Block, propose_deletion: ProposeDeletion) -> None:
-    mine = propose_deletion().proposal
-    other = propose_deletion(agent=Agent.objects.create(name="mentor")).proposal
-    (collision,) = review_of(mine, alice).collisions
-    assert collision.effect is collision.back is CollisionEffect.SETTLED
-    approve(alice, mine)
-    assert again(other).mergeability == Mergeability.ALREADY_APPLIED
 
 
 # -- undo -----------------------------------------------------------------------------------------

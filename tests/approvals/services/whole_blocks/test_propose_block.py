@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.test import override_settings
 
@@ -15,8 +13,9 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter, Replace
+from tests.approvals.services.turn.test_amend import amend
 from tests.approvals.services.whole_blocks.conftest import NEW, ProposeBlock, ProposeDeletion
-from tests.support.fixtures import Propose
+from tests.support.fixtures import MakeBlock, Propose
 from tests.support.refusals import refusing
 
 
@@ -112,12 +111,8 @@ def test_another_agent_may_propose_the_same_label(alice: User, propose_block: Pr
 def test_an_undecided_new_block_is_amended_by_another_text(alice: User, propose_block: ProposeBlock) -> None:
     first = propose_block().proposal
     done = propose_block(proposal_id=first.pk, title="Days", body="# Tuesday\n", reasoning="As you asked.")
-    assert (done.amended, done.proposal.pk, done.revision.number, done.revision.branch) == (
-        True,
-        first.pk,
-        2,
-        f"p/{first.pk}-2",
-    )
+    assert (done.amended, done.proposal.pk) == (True, first.pk)
+    assert (done.revision.number, done.revision.branch) == (2, f"p/{first.pk}-2")
     first.refresh_from_db()
     assert (first.status, first.target_title, first.reasoning) == (Status.OPEN, "Days", "As you asked.")
     assert reads.block_at("alice", "diary", f"p/{first.pk}-2").body == "# Tuesday\n"
@@ -139,44 +134,24 @@ def test_an_edit_whose_block_was_deleted_can_become_a_new_block(
     proposal = propose(goals, "likes math", "loves math")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     done = propose_block("goals", proposal_id=proposal.pk, title="Goals", body="She loves math.")
-    assert (done.proposal.pk, done.proposal.kind, done.proposal.status) == (
-        proposal.pk,
-        Kind.CREATE_BLOCK,
-        Status.OPEN,
-    )
+    assert (done.proposal, done.proposal.kind, done.proposal.status) == (proposal, Kind.CREATE_BLOCK, Status.OPEN)
     assert list(problems()) == []
 
 
 def test_a_new_block_whose_label_was_taken_can_become_an_edit(
-    alice: User, scribe: Agent, propose_block: ProposeBlock, make_block: Any
+    alice: User, propose_block: ProposeBlock, make_block: MakeBlock
 ) -> None:
     proposal = propose_block().proposal
     make_block(alice, "diary", "Nothing yet.")
-    done = services.propose(
-        agent=scribe,
-        owner="alice",
-        proposal_id=proposal.pk,
-        label="diary",
-        edits=[Replace("Nothing yet.", "She read Noether.")],
-        kind=Kind.EDIT,
-        reasoning="It is there now.",
-    )
+    done = amend(proposal, edits=[Replace("Nothing yet.", "She read Noether.")])
     assert (done.proposal.kind, done.proposal.mergeability) == (Kind.EDIT, "clean")
 
 
 def test_an_own_deletion_can_become_an_edit_that_empties_the_block(
-    goals: Block, scribe: Agent, propose_deletion: ProposeDeletion
+    goals: Block, propose_deletion: ProposeDeletion
 ) -> None:
     proposal = propose_deletion().proposal
-    done = services.propose(
-        agent=scribe,
-        owner="alice",
-        proposal_id=proposal.pk,
-        label="goals",
-        edits=[Replace(goals.body, "")],
-        kind=Kind.EDIT,
-        reasoning="Keep the block.",
-    )
+    done = amend(proposal, edits=[Replace(goals.body, "")])
     assert (done.amended, done.proposal.kind) == (True, Kind.EDIT)
 
 
