@@ -244,7 +244,7 @@ def test_a_second_rule_about_the_same_names_the_first(goals: Block, rule: MakeRu
 def test_a_rule_that_could_never_hold_is_refused(
     goals: Block, alice: User, scribe: Agent, about: dict[str, str], field: str
 ) -> None:
-    with refusing("rule_invalid") as refused:
+    with refusing("refused") as refused:
         trust.create_rule(actor=alice, owner="alice", **{"needs": "apply", **about})
     assert refused.value.details["field"] == field
     assert not TrustRule.objects.exists()
@@ -260,7 +260,7 @@ def test_an_agent_that_is_gone_gets_no_rule(alice: User, scribe: Agent, token: s
         Agent.objects.update(is_active=False)
     else:
         AgentToken.objects.update(revoked_at=timezone.now())
-    with refusing("rule_invalid", "no token"):
+    with refusing("refused", "no token"):
         trust.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply")
 
 
@@ -275,9 +275,9 @@ def test_a_rule_is_changed_and_deleted(alice: User, rule: MakeRule) -> None:
     made = rule("ask")
     assert trust.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small").needs == "small"
     trust.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
-    with refusing("rule_gone"):
+    with refusing("refused"):
         trust.delete_rule(actor=alice, owner="alice", rule_id=made.pk)
-    with refusing("rule_gone"):
+    with refusing("refused"):
         trust.change_rule(actor=alice, owner="alice", rule_id=made.pk, needs="small")
 
 
