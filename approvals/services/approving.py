@@ -22,7 +22,7 @@ from approvals.models import Approval, Mergeability, Proposal, RejectReason, Rev
 from approvals.permissions import ReviewAction
 from approvals.review.note_changes import NoteChange, stamped, text_of
 from approvals.review.targets import BlockState, NotesState
-from approvals.review.whole_blocks import NewBlock, is_deletion, is_of_whole_block, new_block_of
+from approvals.review.whole_blocks import is_deletion, is_of_whole_block, new_block_of
 from approvals.services.checks import (
     Seen,
     block_of,
@@ -251,13 +251,9 @@ def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
         over = f"{len(text) - block.limit:,}"
         message = _("With only these changes, the text would be %(over)s characters over the block’s limit.")
         raise DecisionRefused(proposal, message % {"over": over}, code="conflict")
-    return {
-        "base_sha256": block.sha256,
-        "base_text": block.body,
-        # Which changes these were cannot be told for certain from the texts alone.
-        "edits": [{**edits.to_json([edits.Rewrite(text)])[0], "accepted": sorted(accepted)}],
-        "result_text": text,
-    }
+    # Which changes these were cannot be told for certain from the texts alone.
+    (rewrite,) = edits.to_json([edits.Rewrite(text)])
+    return _texts_of_block(block, text, [rewrite | {"accepted": sorted(accepted)}])
 
 
 def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
@@ -277,14 +273,25 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
     ]
     if outdated:
         raise _nothing(proposal, _("Some of the ticked notes have changed since they were proposed. Untick them."))
-    changes = tuple(map(NoteChange.from_json, kept))
+    return _texts_of_notes(kept) | {"risk_report": shown.risk_report}
+
+
+def _texts_of_block(block: Block | None, text: str, asked: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a revision that makes this text of the block; None for a new one."""
+    base = (block.sha256, block.body) if block else ("", "")
+    return {"base_sha256": base[0], "base_text": base[1], "edits": asked, "result_text": text}
+
+
+def _texts_of_notes(stored: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a revision that makes these changes."""
+    changes = list(map(NoteChange.from_json, stored))
+    before, after = [change.before for change in changes], [change.after for change in changes]
     return {
         "base_sha256": "",
-        "base_text": text_of([change.before for change in changes]),
+        "base_text": text_of(before),
         "edits": [],
-        "result_text": text_of([change.after for change in changes]),
-        "note_changes": kept,
-        "risk_report": shown.risk_report,
+        "result_text": text_of(after),
+        "note_changes": stored,
     }
 
 
@@ -355,16 +362,18 @@ def approve_edited(
             if new is None and seen.assessment.state == Mergeability.ALREADY_APPLIED:
                 require_fit(proposal, seen.assessment)  # there is no change to reword
             if new is not None:
-                texts = _texts_of_new_block(text, new)
+                if len(text) > new.limit:
+                    raise over_limit(len(text), new.limit)
+                texts = _texts_of_block(None, text, new.as_edits())
             elif isinstance(target, BlockState):
-                texts = _texts_of_block(proposal, target.block, text)
+                texts = _reworded_block(proposal, target.block, text)
             else:
-                texts = _texts_of_note(proposal, text)
+                texts = _reworded_note(proposal, text)
             seen = _narrowed(proposal, seen, texts)
     return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
 
 
-def _texts_of_block(proposal: Proposal, block: Block | None, text: str) -> dict[str, Any]:
+def _reworded_block(proposal: Proposal, block: Block | None, text: str) -> dict[str, Any]:
     if not text.strip():
         raise Refusal(_("The text is empty. To delete it, reject this proposal and delete it on its page."))
     if is_deletion(proposal.current_revision):
@@ -375,27 +384,10 @@ def _texts_of_block(proposal: Proposal, block: Block | None, text: str) -> dict[
         raise NoChange(_("This is the block’s text as it is now. Reject the proposal if nothing should change."))
     if len(text) > block.limit:
         raise over_limit(len(text), block.limit)
-    return {
-        "base_sha256": block.sha256,
-        "base_text": block.body,
-        "edits": edits.to_json([edits.Rewrite(text)]),
-        "result_text": text,
-    }
+    return _texts_of_block(block, text, edits.to_json([edits.Rewrite(text)]))
 
 
-def _texts_of_new_block(text: str, new: NewBlock) -> dict[str, Any]:
-    """Return the fields of a revision that makes the block with this text."""
-    if len(text) > new.limit:
-        raise over_limit(len(text), new.limit)
-    return {
-        "base_sha256": "",
-        "base_text": "",
-        "edits": new.as_edits(),
-        "result_text": text,
-    }
-
-
-def _texts_of_note(proposal: Proposal, text: str) -> dict[str, Any]:
+def _reworded_note(proposal: Proposal, text: str) -> dict[str, Any]:
     """Return the change of the note with this content. What else the agent changes is made on the note as it is now."""
     changes = proposal.current_revision.note_changes
     if len(changes) != 1:
@@ -410,14 +402,7 @@ def _texts_of_note(proposal: Proposal, text: str) -> dict[str, Any]:
         raise NoChange(_("This is the note’s text as it is now. Reject the proposal if nothing should change."))
     after = stamped(replace(_with_other_changes(asked, now), content=text), timezone.now())
     require_valid(after)
-    change = NoteChange(asked.id, now, after)
-    return {
-        "base_sha256": "",
-        "base_text": text_of([change.before]),
-        "edits": [],
-        "result_text": text_of([change.after]),
-        "note_changes": [change.as_json()],
-    }
+    return _texts_of_notes([NoteChange(asked.id, now, after).as_json()])
 
 
 def _with_other_changes(asked: NoteChange, now: reads.Note | None) -> reads.Note:

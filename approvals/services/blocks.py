@@ -6,7 +6,6 @@ Called through `approvals.services`. The same life as an edit: see `services.pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Unpack
 
 import structlog
@@ -54,8 +53,8 @@ def propose(
     def change() -> ProposedChange:
         base = reads.snapshot(owner, label)
         block = base.block
-        require_writable(block)
-        applied = _applied(block, edits, expected_sha256)
+        _require_writable(block, expected_sha256)
+        applied = _applied(block, edits)
         return ProposedChange(
             kind=kind,
             owner=owner,
@@ -73,15 +72,16 @@ def propose(
     return ask(ChangeContext(actor=agent, **said), owner, label, change)
 
 
-def require_writable(block: reads.Block) -> None:
+def _require_writable(block: reads.Block, expected_sha256: str | None) -> None:
+    """Raise a refusal for a block that agents cannot change, or that changed since it was read."""
     if block.read_only:
         raise Refusal(f"Block '{block.label}' is read-only.", code="block_read_only")
-
-
-def _applied(block: reads.Block, edits: Sequence[text_edits.Edit], expected_sha256: str | None) -> text_edits.Applied:
-    """Return the edits applied to the block. Raise if it changed since it was read, stays the same or gets too long."""
     if expected_sha256 is not None and expected_sha256 != block.body_sha256:
         raise precondition_failed(block)
+
+
+def _applied(block: reads.Block, edits: Sequence[text_edits.Edit]) -> text_edits.Applied:
+    """Return the edits applied to the block. Raise if it stays the same or gets too long."""
     applied = text_edits.apply(block.body, tuple(edits))
     if applied.text == block.body:
         raise NoChange(f"The edit leaves block '{block.label}' as it is.")
@@ -129,8 +129,13 @@ def propose_block(
             beside=new.beside,
         )
 
-    by = ChangeContext(actor=agent, **said)
-    return ask(by, owner, label, change, require=partial(_require_not_waiting, agent, owner, label))
+    def require_not_waiting() -> None:
+        """Raise `block_waits` for another one of the agent's: one of the two could never be approved."""
+        waiting = Proposal.objects.pending_of(agent, owner).filter(kind=Kind.CREATE_BLOCK, target=label)
+        if other := waiting.select_related("agent", "decided_by").order_by("-pk").first():
+            raise Refusal(f"Block '{label}' waits for a decision.", code="block_waits", proposal=other)
+
+    return ask(ChangeContext(actor=agent, **said), owner, label, change, require=require_not_waiting)
 
 
 def propose_deletion(
@@ -149,9 +154,7 @@ def propose_deletion(
 
     def change() -> ProposedChange:
         base = reads.snapshot(owner, label)
-        require_writable(base.block)
-        if expected_sha256 is not None and expected_sha256 != base.block.body_sha256:
-            raise precondition_failed(base.block)
+        _require_writable(base.block, expected_sha256)
         return ProposedChange(
             kind=Kind.DELETE_BLOCK,
             owner=owner,
@@ -180,18 +183,6 @@ def _target(owner: str, label: str) -> tuple[str, reads.Block | None]:
         except reads.BlockNotFound:
             return commit, None
     return found.commit, found.block
-
-
-def waiting_block(agent: Agent, owner: str, label: str) -> Proposal | None:
-    """Return the agent's undecided proposal of a new block with this label; the newest of several."""
-    waiting = Proposal.objects.pending_of(agent, owner).filter(kind=Kind.CREATE_BLOCK, target=label)
-    return waiting.select_related("agent", "decided_by").order_by("-pk").first()
-
-
-def _require_not_waiting(agent: Agent, owner: str, label: str) -> None:
-    """Raise `block_waits` if the agent has proposed this block before: one of the two could never be approved."""
-    if waiting := waiting_block(agent, owner, label):
-        raise Refusal(f"Block '{label}' waits for a decision.", code="block_waits", proposal=waiting)
 
 
 def _require_valid(label: str, title: str, description: str, body: str) -> None:

@@ -51,20 +51,8 @@ def reject(
     if reason not in RejectReason.values:
         raise ValueError(f"unknown reject reason {reason!r}")
     proposal = proposal_for(ReviewAction.REJECT, actor, proposal_id, revision, is_with_agent=is_with_agent)
-    return close(
-        proposal,
-        Status.REJECTED,
-        Event.What.REJECTED,
-        actor=actor,
-        text=comment.strip(),
-        fields={
-            "decided_by_id": actor.pk,
-            "decision_reason": reason,
-            "decision_comment": comment.strip(),
-            "decision_batch": batch,
-        },
-        removes_texts=reason == RejectReason.TOO_PRIVATE,
-    )
+    fields = {"decision_reason": reason, "decision_batch": batch}
+    return close(proposal, Status.REJECTED, actor=actor, comment=comment, fields=fields)
 
 
 def close_already_applied(
@@ -87,19 +75,8 @@ def close_already_applied(
     if target.sha256 != seen_sha256 or not is_there:
         raise TargetChanged(proposal, block_of(target))
     comment = _("This is already in the memory; nothing was left to change.")
-    return close(
-        proposal,
-        Status.REJECTED,
-        Event.What.REJECTED,
-        actor=actor,
-        text=comment,
-        fields={
-            "decided_by_id": actor.pk,
-            "decision_reason": RejectReason.DUPLICATE,
-            "decision_comment": comment,
-            "mergeability": Mergeability.ALREADY_APPLIED,
-        },
-    )
+    fields = {"decision_reason": RejectReason.DUPLICATE, "mergeability": Mergeability.ALREADY_APPLIED}
+    return close(proposal, Status.REJECTED, actor=actor, comment=comment, fields=fields)
 
 
 def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: str | None = None) -> Proposal:
@@ -120,14 +97,8 @@ def withdraw(*, agent: Agent, proposal_id: int, comment: str = "", operation: st
     if proposal.status not in DECIDABLE:
         raise_not_open(proposal, proposal.current_revision_number)
     try:
-        return close(
-            proposal,
-            Status.WITHDRAWN,
-            Event.What.WITHDRAWN,
-            actor=agent,
-            text=comment.strip(),
-            fields={"decision_comment": comment.strip(), "merge_operation": operation or ""},
-        )
+        fields = {"merge_operation": operation or ""}
+        return close(proposal, Status.WITHDRAWN, actor=agent, comment=comment, fields=fields)
     except (NewRevision, WithAgent):  # another call of the agent amended it, or a person asked for changes
         return withdraw(agent=agent, proposal_id=proposal_id, comment=comment, operation=operation)
 
@@ -138,38 +109,40 @@ _OF_AGENT = Prepared(
 
 
 def close(
-    proposal: Proposal,
-    status: Status,
-    what: Event.What,
-    *,
-    actor: events.Actor,
-    text: str = "",
-    fields: Mapping[str, object] = {},
-    removes_texts: bool = False,
+    proposal: Proposal, status: Status, *, actor: events.Actor, comment: str = "", fields: Mapping[str, Any] = {}
 ) -> Proposal:
-    """Close an undecided proposal as it was read, and drop its branches.
+    """Close an undecided proposal as it was read, and drop its branches; what is too private loses its texts.
 
     Args:
+        status: REJECTED, WITHDRAWN or EXPIRED.
         actor: None where no person decided.
         fields: more fields of the proposal with their values.
     """
-    now = timezone.now()
-    # The batch of a decision that was undone is not this one's.
-    values = {"status": status, "decided_at": now, "updated_at": now, "decision_batch": "", **fields}
+    now, comment, reason = timezone.now(), comment.strip(), str(fields.get("decision_reason", ""))
+    removes_texts = reason == RejectReason.TOO_PRIVATE
+    values = {
+        "status": status,
+        "decided_at": now,
+        "decided_by_id": actor.pk if isinstance(actor, User) else None,
+        "decision_batch": "",  # that of a decision that was undone is not this one's
+        "decision_comment": comment,
+        "updated_at": now,
+        **fields,
+    }
     shown = proposal.current_revision_number
     as_seen = {"status": proposal.status, "current_revision_number": shown}
-    reason = str(fields.get("decision_reason", ""))
     with transaction.atomic(durable=True):
-        closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=text, reason=reason)
-        if closed and actor is not None:
-            repeating.remember_if_it_counts(proposal)
+        what = Event.What(status)
+        closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=comment, reason=reason)
+        if closed and actor is not None and status == Status.REJECTED:
+            repeating.remember(proposal)
         if closed and removes_texts:
             texts.remove(proposal, actor=actor)
     if removes_texts or not closed:
         proposal.refresh_from_db()
     if not closed:
         raise_not_open(proposal, shown)
-    log.info(f"proposal_{what}", proposal=proposal.pk, user_id=proposal.owner, target=proposal.target)
+    log.info(f"proposal_{status}", proposal=proposal.pk, user_id=proposal.owner, target=proposal.target)
     drop_branches(proposal)
     if removes_texts:
         texts.collect_soon()
@@ -189,7 +162,7 @@ def expire(*, now: datetime | None = None) -> int:
     overdue = Proposal.objects.decidable().filter(expires_at__lte=now or timezone.now()).select_related("agent")
     for proposal in overdue.iterator(chunk_size=200):
         try:
-            close(proposal, Status.EXPIRED, Event.What.EXPIRED, actor=None)
+            close(proposal, Status.EXPIRED, actor=None)
         except DecisionRefused:
             continue  # decided at the same time
         closed += 1

@@ -159,8 +159,8 @@ def _settle(proposal: Proposal) -> bool:
     if state != proposal.mergeability:
         return False
     if state == Mergeability.ALREADY_APPLIED:
-        fields = {"decision_reason": RejectReason.DUPLICATE, "decision_comment": ALREADY_APPLIED}
-        close(proposal, Status.REJECTED, Event.What.REJECTED, actor=None, fields=fields, text=ALREADY_APPLIED)
+        fields = {"decision_reason": RejectReason.DUPLICATE}
+        close(proposal, Status.REJECTED, actor=None, comment=ALREADY_APPLIED, fields=fields)
         return True
     return _hand_back_unfit(proposal, target)
 

@@ -101,7 +101,7 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
         return
     repeating.forget_overruled(proposal)
     if proposal.approval == Approval.PART and not proposal.rest_went_back:
-        repeating.remember_what_was_left(proposal)
+        repeating.remember(proposal)
 
 
 # -- steps ----------------------------------------------------------------------------------------

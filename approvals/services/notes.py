@@ -106,33 +106,23 @@ def require_valid(note: reads.Note) -> None:
     for tag in note.tags:
         edits.check_text(tag, field="tags")
         if len(tag) > notes.MAX_TAG:
-            raise Refusal(
-                _("A tag has at most %(limit)d characters.") % {"limit": notes.MAX_TAG},
-                code="note_invalid",
-                field="tags",
-            )
+            raise _invalid("tags", _("A tag has at most %(limit)d characters.") % {"limit": notes.MAX_TAG})
     if not note.content.strip():
-        raise Refusal(_("The content is empty."), code="note_invalid", field="content")
+        raise _invalid("content", _("The content is empty."))
     if len(note.content) > notes.MAX_CONTENT:
-        raise Refusal(
-            _("The content has %(used)s characters, %(over)s more than the %(limit)s a note may have.")
-            % {
-                "used": f"{len(note.content):,}",
-                "over": f"{len(note.content) - notes.MAX_CONTENT:,}",
-                "limit": f"{notes.MAX_CONTENT:,}",
-            },
-            code="note_invalid",
-            field="content",
-        )
+        over = len(note.content) - notes.MAX_CONTENT
+        figures = {"used": f"{len(note.content):,}", "over": f"{over:,}", "limit": f"{notes.MAX_CONTENT:,}"}
+        message = _("The content has %(used)s characters, %(over)s more than the %(limit)s a note may have.")
+        raise _invalid("content", message % figures)
     if note.type not in notes.TYPES:
-        raise Refusal(
-            _("There is no type “%(type)s”; the types are %(types)s.")
-            % {"type": note.type, "types": ", ".join(notes.TYPES)},
-            code="note_invalid",
-            field="type",
-        )
+        known = {"type": note.type, "types": ", ".join(notes.TYPES)}
+        raise _invalid("type", _("There is no type “%(type)s”; the types are %(types)s.") % known)
     if not notes.ID.fullmatch(note.id):
-        raise Refusal(_("“%(id)s” is not a note id.") % {"id": note.id}, code="note_invalid", field="note_id")
+        raise _invalid("note_id", _("“%(id)s” is not a note id.") % {"id": note.id})
+
+
+def _invalid(field: str, message: str) -> Refusal:
+    return Refusal(message, code="note_invalid", field=field)
 
 
 def meaning_sha256(changes: Sequence[NoteChange]) -> str:
@@ -153,23 +143,6 @@ def _meaning(change: NoteChange) -> str:
 
 
 # -- Agents change notes as their owner's policy allows.
-
-
-def change(
-    by: ChangeContext, owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit: str | None
-) -> NoteChangeOutcome:
-    """Apply the changes where the owner's policy and the agent's token allow it; propose them otherwise.
-
-    Raises:
-        `rejected_before`, NotesChanged, `too_many_pending`, `memory_full`, `being_made`, and, for a proposal to amend,
-        ProposalNotFound, `other_target`, NoChange: see `change_notes`.
-    """
-    by = anew(by, owner)
-    if by.answers and by.answers.kind != kind:
-        raise other_target(by.answers)
-    if by.proposal_id is not None:
-        return _amend(by, own_proposal(by.agent, owner, by.proposal_id), kind, changes, base_commit)
-    return NoteChangeOutcome.of(make(by, _asked(owner, kind, changes, base_commit)))
 
 
 def earlier_outcome(by: ChangeContext, owner: str) -> NoteChangeOutcome | None:
@@ -278,12 +251,6 @@ def withdrawn_before(by: ChangeContext, owner: str, note_id: str) -> NoteChangeO
         return None
     require_texts(proposal)
     return NoteChangeOutcome.of(Proposed(proposal))
-
-
-def require_not_withdrawn(by: ChangeContext, owner: str, note_id: str) -> None:
-    """Raise NoteWithdrawn for a note that the actor proposed and withdrew."""
-    if proposal := _withdrawn(by, owner, note_id).order_by("-pk").first():
-        raise NoteWithdrawn(proposal, note_id)
 
 
 def withdraw_waiting(by: ChangeContext, proposal: Proposal, note_id: str) -> NoteChangeOutcome:
@@ -465,7 +432,8 @@ def delete(*, by: ChangeContext, owner: str, note_id: str, loaded_sha256: str | 
     except NoteNotFound:
         if proposal := find_waiting(by, owner, note_id):
             return withdraw_waiting(by, proposal, note_id)
-        require_not_withdrawn(by, owner, note_id)
+        if proposal := _withdrawn(by, owner, note_id).order_by("-pk").first():
+            raise NoteWithdrawn(proposal, note_id) from None
         raise
     return change_notes(by=by, owner=owner, kind=Kind.DELETE, changes=(NoteChange(note_id, before, None),))
 
@@ -531,7 +499,7 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
 def change_notes(
     *, by: ChangeContext, owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit: str | None = None
 ) -> NoteChangeOutcome:
-    """Change notes in one commit or one proposal: all of them or none.
+    """Change notes in one commit or one proposal: all of them or none. A person's are committed at once.
 
     Args:
         changes: at least one; each `before` is the note as the caller read it.
@@ -549,7 +517,12 @@ def change_notes(
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         return commit_notes(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
-    return change(by, owner, kind, changes, base_commit)
+    by = anew(by, owner)
+    if by.answers and by.answers.kind != kind:
+        raise other_target(by.answers)
+    if by.proposal_id is not None:
+        return _amend(by, own_proposal(by.agent, owner, by.proposal_id), kind, changes, base_commit)
+    return NoteChangeOutcome.of(make(by, _asked(owner, kind, changes, base_commit)))
 
 
 def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Note:
@@ -572,6 +545,4 @@ def _require_no_circle(by: ChangeContext, owner: str, note_id: str, replacement_
         require_none(by, owner, replacement_id, argument="replacement_id")
         raise ReplacementNotFound(replacement_id)
     if reads.closes_circle(owner, note_id, replacement_id):
-        raise Refusal(
-            _("A note cannot be replaced by itself, not even in a circle."), code="note_invalid", field="replacement_id"
-        )
+        raise _invalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))

@@ -45,29 +45,22 @@ def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None
         are_new: the targets did not exist before, so no proposal can be about them.
     """
     named = [list(target) for target in targets] if len(targets) <= MANY else [[TargetKind.NOTE, ""]]
-    if not are_new and _may_others_wait(owner, named):
+    try:
+        # Usually no other waits, and this query costs a tenth of enqueueing a task.
+        may_others_wait = not are_new and bool(_ids_on(owner, named))
+    except DatabaseError:  # for example the deadline has passed; a worker has its own
+        may_others_wait = True
+    if may_others_wait:
         try:
             enqueue("approvals.recheck", owner, named)
         except NoWorker:
-            _recheck_here(owner, named)
+            try:
+                recheck(owner, named, most=MOST_INLINE)
+            except DatabaseError:
+                log.exception("recheck_failed", user_id=owner)
     store.enqueue_reindex(owner)
     # The change is committed: its call may still answer, even when this has used up the time.
     deadlines.extend()
-
-
-def _may_others_wait(owner: str, targets: Targets) -> bool:
-    """Whether other proposals may be affected: usually none, and this query costs a tenth of enqueueing a task."""
-    try:
-        return bool(_ids_on(owner, targets))
-    except DatabaseError:  # for example the deadline has passed; a worker has its own
-        return True
-
-
-def _recheck_here(owner: str, targets: Targets) -> None:
-    try:
-        recheck(owner, targets, most=MOST_INLINE)
-    except DatabaseError:
-        log.exception("recheck_failed", user_id=owner)
 
 
 def recheck(owner: str, targets: Targets, *, most: int | None = None) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -161,26 +160,40 @@ def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str
 
 
 def remember(proposal: Proposal) -> None:
-    """Keep the fingerprints of a proposal that was rejected or undone, in the transaction that decides."""
-    asked = agents_revision(proposal)
-    _write(proposal, asked, asked.base_text, asked.note_changes)
+    """Keep the fingerprints of what a person has just rejected or undone, in the transaction that decides.
 
-
-def remember_if_it_counts(proposal: Proposal) -> None:
-    """Keep the fingerprints of a proposal that is closed, if a person rejected it for a reason that counts."""
-    if proposal.status == Status.REJECTED and proposal.decision_reason in turn.COUNTING:
-        remember(proposal)
-
-
-def remember_what_was_left(proposal: Proposal) -> None:
-    """Keep the fingerprints of what an approval in part rejected, in the transaction that closes it."""
-    if proposal.decision_reason not in turn.COUNTING:
+    A rejection counts for some reasons only. Of an approval in part, what was left out is rejected.
+    """
+    is_undone = bool(proposal.reverted_by_commit)
+    if not settings.REJECTION_COUNTS or not (is_undone or proposal.decision_reason in turn.COUNTING):
         return
-    asked, approved = agents_revision(proposal), proposal.current_revision
-    taken = {change["id"] for change in approved.note_changes}
-    left = [change for change in asked.note_changes if change["id"] not in taken]
-    # Against the approved text, what was asked for adds and removes exactly what was left.
-    _write(proposal, asked, approved.result_text, left)
+    asked = agents_revision(proposal)
+    before, changes = asked.base_text, asked.note_changes
+    if proposal.is_approved_in_part and not is_undone:
+        taken = {change["id"] for change in proposal.current_revision.note_changes}
+        changes = [change for change in changes if change["id"] not in taken]
+        # Against the approved text, what was asked for adds and removes exactly what was left.
+        before = proposal.current_revision.result_text
+    if asked.result_text == before and proposal.target_kind == TargetKind.BLOCK:
+        return
+    said = turn.said_of_revision(
+        proposal.target_kind,
+        proposal.target,
+        base_text=before,
+        result_text=asked.result_text,
+        asked=asked.edits if before == asked.base_text else [],
+        note_changes=changes,
+    )
+    secret = turn.secrets(proposal.agent_id, proposal.owner)[0]
+    of = {
+        "proposal": proposal,
+        "agent_id": proposal.agent_id,
+        "owner": proposal.owner,
+        "decided_at": timezone.now(),
+        "reasoning_key": turn.reasoning_key(proposal.reasoning, secret),
+    }
+    keys = dict.fromkeys(alike.fingerprint(each.words, secret) for each in said)
+    RejectedFingerprint.objects.bulk_create((RejectedFingerprint(**of, key=key) for key in keys), batch_size=BATCH)
 
 
 def forget(proposal: Proposal) -> None:
@@ -198,32 +211,6 @@ def purge() -> int:
     """Delete the fingerprints of rejections that count no longer; return how many there were."""
     old = timezone.now() - settings.REJECTION_COUNTS
     return RejectedFingerprint.objects.filter(decided_at__lt=old).delete()[0]
-
-
-# -- steps ----------------------------------------------------------------------------------------
-
-
-def _write(proposal: Proposal, asked: Revision, before: str, note_changes: Sequence[dict[str, Any]]) -> None:
-    if not settings.REJECTION_COUNTS or (asked.result_text == before and proposal.target_kind == TargetKind.BLOCK):
-        return
-    said = turn.said_of_revision(
-        proposal.target_kind,
-        proposal.target,
-        base_text=before,
-        result_text=asked.result_text,
-        asked=asked.edits if before == asked.base_text else [],
-        note_changes=note_changes,
-    )
-    secret = turn.secrets(proposal.agent_id, proposal.owner)[0]
-    of = {
-        "proposal": proposal,
-        "agent_id": proposal.agent_id,
-        "owner": proposal.owner,
-        "decided_at": timezone.now(),
-        "reasoning_key": turn.reasoning_key(proposal.reasoning, secret),
-    }
-    keys = dict.fromkeys(alike.fingerprint(each.words, secret) for each in said)
-    RejectedFingerprint.objects.bulk_create((RejectedFingerprint(**of, key=key) for key in keys), batch_size=BATCH)
 
 
 def _proposals_with(agent: Agent, owner: str, keys: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -19,6 +19,7 @@ from approvals.permissions import is_open_for_talk, may_comment, may_decide
 from approvals.services import events
 from approvals.services.checks import locked_proposal, visible_proposal
 from approvals.services.errors import AlreadyDecided, DecisionRefused, ProposalNotFound, Refusal, not_allowed
+from approvals.services.texts import require_texts
 from memory_app.text import edits
 
 log = structlog.get_logger(__name__)
@@ -107,35 +108,27 @@ def comment(
     """
     text = text.strip()
     with transaction.atomic(durable=True):
-        proposal = _locked(actor, proposal_id)
-        thread = proposal.events.filter(what=Event.What.COMMENTED)
-        operation = _of_this(operation, actor, text, change) if operation else None
-        if operation and (done := thread.filter(data__operation=operation).first()):
-            return done
+        # Locked: its texts may be removed at the same time, and this one would stay.
+        proposal = locked_proposal(proposal_id)
+        if proposal is None or not _may_comment(actor, proposal):
+            raise ProposalNotFound
+        data: dict[str, Any] = {"change": change} if change else {}
+        if operation:
+            # Of this comment alone: whoever goes back to a page may send its form with other words.
+            said = repr((operation, type(actor).__name__, actor.pk, text, change))
+            data["operation"] = hashlib.sha256(said.encode()).hexdigest()[:32]
+            thread = proposal.events.filter(what=Event.What.COMMENTED)
+            if done := thread.filter(data__operation=data["operation"]).first():
+                return done
         _require_valid(text, change)
         _require_open(proposal, actor)
-        data: dict[str, Any] = {"change": change, "operation": operation}
-        known = {name: value for name, value in data.items() if value}
-        made = events.record(proposal, Event.What.COMMENTED, actor=actor, text=text, **known)
+        made = events.record(proposal, Event.What.COMMENTED, actor=actor, text=text, **data)
     log.info("proposal_commented", proposal=proposal.pk, user_id=proposal.owner, by=made.actor, kind=made.actor_kind)
     return made
 
 
-def _of_this(operation: str, actor: User | Agent, text: str, change: str) -> str:
-    """Return the operation of this comment alone: whoever goes back to a page may send its form with other words."""
-    said = repr((operation, type(actor).__name__, actor.pk, text, change))
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
-
-
-def _locked(actor: User | Agent, proposal_id: int) -> Proposal:
-    """Return the proposal, locked: its texts may be removed at the same time, and this one would stay."""
-    proposal = locked_proposal(proposal_id)
-    if proposal is None:
-        raise ProposalNotFound
-    may = proposal.agent_id == actor.pk if isinstance(actor, Agent) else may_comment(actor, proposal.owner)
-    if not may:
-        raise ProposalNotFound
-    return proposal
+def _may_comment(actor: User | Agent, proposal: Proposal) -> bool:
+    return proposal.agent_id == actor.pk if isinstance(actor, Agent) else may_comment(actor, proposal.owner)
 
 
 def _require_valid(text: str, change: str) -> None:
@@ -153,8 +146,7 @@ def _require_valid(text: str, change: str) -> None:
 
 
 def _require_open(proposal: Proposal, actor: User | Agent) -> None:
-    if proposal.is_redacted:
-        raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
+    require_texts(proposal)
     if not is_open_for_talk(proposal):
         raise DecisionRefused(proposal, _("This was decided too long ago to be commented on."), code="talk_closed")
     thread = proposal.events.filter(what=Event.What.COMMENTED)

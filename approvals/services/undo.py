@@ -243,11 +243,12 @@ def finish_reverting(proposal: Proposal, made: Change) -> None:
 def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str) -> None:
     now = timezone.now()
     row = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="")
-    if row.update(reverted_by_commit=commit, updated_at=now):
+    reverted = row.update(reverted_by_commit=commit, updated_at=now)
+    proposal.reverted_by_commit = commit
+    if reverted:
         repeating.forget(proposal)
         repeating.remember(proposal)
         events.record(proposal, Event.What.REVERTED, actor=person, text=comment, commit=commit)
-    proposal.reverted_by_commit = commit
 
 
 def _after(proposal: Proposal, made: Change) -> None:

@@ -19,7 +19,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
 from memory_app.reads import Block
-from tests.support.acts import assert_ledger
+from tests.support.acts import assert_ledger, edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import words
 
@@ -206,13 +206,7 @@ def test_saving_a_block_is_a_commit_in_the_admins_name(desk: Any, goals: Block) 
 
 
 def test_a_block_that_changed_meanwhile_is_not_overwritten(desk: Any, alice: User, goals: Block) -> None:
-    services.edit_block(
-        actor=alice,
-        owner="alice",
-        label="goals",
-        fields=services.BlockFields(title="", description="", body="Her own words.\n", limit=100),
-        loaded_sha256=goals.sha256,
-    )
+    edit(alice, "goals", goals.body, "Her own words.\n")
     response = desk.post(change_url(), form_of(goals, body="The admin's words."))
     page = response.content.decode()
     assert response.status_code == 409
@@ -238,18 +232,15 @@ def test_a_block_deleted_meanwhile_can_be_made_again_with_what_was_typed(desk: A
     assert reads.block("alice", "goals").body == "Typed for an hour."
 
 
-def test_over_the_limit_is_said_on_the_form(desk: Any, goals: Block) -> None:
-    response = desk.post(change_url(), form_of(goals, body="x" * 60, limit=50))
-    assert response.status_code == 422
-    assert "10 over the limit of 50" in response.content.decode()
-    assert reads.block("alice", "goals").sha256 == goals.sha256
-
-
-def test_saving_without_a_change_makes_no_commit(desk: Any, goals: Block) -> None:
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [({"body": "x" * 60, "limit": 50}, "10 over the limit of 50"), ({}, "Nothing was changed.")],
+)
+def test_what_cannot_be_saved_is_said_on_the_form(desk: Any, goals: Block, changed: dict[str, Any], said: str) -> None:
     head = dolt().head()
-    response = desk.post(change_url(), form_of(goals))
+    response = desk.post(change_url(), form_of(goals, **changed))
     assert response.status_code == 422
-    assert "Nothing was changed." in response.content.decode()
+    assert said in response.content.decode()
     assert dolt().head() == head
 
 
@@ -335,8 +326,7 @@ def test_what_is_not_plain_is_left_out_of_approving(
 ) -> None:
     stale = propose(goals, "math", "geometry")
     tagged = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="Sings.", tags=["art"]).proposal
-    edited = services.BlockFields(title="", description="", body=goals.body + "More.\n", limit=1_000)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=edited, loaded_sha256=goals.sha256)
+    edit(alice, "goals", "# Goals", "# Her goals")
     page = choose(desk, "approve_selected", stale, tagged)
     assert page.context["deciding"] == set()
     assert words(page).count("Left out. Open it to decide.") == 2

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from typing import Any, TypeVar
 
 from approvals import services
-from approvals.models import TAKEN, Agent, Event, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
+from approvals.models import TAKEN, Agent, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
 from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.close import close
@@ -187,7 +187,7 @@ class _History:
         services.withdraw(agent=proposal.agent, proposal_id=proposal.pk, comment=self._text())
 
     def expire(self) -> None:
-        close(self._proposal(Status.OPEN), Status.EXPIRED, Event.What.EXPIRED, actor=None)
+        close(self._proposal(Status.OPEN), Status.EXPIRED, actor=None)
 
     def undo(self) -> None:
         """Also where the memory changed since, which the reviewer was shown."""

@@ -85,10 +85,10 @@ def test_what_needs_a_closer_look_is_left_and_the_rest_is_done(
     outcome = services.decide_several(actor=tim, items=items, action=APPROVE)
     assert codes(outcome) == [
         "",
-        "open_to_decide",
-        "open_to_decide",
-        "open_to_decide",
-        "open_to_decide",
+        "decision_refused",
+        "decision_refused",
+        "decision_refused",
+        "decision_refused",
         "target_changed",
         "already_decided",
         "new_revision",

@@ -17,6 +17,8 @@ from tests.support.acts import approve
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
 
+INVALID = "comment_invalid"
+
 
 @pytest.fixture
 def proposal(goals: Block, propose: Propose) -> Proposal:
@@ -52,15 +54,19 @@ def test_a_stranger_and_another_agent_learn_nothing(mallory: User, proposal: Pro
 
 def test_a_comment_may_be_about_one_change(alice: User, proposal: Proposal) -> None:
     assert comment(alice, proposal, change="3f2a90c1").data == {"change": "3f2a90c1"}
-    with refusing("comment_invalid"):
+    with refusing(INVALID):
         comment(alice, proposal, change="<script>")
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "x" * 2_001, "a\0b"])
-def test_what_says_nothing_or_too_much_is_refused(alice: User, proposal: Proposal, text: str) -> None:
-    with pytest.raises((errors.Refusal, edits.ForbiddenCharacter)) as refused:
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("", INVALID), ("  \n", INVALID), ("x" * 2_001, INVALID), ("a\0b", edits.ForbiddenCharacter)],
+)
+def test_what_says_nothing_or_too_much_is_refused(
+    alice: User, proposal: Proposal, text: str, error: str | type[Exception]
+) -> None:
+    with refusing(error):
         comment(alice, proposal, text)
-    assert "\0" in text or refused.value.code == "comment_invalid"
     comment(alice, proposal, "x" * 2_000)
 
 
