@@ -40,8 +40,8 @@ def test_owner_tutor_staff_and_agent_talk(
     said = turn.thread_of(proposal)
     people = [(name, "person") for name in ("alice", "tim", "admin")]
     assert [(each.actor, each.actor_kind) for each in said] == [*people, ("scribe", "agent")]
-    assert turn.summary(proposal).comments == 4
-    assert turn.summary(proposal).is_answered
+    assert turn.thread_summary(proposal).comments == 4
+    assert turn.thread_summary(proposal).is_answered
 
 
 def test_a_stranger_and_another_agent_learn_nothing(mallory: User, proposal: Proposal) -> None:
