@@ -58,13 +58,7 @@ DECIDABLE = (Status.OPEN, Status.CHANGES_REQUESTED)
 
 
 #: Final states.
-DECIDED = (
-    Status.APPROVED,
-    Status.REJECTED,
-    Status.WITHDRAWN,
-    Status.EXPIRED,
-    Status.APPLIED,
-)
+DECIDED = (*TAKEN, *NOT_TAKEN)
 
 
 class Approval(models.TextChoices):

@@ -517,11 +517,11 @@ def change_notes(
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         return commit_notes(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
-    by = anew(by, owner)
+    by, proposal = anew(by, owner)
     if by.answers and by.answers.kind != kind:
         raise other_target(by.answers)
-    if by.proposal_id is not None:
-        return _amend(by, own_proposal(by.agent, owner, by.proposal_id), kind, changes, base_commit)
+    if proposal:
+        return _amend(by, proposal, kind, changes, base_commit)
     return NoteChangeOutcome.of(make(by, _asked(owner, kind, changes, base_commit)))
 
 

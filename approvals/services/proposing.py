@@ -89,12 +89,11 @@ def ask(
         AlreadyDecided: the proposal of this operation exists, and its texts have been removed.
         `being_made`: another call is making this proposal, and did not finish within a few seconds.
     """
-    by = anew(by, owner)
+    by, proposal = anew(by, owner)
     if by.answers and (by.answers.target_kind, by.answers.target) != (TargetKind.BLOCK, label):
         raise other_target(by.answers)
-    if by.proposal_id is None:
+    if proposal is None:
         return earlier(by, owner) or make(by, change(), require=require)
-    proposal = own_proposal(by.agent, owner, by.proposal_id)
     if done := _amended_earlier(by, proposal):
         return done
     proposal = require_amendable(proposal)
@@ -103,19 +102,24 @@ def ask(
     return amend(by, proposal, change())
 
 
-def anew(by: ChangeContext, owner: str) -> ChangeContext:
-    """Return the context of a new proposal where `by` names one approved in part whose rest went back to its agent."""
+def anew(by: ChangeContext, owner: str) -> tuple[ChangeContext, Proposal | None]:
+    """Return the proposal that `by` names and amends, with `by`; None for a new one.
+
+    Where the rest of one approved in part went back to its agent, naming that one is to propose the rest anew.
+    """
     if by.proposal_id is None:
-        return by
+        return by, None
     named = own_proposal(by.agent, owner, by.proposal_id)
-    return replace(by, proposal_id=None, answers=named) if named.is_approved_in_part and named.rest_went_back else by
+    if named.is_approved_in_part and named.rest_went_back:
+        return replace(by, proposal_id=None, answers=named), None
+    return by, named
 
 
 def earlier(by: ChangeContext, owner: str) -> Proposed | None:
     """Return what an earlier call with this operation asked for, finished if a crash interrupted it; None for none."""
-    by = anew(by, owner)
-    if by.proposal_id is not None:
-        return _amended_earlier(by, own_proposal(by.agent, owner, by.proposal_id))
+    by, amended = anew(by, owner)
+    if amended:
+        return _amended_earlier(by, amended)
     proposal = Proposal.objects.filter(operation=by.operation).first() if by.operation else None
     return _outcome(finished(proposal, is_resumed=True)) if proposal else None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -62,21 +62,12 @@ def create_rule(*, actor: User, owner: str, agent: str = "", block: str = "", ki
     _require_sensible(owner, block, kind, needs)
     if len(trust.rules_of(owner)) >= MOST_RULES:
         raise Refusal(_("There are %(most)d rules already. Delete one first.") % {"most": MOST_RULES}, field="needs")
-    rule = TrustRule(owner=owner, agent=found, block=block, kind=kind, needs=needs, made_by=actor)
-    try:
-        with transaction.atomic():
-            rule.save()
-    except IntegrityError:
-        same = TrustRule.objects.filter(owner=owner, agent=found, block=block, kind=kind).select_related("agent")
-        existing = same.first()
-        if existing is None:
-            raise
-        raise Refusal(
-            _("There is a rule about this already: %(rule)s. Change that one.")
-            % {"rule": trust.in_words(trust.as_data(existing))},
-            code="rule_taken",
-            rule=existing,
-        ) from None
+    about = {"owner": owner, "agent": found, "block": block, "kind": kind}
+    rule, is_new = TrustRule.objects.get_or_create(**about, defaults={"needs": needs, "made_by": actor})
+    if not is_new:
+        known = {"rule": trust.in_words(trust.as_data(rule))}
+        message = _("There is a rule about this already: %(rule)s. Change that one.") % known
+        raise Refusal(message, code="rule_taken", rule=rule)
     log.info("trust_rule_made", user_id=owner, rule=trust.as_data(rule), actor=actor.username)
     return rule
 
@@ -88,12 +79,11 @@ def change_rule(*, actor: User, owner: str, rule_id: int, needs: str) -> TrustRu
         `not_allowed`, Refusal.
         Refusal: an unknown value.
     """
-    _require_writer(actor, owner)
+    rule = _rule(actor, owner, rule_id)
     if needs not in TrustRule.Needs.values:
         raise Refusal(_("Choose what happens."), field="needs")
-    rule = _rule(owner, rule_id)
     TrustRule.objects.filter(pk=rule.pk).update(needs=needs, updated_at=timezone.now())
-    rule = _rule(owner, rule_id)  # which may have been deleted this moment
+    rule = _rule(actor, owner, rule_id)  # which may have been deleted this moment
     log.info("trust_rule_changed", user_id=owner, rule=trust.as_data(rule), actor=actor.username)
     return rule
 
@@ -104,8 +94,7 @@ def delete_rule(*, actor: User, owner: str, rule_id: int) -> TrustRule:
     Raises:
         `not_allowed`, Refusal.
     """
-    _require_writer(actor, owner)
-    rule = _rule(owner, rule_id)
+    rule = _rule(actor, owner, rule_id)
     data = trust.as_data(rule)
     TrustRule.objects.filter(pk=rule.pk).delete()
     log.info("trust_rule_deleted", user_id=owner, rule=data, actor=actor.username)
@@ -117,7 +106,8 @@ def _require_writer(actor: User, owner: str) -> None:
         raise Refusal(_("You may not change the rules of this memory."), code="not_allowed")
 
 
-def _rule(owner: str, rule_id: int) -> TrustRule:
+def _rule(actor: User, owner: str, rule_id: int) -> TrustRule:
+    _require_writer(actor, owner)
     rule = TrustRule.objects.filter(owner=owner, pk=rule_id).select_related("agent").first()
     if rule is None:
         raise Refusal(_("This rule was deleted already."))
