@@ -41,6 +41,7 @@ NIGHTLY = {
     "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored": "whole starts",  # noqa: E501
     "tests/approvals/recovery/test_backup.py::test_editions_can_be_mixed": "two whole installations for a rare pair",
     "tests/approvals/recovery/test_ledger.py::test_the_ledger_of_any_history_can_be_made_again[2]": "random histories",
+    "tests/memory_app/runtime/test_upkeep.py::test_celerys_children_empty_the_log": "a rare pair of editions",
     "tests/memory_app/runtime/test_upkeep.py::test_the_log_stays_small_and_the_main_file_follows_while_a_command_writes": (  # noqa: E501
         "writes for half a minute"
     ),

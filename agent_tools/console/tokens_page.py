@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -24,46 +22,12 @@ from approvals.accounts.sign_in import signed_in, viewer_of
 from approvals.models import User
 
 
-@dataclass(frozen=True)
-class OldSecret:
-    """A token that was replaced and still works.
-
-    Args:
-        replaced_at: when the next one was made.
-    """
-
-    token: AgentToken
-    replaced_at: datetime
-
-    @property
-    def is_in_use(self) -> bool:
-        """Whether an agent used it after it was replaced. Uses are noted once a minute."""
-        return self.token.last_used_at is not None and self.token.last_used_at > self.replaced_at
-
-
-@dataclass(frozen=True)
-class TokenRow:
-    """Args:
-    old: newest first.
-    """
-
-    token: AgentToken
-    old: tuple[OldSecret, ...]
-    may_rotate: bool
-    is_by_admin: bool
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether it opens the memory of others, too; not told of whom."""
-        return len(self.token.owners.all()) > 1
-
-
 def usable_of(viewer: User) -> AgentTokenQuerySet:
     """Return the tokens that open this person's memory now."""
     return AgentToken.objects.serving(viewer.username).usable().filter(agent__is_active=True)
 
 
-def rows_of(viewer: User, *, agent_id: int | None = None) -> list[TokenRow]:
+def rows_of(viewer: User, *, agent_id: int | None = None) -> list[dict[str, Any]]:
     """Return the tokens that open this person's memory now, newest first; of one agent where it is named."""
     found = usable_of(viewer).select_related("agent", "created_by", "replaced_by").prefetch_related("owners")
     if agent_id is not None:
@@ -74,14 +38,21 @@ def rows_of(viewer: User, *, agent_id: int | None = None) -> list[TokenRow]:
     return [_row(family, viewer) for family in families.values()]
 
 
-def _row(family: list[AgentToken], viewer: User) -> TokenRow:
-    newest, *old = sorted(family, key=lambda token: token.pk, reverse=True)
-    return TokenRow(
-        newest,
-        tuple(OldSecret(each, each.replaced_by.created_at) for each in old),
-        may_rotate=tokens.may_rotate(newest, viewer),
-        is_by_admin=newest.created_by_id != viewer.pk and not newest.all_owners,
-    )
+def _row(family: list[AgentToken], viewer: User) -> dict[str, Any]:
+    """Return a token as the pages show it, with those it replaced that still work, the newest first."""
+    newest, *replaced = sorted(family, key=lambda token: token.pk, reverse=True)
+    old = []
+    for token in replaced:
+        at, used_at = token.replaced_by.created_at, token.last_used_at
+        # Uses are noted once a minute.
+        old.append({"token": token, "replaced_at": at, "is_in_use": used_at is not None and used_at > at})
+    return {
+        "token": newest,
+        "old": old,
+        "may_rotate": tokens.may_rotate(newest, viewer),
+        "is_by_admin": newest.created_by_id != viewer.pk and not newest.all_owners,
+        "is_shared": len(newest.owners.all()) > 1,  # with others, too; not told with whom
+    }
 
 
 @signed_in()
@@ -183,14 +154,10 @@ def tokens_page(
         "ended": serving.exclude(pk__in=usable_of(viewer).values("pk"))[:20],
         "issued": issued,
         "old": old,
-        "ways": _ways(request, issued),
+        # What to type to connect: with the new secret, or with the variable it belongs into.
+        "ways": snippets.ways(address_of(request), issued.secret if issued else "asn_…"),
     }
     return render(request, "agents/agents.html", context, status=status)
-
-
-def _ways(request: HttpRequest, issued: tokens.Issued | None) -> tuple[snippets.Way, ...]:
-    """Return what to type to connect: with the new secret, or with the variable it belongs into."""
-    return snippets.ways(address_of(request), issued.secret if issued else "asn_…")
 
 
 def address_of(request: HttpRequest) -> str:

@@ -32,21 +32,6 @@ def after(event_id: int) -> str:
     return paging.pack(_NAME, event_id)
 
 
-def event_of(cursor: str) -> int:
-    """Return the id of the event it stands after; 0 for the empty text.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not cursor:
-        return 0
-    values = paging.unpack(cursor)
-    name, event_id = values if len(values) == 2 else (None, None)
-    if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
-        raise ValueError("no cursor of decisions")
-    return event_id
-
-
 #: How often to look again while somebody decides, and the seconds between two looks.
 _LOOKS = 50
 _LOOK = 0.01
@@ -95,11 +80,16 @@ def place_of(call: Call, since: str, *, argument: str) -> int | None:
     """
     if since == NOW:
         return None
+    if not since:
+        return 0
     try:
-        return event_of(since)
+        name, event_id = paging.unpack(since)
+        if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
+            raise ValueError("no cursor of decisions")
     except ValueError as error:
         reason = "is no cursor of decisions; leave it empty to read from the start, or give 'now'"
         raise invalid({argument: reason}, called=call.called) from error
+    return event_id
 
 
 def read(call: Call, after: int, *, limit: int) -> DecisionPage:

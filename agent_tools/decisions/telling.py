@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -177,21 +177,12 @@ _RETRY_AFTER_RESTART = 1
 _LOOK = 1.0
 
 
-@dataclass(frozen=True)
-class Waited:
-    """A call after it waited.
-
-    Args:
-        call: with its token as it is now.
-        retry_after: seconds after which to ask again, where it could not wait as long as it was to.
-    """
-
-    call: Call
-    retry_after: int | None = None
-
-
-def until(is_over: Callable[[Call], bool], call: Call, seconds: int, *, work: float) -> Waited:
+def until(is_over: Callable[[Call], bool], call: Call, seconds: int, *, work: float) -> tuple[Call, int | None]:
     """Wait until it is over or the time is up; look before each wait.
+
+    Returns:
+        The call, with its token as it is now, and the seconds after which to ask again where it could not wait as long
+        as it was to.
 
     Args:
         is_over: asks the databases, in one or two queries, with the token as it is then.
@@ -202,21 +193,21 @@ def until(is_over: Callable[[Call], bool], call: Call, seconds: int, *, work: fl
         ApiError: `invalid_token` or `missing_scope` when the token may no longer be used.
     """
     if not seconds or is_over(call):
-        return Waited(call)
+        return call, None
     deadlines.allow(seconds + work)
     end = time.monotonic() + seconds
     token = call.caller.token
     with waits.place(token.original_id, told_to(token.agent_id), most=settings.MOST_WAITING) as place:
         if place is None:
-            return Waited(call, _RETRY_AFTER_RESTART if waits.is_closed() else _RETRY_AFTER)
+            return call, _RETRY_AFTER_RESTART if waits.is_closed() else _RETRY_AFTER
         while True:
             seen = place.news
             call = _as_now(call)
             left = end - time.monotonic()
             if is_over(call) or left <= 0 or call.caller.is_gone():
-                return Waited(call)
+                return call, None
             if waits.is_closed():
-                return Waited(call, _RETRY_AFTER_RESTART)
+                return call, _RETRY_AFTER_RESTART
             connections.close_all()
             place.wait(seen, min(left, _LOOK), is_gone=call.caller.is_gone)
 
@@ -273,9 +264,9 @@ def decisions(call: Call, arguments: DecisionListArguments, *, argument: str) ->
         if not arguments.wait:
             return reading.answer(call, reading.DecisionPage([], after, has_more=False), characters=0)
     work = decision_list.time_limit
-    waited = until(lambda now: reading.has_news(now, after), call, arguments.wait, work=work)
-    page = reading.read(waited.call, after, limit=arguments.limit)
-    return reading.answer(waited.call, page, characters=bounds.characters(arguments), retry_after=waited.retry_after)
+    call, retry_after = until(lambda now: reading.has_news(now, after), call, arguments.wait, work=work)
+    page = reading.read(call, after, limit=arguments.limit)
+    return reading.answer(call, page, characters=bounds.characters(arguments), retry_after=retry_after)
 
 
 def expire_overdue(call: Call) -> None:

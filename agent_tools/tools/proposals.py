@@ -176,9 +176,9 @@ def _is_settled(call: Call, proposal_id: int) -> bool:
 
 def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
     proposal = _own(call, proposal_id)
-    waited = telling.until(lambda now: _is_settled(now, proposal_id), call, seconds, work=get_proposal.time_limit)
+    is_over = partial(_is_settled, proposal_id=proposal_id)
+    call, retry_after = telling.until(is_over, call, seconds, work=get_proposal.time_limit)
     if seconds:
-        call = waited.call
         proposal = _own(call, proposal_id)
     gone = withholding.deleted_since(call, proposal)
     asked = change_request(proposal)
@@ -194,8 +194,8 @@ def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
     if left_out:
         what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
-    more = {"left_out": left_out, "retry_after": waited.retry_after}
-    return Answer(text, data | more, retry_after=waited.retry_after)
+    more = {"left_out": left_out, "retry_after": retry_after}
+    return Answer(text, data | more, retry_after=retry_after)
 
 
 def _collisions(call: Call, proposal: Proposal) -> list[dict[str, Any]]:

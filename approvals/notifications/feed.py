@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -25,7 +26,7 @@ from django.views.decorators.http import require_safe
 
 from approvals.accounts.sign_in import client_address, display_names
 from approvals.models import User
-from approvals.notifications.mail import ProposalWords, one_line, words_of
+from approvals.notifications.mail import one_line, words_of
 from approvals.notifications.news import NewsItem, waiting_for, with_since
 from memory_app.runtime import rate_limit
 
@@ -123,21 +124,21 @@ def _write(person: User) -> bytes:
         owner = one_line(owners.get(proposal.owner, proposal.owner), 80)
         reminded = proposal.owner_reminded_at if proposal.owner == person.username else proposal.reminded_at
         written.add_item(
-            title=f"{owner}: {said.title}",
-            link=said.url,
+            title=f"{owner}: {said['title']}",
+            link=said["url"],
             description=_summary(said),
             unique_id=f"tag:{host},2026:proposal/{proposal.pk}",
             pubdate=proposal.created_at,
             updateddate=max(since, reminded) if reminded else since,
-            author_name=said.agent,
+            author_name=said["agent"],
         )
     return written.writeString("utf-8").encode()
 
 
-def _summary(said: ProposalWords) -> str:
+def _summary(said: dict[str, Any]) -> str:
     """Return an entry's text as HTML. It says nothing that changes by itself, such as an age."""
-    parts = [f"{html.escape(said.kind)} · {html.escape(said.agent)}"]
-    if said.warnings:
-        parts.append(html.escape(_("Look closely: %(warnings)s") % {"warnings": said.warnings}))
-    parts += [html.escape(text) for text in (said.reason, said.held_back) if text]
-    return "".join(f"<p>{part}</p>" for part in [*parts, said.redline_html] if part)
+    parts = [f"{html.escape(said['kind'])} · {html.escape(said['agent'])}"]
+    if said["warnings"]:
+        parts.append(html.escape(_("Look closely: %(warnings)s") % {"warnings": said["warnings"]}))
+    parts += [html.escape(text) for text in (said["reason"], said["held_back"]) if text]
+    return "".join(f"<p>{part}</p>" for part in [*parts, said["redline_html"]] if part)

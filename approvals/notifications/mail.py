@@ -7,7 +7,6 @@ import hashlib
 import html
 import smtplib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from itertools import groupby
 from typing import Any
@@ -89,29 +88,8 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True)
-class ProposalWords:
-    """One proposal in words, plain; `redline_html` alone is HTML.
-
-    Args:
-        held_back: why its texts are not here; empty where they are.
-        age: how long it has waited.
-    """
-
-    title: str
-    kind: str
-    reason: str
-    held_back: str
-    redline_text: str
-    redline_html: str
-    warnings: str
-    agent: str
-    age: str
-    is_reminder: bool
-    url: str
-
-
-def words_of(item: NewsItem) -> ProposalWords:
+def words_of(item: NewsItem) -> dict[str, Any]:
+    """Return one proposal in words, plain but for `redline_html`; `held_back` says why its texts are not here."""
     proposal = item.proposal
     is_secret = flags.SECRETS in proposal.risks or proposal.is_redacted
     kind = capfirst(str(Kind(proposal.kind).label))
@@ -119,19 +97,19 @@ def words_of(item: NewsItem) -> ProposalWords:
     is_of_block = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.CREATE_BLOCK
     is_shown = is_of_block or not is_secret
     excerpt = [] if is_secret else excerpt_shown(proposal.excerpt)
-    return ProposalWords(
-        title=one_line(proposal.target_title, _TITLE) if is_shown else kind,
-        kind=kind,
-        reason="" if is_secret else one_line(proposal.reasoning, _REASON),
-        held_back=_("It contains what looks like a key or password. Open it to see.") if is_secret else "",
-        redline_text="".join(_as_text(kind, text) for kind, text in excerpt),
-        redline_html="".join(_as_html(kind, text) for kind, text in excerpt),
-        warnings=", ".join(risk_title(key) for key in proposal.risks if key != flags.SECRETS),
-        agent=proposal.agent.name,
-        age=_age(item),
-        is_reminder=item.is_reminder,
-        url=url_of(proposal),
-    )
+    return {
+        "title": one_line(proposal.target_title, _TITLE) if is_shown else kind,
+        "kind": kind,
+        "reason": "" if is_secret else one_line(proposal.reasoning, _REASON),
+        "held_back": _("It contains what looks like a key or password. Open it to see.") if is_secret else "",
+        "redline_text": "".join(_as_text(kind, text) for kind, text in excerpt),
+        "redline_html": "".join(_as_html(kind, text) for kind, text in excerpt),
+        "warnings": ", ".join(risk_title(key) for key in proposal.risks if key != flags.SECRETS),
+        "agent": proposal.agent.name,
+        "age": _age(item),
+        "is_reminder": item.is_reminder,
+        "url": url_of(proposal),
+    }
 
 
 def _age(item: NewsItem) -> str:

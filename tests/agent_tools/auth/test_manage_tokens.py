@@ -12,6 +12,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models.signals import pre_save
+from django.test import Client
 
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent, User
@@ -19,7 +20,7 @@ from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, MachineOf
 from tests.support.fixtures import ClientOf
-from tests.support.pages import words
+from tests.support.pages import form, words
 
 PAGE = "/settings/agents/"
 SECRET = re.compile(r"asn_[a-z0-9]{8}_[A-Za-z0-9_-]{43}")
@@ -32,13 +33,10 @@ def new_token(client: Any, **changes: Any) -> Any:
 # -- the settings page ----------------------------------------------------------------------------
 
 
-def test_a_stranger_is_asked_to_sign_in(client: Any) -> None:
-    assert client.get(PAGE).status_code == 302
-
-
 def test_an_owner_makes_a_token_that_works_and_is_shown_once(
     client_of: ClientOf, machine: MachineOf, alice: User, goals: Block
 ) -> None:
+    assert Client().get(PAGE).status_code == 302
     client = client_of(alice)
     response = new_token(client)
     page = response.content.decode()
@@ -114,19 +112,16 @@ def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(client_of: Cli
     assert AgentToken.objects.get().scopes == ["memory:read", "memory:history"]
 
 
-@pytest.mark.parametrize(
-    "changes", [{"name": "Not A Name"}, {"name": ""}, {"scopes": []}, {"scopes": ["everything"]}, {"days": "7000"}]
-)
-def test_a_bad_form_makes_nothing(client_of: ClientOf, alice: User, changes: Any) -> None:
-    response = new_token(client_of(alice), **changes)
-    assert response.status_code == 422
+def test_a_bad_form_makes_nothing(client_of: ClientOf, alice: User) -> None:
+    client = client_of(alice)
+    wrong: list[dict[str, Any]] = [{"name": "Not A Name"}, {"name": ""}, {"scopes": ["everything"]}, {"days": "7000"}]
+    for changes in wrong:
+        assert new_token(client, **changes).status_code == 422
+    answer = new_token(client, scopes=[])
+    assert answer.status_code == 422
+    assert "Choose at least one." in words(answer)
+    assert "This field is required." not in words(answer)
     assert not Agent.objects.exists()
-
-
-def test_a_token_that_may_do_nothing_is_told_to_choose(client_of: ClientOf, alice: User) -> None:
-    page = words(new_token(client_of(alice), scopes=[]))
-    assert "Choose at least one." in page
-    assert "This field is required." not in page
 
 
 def test_a_token_is_revoked_after_asking(client_of: ClientOf, machine: MachineOf, alice: User, token: str) -> None:
@@ -171,8 +166,14 @@ def test_a_token_made_in_the_admin_is_shown_once(
     client_of: ClientOf, machine: MachineOf, admin: User, alice: User, scribe: Agent
 ) -> None:
     client = client_of(admin)
-    form = {"agent": scribe.pk, "scopes": ["memory:read"], "owners": [alice.pk], "expires_at_0": "", "expires_at_1": ""}
-    response = client.post("/admin/agent_tools/agenttoken/add/", form)
+    typed = {
+        "agent": scribe.pk,
+        "scopes": ["memory:read"],
+        "owners": [alice.pk],
+        "expires_at_0": "",
+        "expires_at_1": "",
+    }
+    response = client.post("/admin/agent_tools/agenttoken/add/", typed)
     secret = SECRET.search(response.content.decode())
     assert secret, response.content.decode()[:2000]
     answered(machine(secret[0]).call("list_memory_blocks"))
@@ -185,8 +186,8 @@ def test_a_token_made_in_the_admin_is_shown_once(
 
 
 def test_a_token_for_nobody_is_refused_in_the_admin(client_of: ClientOf, admin: User, scribe: Agent) -> None:
-    form = {"agent": scribe.pk, "scopes": ["memory:read"]}
-    client_of(admin).post("/admin/agent_tools/agenttoken/add/", form)
+    typed = {"agent": scribe.pk, "scopes": ["memory:read"]}
+    client_of(admin).post("/admin/agent_tools/agenttoken/add/", typed)
     assert not AgentToken.objects.exists()
 
 
@@ -230,39 +231,30 @@ def test_the_command_takes_scopes_and_all_owners(alice: User) -> None:
     assert token.expires_at is not None
 
 
-@pytest.mark.parametrize(
-    ("options", "about"),
-    [
+def test_the_command_says_what_is_wrong(alice: User, scribe: Agent) -> None:
+    Agent.objects.update(is_active=False)
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"agent": "diary", "owner": ["eve"]}, "no user 'eve'"),
         ({"agent": "diary"}, "--owner"),
         ({"agent": "Not A Name", "owner": ["alice"]}, "cannot name an agent"),
         ({"agent": "diary", "owner": ["alice"], "days": 0}, "--days"),
-    ],
-)
-def test_the_command_says_what_is_wrong(alice: User, options: Any, about: str) -> None:
-    with pytest.raises(CommandError, match=about):
-        issue_token(**options)
+        ({"agent": "scribe", "owner": ["alice"]}, "deactivated"),
+    ]
+    for options, about in wrong:
+        with pytest.raises(CommandError, match=about):
+            issue_token(**options)
     assert not AgentToken.objects.exists()
-
-
-def test_the_command_makes_no_token_for_the_deactivated(alice: User, scribe: Agent) -> None:
-    scribe.is_active = False
-    scribe.save()
-    with pytest.raises(CommandError, match="deactivated"):
-        issue_token(agent="scribe", owner=["alice"])
 
 
 def test_loading_the_page_with_the_secret_again_makes_no_second_token(client_of: ClientOf, alice: User) -> None:
     client = client_of(alice)
-    page = client.get("/settings/agents/").content.decode()
-    nonce = page.partition('name="nonce" value="')[2].partition('"')[0]
-    assert nonce
-    fields = {"name": "my-bot", "scopes": ["memory:read"], "days": "", "nonce": nonce}
-    first = client.post("/settings/agents/", fields)
-    assert AgentToken.objects.count() == 1, first.content.decode()
-    again = client.post("/settings/agents/", fields, follow=True)
+    fields = form(client.get(PAGE), PAGE) | {"name": "my-bot", "scopes": ["memory:read"], "days": ""}
+    assert fields["nonce"]
+    client.post(PAGE, fields)
     assert AgentToken.objects.count() == 1
-    assert "has already been created" in again.content.decode()
+    again = client.post(PAGE, fields, follow=True)
+    assert AgentToken.objects.count() == 1
+    assert "has already been created" in words(again)
 
 
 def test_whoever_may_change_the_memory_may_read_it(issue: Issue, alice: User) -> None:

@@ -498,8 +498,6 @@ def script(server: Contract, tmp_path: Path) -> Callable[..., Any]:
     ("columns", "first"),
     [
         (100, "ID          TYPE         CREATED     TAGS                CONTENT"),
-        (70, "ID          TYPE         CREATED     CONTENT"),
-        (50, "ID          TYPE         CONTENT"),
         (36, "ID          CONTENT"),
     ],
 )

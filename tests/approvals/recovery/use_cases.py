@@ -70,6 +70,10 @@ def another_sentence_changes() -> None:
 
 def the_same_sentence_changes() -> None:
     edit("likes math", "is done with math")
+
+
+def what_it_changes_goes() -> None:
+    edit("likes math", "loves physics")
     services.recheck("alice", [("block", "goals")])
 
 
@@ -334,7 +338,7 @@ USE_CASES = {
     "ask for changes": UseCase((a_block, propose), request_changes),
     "amend": UseCase((a_block, propose, request_changes), amend),
     "amend a note": UseCase((a_block, notes_are_asked_about, save_by_agent), amend_note),
-    "hand back": UseCase((a_block, propose, the_same_sentence_changes), settle),
+    "hand back": UseCase((a_block, propose, what_it_changes_goes), settle),
     "withdraw": UseCase((a_block, propose), withdraw),
     "expire": UseCase((a_block, propose), expire),
     "propose a note": UseCase((a_block, save_by_person, notes_are_asked_about), update_by_agent),

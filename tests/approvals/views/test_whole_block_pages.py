@@ -240,4 +240,4 @@ def test_mails_keep_a_secret_title_back(scribe: Agent, alice: User) -> None:
     secret = propose_block(scribe, title="Password is 'swordfish-77'", body="x")
     said = words_of(NewsItem(secret, since=secret.created_at, is_reminder=False))
     assert "swordfish" not in f"{said}"
-    assert said.kind == "New block"
+    assert said["kind"] == "New block"
