@@ -2,7 +2,7 @@
 
 Django's TestCase cannot be used: its transaction cannot hold Dolt's verbs. Instead every test begins
 from the migrated state: DoltLite and SQLite by copying the two files (2 ms), Dolt by dropping branches
-and resetting main to a baseline commit (10 ms), PostgreSQL by truncating.
+and resetting main to a baseline commit (10 ms), PostgreSQL by deleting the rows there are (4 ms).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import redis
 from django.apps import apps
 from django.core.cache import cache
 from django.core.management import call_command
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection, connections, transaction
 
 from memory_app.celery import app
 from memory_app.databases.routers import is_versioned
@@ -69,6 +69,8 @@ class ServerDatabases:
     """One database per worker on each server, put back to its migrated state before each test."""
 
     baseline = ""
+    tables: list[str]
+    sequences: list[str]
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -77,6 +79,14 @@ class ServerDatabases:
         self._on_both("DROP DATABASE IF EXISTS", "CREATE DATABASE")
         _migrate()
         self.baseline = dolt().head(MAIN)
+        self.tables = [
+            model._meta.db_table
+            for model in apps.get_models(include_auto_created=True)
+            if not is_versioned(model) and model._meta.model_name not in {"contenttype", "permission"}
+        ]
+        with connection.cursor() as cursor:
+            found = (connection.introspection.get_sequences(cursor, table) for table in self.tables)
+            self.sequences = [sequence["name"] for each in found for sequence in each]
 
     def reset(self) -> None:
         connections.close_all()
@@ -87,22 +97,26 @@ class ServerDatabases:
             if branch.name != MAIN:
                 verbs.drop_branch(branch.name)
         verbs.reset_hard(self.baseline)
-        tables = [
-            model._meta.db_table
-            for model in apps.get_models(include_auto_created=True)
-            if not is_versioned(model) and model._meta.model_name not in {"contenttype", "permission"}
-        ]
-        quoted = ", ".join(f'"{table}"' for table in tables)
         for attempt in range(ATTEMPTS):
             try:
-                with connection.cursor() as cursor:
-                    cursor.execute(f"TRUNCATE {quoted} RESTART IDENTITY CASCADE")
+                self._empty_tables()
                 return
             except OperationalError as error:
                 # A worker still at what the test before left behind locks tables in another order.
                 if "deadlock" not in str(error) or attempt == ATTEMPTS - 1:
                     raise
                 time.sleep(0.1)
+
+    def _empty_tables(self) -> None:
+        """Delete the rows of `default`: TRUNCATE makes 200 new files, which takes a tenth of a second."""
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")  # rows are deleted in any order
+            cursor.execute(f"LOCK TABLE {', '.join(self.tables)} IN EXCLUSIVE MODE")  # nobody is still writing any
+            found = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})" for table in self.tables)
+            cursor.execute(" UNION ALL ".join(found))
+            for (table,) in cursor.fetchall():
+                cursor.execute(f"DELETE FROM {table}")
+            cursor.execute(f"SELECT {', '.join(f'setval({name!r}, 1, false)' for name in self.sequences)}")
 
     def destroy(self) -> None:
         connections.close_all()
