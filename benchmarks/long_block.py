@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from approvals import services
 from approvals.models import Agent, Kind, User
-from approvals.review import compared
+from approvals.review.presentation import forget_texts
 from benchmarks import pages
 from benchmarks.measure import Result
 from benchmarks.population import AGENT
@@ -38,7 +38,7 @@ def measure(owner: str, tutor: str) -> list[Result]:
         for view in ("inline", "side", "source", "result") if what == "200 edits" else ("inline",):
             case = f"proposal's page, 10,000 words, {what}, {view}"
             address = f"{path}?view={view}"
-            for when, before_each in (("", compared.forget), (", again", None)):
+            for when, before_each in (("", forget_texts), (", again", None)):
                 results.append(
                     pages.in_process(
                         f"{case}{when}",

@@ -126,27 +126,23 @@ def url_of_target(proposal: Proposal) -> str:
     return reverse("note", args=[proposal.owner, proposal.target])
 
 
-def waiting_by_block(owner: str, labels: Sequence[str]) -> dict[str, list[Proposal]]:
-    """Return the open proposals for some blocks of an owner, oldest first, by label."""
-    return _by_label(_waiting_on_blocks(owner, Q(target__in=labels)))
+def waiting_on(owner: str, label: str) -> list[Proposal]:
+    """Return the open proposals for a block, oldest first."""
+    return list(_waiting(owner, Q(target=label)))
 
 
 def waiting_and_new(owner: str, labels: Sequence[str]) -> tuple[dict[str, list[Proposal]], list[Proposal]]:
-    """Return `waiting_by_block`, and the open proposals of new blocks, in one query."""
-    found = list(_waiting_on_blocks(owner, Q(target__in=labels) | Q(kind=Kind.CREATE_BLOCK)))
-    return _by_label(found), [proposal for proposal in found if proposal.kind == Kind.CREATE_BLOCK]
+    """Return the open proposals for some blocks by label, and those of new blocks, oldest first; in one query."""
+    waiting: defaultdict[str, list[Proposal]] = defaultdict(list)
+    found = list(_waiting(owner, Q(target__in=labels) | Q(kind=Kind.CREATE_BLOCK)))
+    for proposal in found:
+        waiting[proposal.target].append(proposal)
+    return dict(waiting), [proposal for proposal in found if proposal.kind == Kind.CREATE_BLOCK]
 
 
-def _waiting_on_blocks(owner: str, which: Q) -> Iterable[Proposal]:
+def _waiting(owner: str, which: Q) -> Iterable[Proposal]:
     found = Proposal.objects.open().of_owner(owner).filter(which, target_kind=TargetKind.BLOCK)
     return found.select_related("agent").order_by("created_at", "id")
-
-
-def _by_label(proposals: Iterable[Proposal]) -> dict[str, list[Proposal]]:
-    waiting: defaultdict[str, list[Proposal]] = defaultdict(list)
-    for proposal in proposals:
-        waiting[proposal.target].append(proposal)
-    return dict(waiting)
 
 
 def moment(text: str) -> str:
@@ -214,12 +210,8 @@ _FIELDS = (
 
 def field_changes(before: object | None, after: object | None) -> tuple[FieldChange, ...]:
     """Return the fields other than the text in which two blocks (or their `BlockFields`) differ."""
-    changes = []
-    for name, label in _FIELDS:
-        old, new = _shown(before, name), _shown(after, name)
-        if old != new:
-            changes.append(FieldChange(name, str(label), old, new))
-    return tuple(changes)
+    changes = (FieldChange(name, str(label), _shown(before, name), _shown(after, name)) for name, label in _FIELDS)
+    return tuple(change for change in changes if change.before != change.after)
 
 
 def _shown(block: object | None, name: str) -> str:

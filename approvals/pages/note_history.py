@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -49,25 +49,19 @@ class NoteStep:
     """One change of a note: who, why, and what became of it.
 
     Args:
-        fields: those that changed beside the text; what `supersedes` and `reinstates` say is left out.
+        supersedes: the note was marked as outdated here, by whatever sort of change; `reinstates`: no longer so.
+        fields: those that changed beside the text; what these two say is left out.
         replacement: the note that took its place, as it is now, when this change named one.
     """
 
     entry: HistoryEntry
     before: Note | None
     after: Note | None
-    segments: tuple[worddiff.Segment, ...] = ()
-    fields: tuple[FieldChange, ...] = ()
-    replacement: Note | None = None
-
-    @property
-    def supersedes(self) -> bool:
-        """Whether the note was marked as outdated here, by whatever sort of change."""
-        return bool(self.after and self.after.is_superseded and not (self.before and self.before.is_superseded))
-
-    @property
-    def reinstates(self) -> bool:
-        return bool(self.after and not self.after.is_superseded and self.before and self.before.is_superseded)
+    segments: tuple[worddiff.Segment, ...]
+    supersedes: bool
+    reinstates: bool
+    fields: list[FieldChange]
+    replacement: Note | None
 
 
 def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[NoteStep, ...], int | None]:
@@ -76,32 +70,28 @@ def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[Not
     page = changes[:CHANGES_ON_A_PAGE]
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
     said = {change.commit: _note_at(owner, id_, change.commit) for change in changes}
-    replacements = reads.find_notes(
-        owner, {note.superseded_by for note in said.values() if note and note.superseded_by}
-    )
+    named = {note.superseded_by for note in said.values() if note and note.superseded_by}
+    replacements = reads.find_notes(owner, named)
     made = []
     for entry in history_entries(page, older=older):
-        after = said[entry.change.commit]
-        earlier = said.get(entry.previous) if entry.previous else None
-        texts = (earlier.content if earlier else "", after.content if after else "")
-        step = NoteStep(
-            entry=entry,
-            before=earlier,
-            after=after,
-            segments=worddiff.diff(*texts) if texts[0] != texts[1] else (),
-            replacement=replacements.get(after.superseded_by) if after and after.superseded_by else None,
+        then, now = said.get(entry.previous or ""), said[entry.change.commit]
+        texts = then.content if then else "", now.content if now else ""
+        was_outdated, is_outdated = (bool(note and note.is_superseded) for note in (then, now))
+        fields = field_changes_of_note(then, now) if then and now else ()
+        is_turned = was_outdated is not is_outdated
+        made.append(
+            NoteStep(
+                entry,
+                then,
+                now,
+                segments=worddiff.diff(*texts) if texts[0] != texts[1] else (),
+                supersedes=is_outdated and is_turned,
+                reinstates=bool(now) and was_outdated and is_turned,
+                fields=[each for each in fields if not (is_turned and each.name.startswith("superseded_"))],
+                replacement=replacements.get(now.superseded_by) if now and now.superseded_by else None,
+            )
         )
-        made.append(replace(step, fields=_fields(step)))
     return tuple(made), page[-1].pk if older else None
-
-
-def _fields(step: NoteStep) -> tuple[FieldChange, ...]:
-    if not (step.before and step.after):
-        return ()
-    changes = field_changes_of_note(step.before, step.after)
-    if step.supersedes or step.reinstates:
-        return tuple(change for change in changes if not change.name.startswith("superseded_"))
-    return changes
 
 
 def _note_at(owner: str, id_: str, commit: str) -> Note | None:

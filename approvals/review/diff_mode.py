@@ -16,8 +16,7 @@ from django.utils.translation import get_language
 from approvals.markdown.redline import RenderedPassage, rendered_redline
 from approvals.markdown.words import TooLong
 from approvals.models import Mergeability
-from approvals.review.compared import compared
-from approvals.review.presentation import Review
+from approvals.review.presentation import Review, compared
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Fold, Paragraph, Segment
 

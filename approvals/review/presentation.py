@@ -6,9 +6,10 @@ revision row, since its branch is gone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar, cast
 
 import structlog
 from django.core.paginator import Page, Paginator
@@ -17,7 +18,6 @@ from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review import whole_blocks
 from approvals.review.collisions import Collision, collisions_of, others_on_target
-from approvals.review.compared import compared
 from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews, said_beside
 from approvals.review.reworded import ChangedApproval, taken_of
@@ -27,14 +27,58 @@ from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.text import worddiff
-from memory_app.text.worddiff import Segment
+from memory_app.text.worddiff import Hunk, Segment
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 #: Changes of a block that can be ticked: a form takes a thousand fields, two for each.
 MOST_BOXES = 400
 #: Notes of an import on one page.
 NOTES_ON_A_PAGE = 100
+
+
+#: Pairs of texts; of the longest blocks they take some ten megabytes.
+TEXTS_KEPT = 16
+
+
+@dataclass(frozen=True, eq=False)
+class TextsCompared:
+    """What changed from one text to another, and what was made of it: the last few comparisons are kept.
+
+    A person turns to another view of a change, comments on it, decides about it: each time the page shows the same two
+    texts, and to compare long ones takes a tenth of a second. What is kept is of this process alone and never written.
+    """
+
+    before: str
+    after: str
+    _made: dict[Hashable, object] = field(default_factory=dict)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        return worddiff.diff(self.before, self.after)
+
+    @cached_property
+    def hunks(self) -> tuple[Hunk, ...]:
+        """The changes that can be approved one by one, in reading order."""
+        return worddiff.hunks_of(self.segments)
+
+    def once(self, what: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, which is made once; `what` names it among all that is made of two texts."""
+        if what not in self._made:
+            self._made[what] = make()
+        return cast("T", self._made[what])
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def compared(before: str, after: str) -> TextsCompared:
+    return TextsCompared(before, after)
+
+
+def forget_texts() -> None:
+    """Keep none of the texts any longer: the process removes texts."""
+    compared.cache_clear()
 
 
 @dataclass(frozen=True)
@@ -64,7 +108,7 @@ class Review:
     seen_sha256: str
     before_text: str
     after_text: str
-    segments: tuple[worddiff.Segment, ...]
+    segments: tuple[Segment, ...]
     assessment: Assessment | None
     actions: frozenset[ReviewAction]
     risks: tuple[flags.Risk, ...]
@@ -73,7 +117,7 @@ class Review:
     siblings: tuple[Proposal, ...]
     page: Page[dict[str, Any]]
     notes: tuple[NoteReview, ...]
-    hunks: tuple[worddiff.Hunk, ...]
+    hunks: tuple[Hunk, ...]
     outdated: frozenset[str]
     taken: ChangedApproval | None
 

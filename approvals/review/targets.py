@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Protocol
 
 from approvals.models import Proposal, Revision
 from approvals.review import whole_blocks
@@ -20,31 +19,22 @@ from memory_app.models import TargetKind
 from memory_app.writing.values import BlockFields, BlockWrite, NoteWrite, Write
 
 
-class TargetState(Protocol):
-    """A target as it is now."""
-
-    @property
-    def sha256(self) -> str:
-        """The hash a decision has to name as seen; empty when the target does not exist."""
-
-    def assess(self, revision: Revision) -> Assessment: ...
-
-    def of(self, revision: Revision) -> TargetState:
-        """Return the same state of what this revision is about, which may be a part."""
-
-
 @dataclass(frozen=True)
 class BlockState:
+    """A block as it is now."""
+
     block: reads.Block | None
 
     @property
     def sha256(self) -> str:
+        """The hash a decision has to name as seen; empty when the target does not exist."""
         return self.block.sha256 if self.block else ""
 
     def assess(self, revision: Revision) -> Assessment:
         return assess(revision, self.block)
 
     def of(self, revision: Revision) -> BlockState:
+        """Return the same state of what this revision is about, which may be a part."""
         return self
 
 
@@ -81,6 +71,9 @@ class NotesState:
         )
 
 
+TargetState = BlockState | NotesState
+
+
 def base_sha256(revision: Revision) -> str:
     """Return `TargetState.sha256` as it was when the revision was made, which a list may name as seen.
 
@@ -99,14 +92,14 @@ def _sha256_of(notes: dict[str, str]) -> str:
     return hashlib.sha256(said.encode()).hexdigest() if said else ""
 
 
-def current_state(proposal: Proposal, revision: Revision) -> BlockState | NotesState:
+def current_state(proposal: Proposal, revision: Revision) -> TargetState:
     """Return the target of a proposal as it is now."""
     if proposal.target_kind == TargetKind.BLOCK:
         return BlockState(reads.find_block(proposal.owner, proposal.target))
     return replace(_notes_at(proposal, revision), closes_circle=_closes_circle(proposal, revision))
 
 
-def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockState | NotesState]:
+def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, TargetState]:
     """Return the target of a proposal as it is now, and a commit of main that is not newer than that."""
     if proposal.target_kind == TargetKind.BLOCK:
         try:
@@ -119,7 +112,7 @@ def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, BlockSta
     return commit, current_state(proposal, revision)
 
 
-def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[BlockState | NotesState]:
+def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[TargetState]:
     """Return the targets of an owner's proposals as they are now, each read once however many are about it."""
     labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == TargetKind.BLOCK}
     blocks = {label: BlockState(reads.find_block(owner, label)) for label in labels}
@@ -222,7 +215,8 @@ def _notes_at(proposal: Proposal, revision: Revision, commit: str | None = None)
 
 def _notes_state(revision: Revision, found: dict[str, str], *, closes_circle: bool = False) -> NotesState:
     ids, instead = _ids_of(revision), replacement_ids(revision)
-    return NotesState(_found_of(ids, found), _found_of(instead, found), closes_circle)
+    its, others = ({id_: found[id_] for id_ in some if id_ in found} for some in (ids, instead))
+    return NotesState(its, others, closes_circle)
 
 
 def _ids_of(revision: Revision) -> list[str]:
@@ -239,7 +233,3 @@ def _closes_circle(proposal: Proposal, revision: Revision) -> bool:
         if reads.closes_circle(proposal.owner, change["id"], replacement_id):
             return True
     return False
-
-
-def _found_of(ids: list[str], found: dict[str, str]) -> dict[str, str]:
-    return {id_: found[id_] for id_ in ids if id_ in found}

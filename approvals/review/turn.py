@@ -17,9 +17,9 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from approvals.models import Approval, Event, Proposal, ProposalQuerySet, RejectReason, ReviewReason, Revision, User
-from approvals.review.compared import compared
 from approvals.review.diff_mode import Redline, laid_out, redline
 from approvals.review.note_changes import FieldChange, NoteChange, field_changes_of_note
+from approvals.review.presentation import compared
 from approvals.review.targets import agents_revision
 from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, is_of_whole_block, new_block_of
 from memory_app.models import MemoryBlock, TargetKind

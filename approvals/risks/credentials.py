@@ -20,57 +20,33 @@ _SHOWN, _SHOWN_PART = 4, 3
 
 #: What each begins with, and its pattern. A text is searched only for those whose beginning it has: looking for a word
 #: costs a hundredth of trying a pattern at each place. Patterns are bounded, and none can match its beginning twice.
-_FORMATS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("private key", ("-----BEGIN ",), r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"),
-    ("AWS access key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    (
-        "GitHub token",
-        ("gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_"),
-        r"\b(?:gh[oprsu]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b",
-    ),
-    ("GitLab token", ("glpat-", "gldt-", "glrt-"), r"\bgl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,64}"),
-    (
-        "Slack token",
-        ("xox", "xapp-", "hooks.slack.com/"),
-        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}|\bxapp-\d-[A-Za-z0-9-]{10,255}"
-        r"|\bhooks\.slack\.com/services/[A-Za-z0-9/]{20,100}",
-    ),
-    (
-        "Stripe key",
-        ("_live_", "_test_", "whsec_"),
-        r"\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,255}|\bwhsec_[A-Za-z0-9]{24,255}",
-    ),
-    ("Anthropic key", ("sk-ant-",), r"\bsk-ant-[A-Za-z0-9_-]{20,255}"),
+_FORMATS = (
+    ("private key", "-----BEGIN", r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"),
+    ("AWS access key", "AKIA ASIA ABIA ACCA", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    ("GitHub token", "gho_ ghp_ ghr_ ghs_ ghu_", r"\bgh[oprsu]_[A-Za-z0-9]{36,255}\b"),
+    ("GitHub token", "github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{22,255}\b"),
+    ("GitLab token", "glpat- gldt- glrt-", r"\bgl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,64}"),
+    ("Slack token", "xox xapp-", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}|\bxapp-\d-[A-Za-z0-9-]{10,255}"),
+    ("Slack token", "hooks.slack.com/", r"\bhooks\.slack\.com/services/[A-Za-z0-9/]{20,100}"),
+    ("Stripe key", "_live_ _test_", r"\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,255}"),
+    ("Stripe key", "whsec_", r"\bwhsec_[A-Za-z0-9]{24,255}"),
+    ("Anthropic key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{20,255}"),
     # A digit and a capital among what follows: "sk-" begins words of style sheets too.
-    (
-        "OpenAI key",
-        ("sk-",),
-        r"\bsk-(?!ant-)(?=[A-Za-z_-]{0,60}\d)(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,255}",
-    ),
-    (
-        "Google key",
-        ("AIza", "GOCSPX-", "ya29."),
-        r"\bAIza[A-Za-z0-9_-]{35}|\bGOCSPX-[A-Za-z0-9_-]{20,64}|\bya29\.[A-Za-z0-9_-]{20,255}",
-    ),
-    (
-        "JSON web token",
-        ("eyJ",),
-        r"\beyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,4000}",
-    ),
-    (
-        "access token",
-        ("npm_", "pypi-AgEI", "hf_", "dop_v1_", "shpat_", "shpca_", "shppa_", "shpss_", "SG.", "asn_", ":AA"),
-        r"\b(?:npm_[A-Za-z0-9]{36}|pypi-AgEI[A-Za-z0-9_-]{20,255}|hf_[A-Za-z]{34}|dop_v1_[0-9a-f]{64}"
-        r"|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,64}"
-        r"|asn_[A-Za-z0-9_-]{30,64}|\d{8,10}:AA[A-Za-z0-9_-]{33})",
-    ),
-    ("password in an address", ("://",), r"(?<=://)[^\s:/@]{0,64}:([^\s:/@]{3,128})@[^\s/]"),
+    ("OpenAI key", "sk-", r"\bsk-(?!ant-)(?=[A-Za-z_-]{0,60}\d)(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,255}"),
+    ("Google key", "AIza GOCSPX-", r"\bAIza[A-Za-z0-9_-]{35}|\bGOCSPX-[A-Za-z0-9_-]{20,64}"),
+    ("Google key", "ya29.", r"\bya29\.[A-Za-z0-9_-]{20,255}"),
+    ("JSON web token", "eyJ", r"\beyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,4000}"),
+    ("access token", "npm_ hf_ dop_v1_", r"\b(?:npm_[A-Za-z0-9]{36}|hf_[A-Za-z]{34}|dop_v1_[0-9a-f]{64})"),
+    ("access token", "pypi-AgEI asn_", r"\b(?:pypi-AgEI[A-Za-z0-9_-]{20,255}|asn_[A-Za-z0-9_-]{30,64})"),
+    ("access token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    ("access token", "SG. :AA", r"\b(?:SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,64}|\d{8,10}:AA[A-Za-z0-9_-]{33})"),
+    ("password in an address", "://", r"(?<=://)[^\s:/@]{0,64}:([^\s:/@]{3,128})@[^\s/]"),
 )
-_PATTERNS = tuple((kind, beginnings, re.compile(pattern)) for kind, beginnings, pattern in _FORMATS)
+_PATTERNS = tuple((kind, beginnings.split(), re.compile(pattern)) for kind, beginnings, pattern in _FORMATS)
 
 #: Words for a secret, by their part that is looked for (in lower case): finding a part costs a hundredth of trying a
 #: pattern at each letter. With what may or must stand before that part, and how the word goes on from it.
-_NAMES: tuple[tuple[str, str, str], ...] = (
+_NAMES = (
     ("pass", "", r"pass(?: ?words?| ?codes?|wd| ?phrases?|w(?:o|ö)rt(?:er|es|e|s)?)"),
     ("pwd", "", "pwd"),
     ("kenn", "", r"kenn ?w(?:o|ö)rt(?:er|es|e|s)?"),
@@ -84,12 +60,9 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
     ("code", "(?:zugangs|sicherheits|wiederherstellungs)-?", "codes?"),
     ("daten", "zugangs-?", "daten"),
 )
+_LETTER = r"[^\W\d_]"
 _WORDS = tuple(
-    (
-        part,
-        re.compile(rf"(?<![^\W\d_]){before}$", re.IGNORECASE),
-        re.compile(rf"{word}(?![^\W\d_])", re.IGNORECASE),
-    )
+    (part, re.compile(f"(?<!{_LETTER}){before}$", re.IGNORECASE), re.compile(f"{word}(?!{_LETTER})", re.IGNORECASE))
     for part, before, word in _NAMES
 )
 #: The longest that may stand before such a part: "wiederherstellungs-".

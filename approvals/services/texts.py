@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.permissions import may_delete_messages, may_read, may_redact
-from approvals.review import compared
+from approvals.review.presentation import forget_texts
 from approvals.services import events
 from approvals.services.checks import locked_proposal
 from approvals.services.errors import AlreadyDecided, DecisionRefused, ProposalNotFound, Refusal
@@ -176,7 +176,7 @@ def _is_there(commit: str) -> bool:
 
 
 def _remove_copies(proposal: Proposal) -> None:
-    compared.forget()
+    forget_texts()
     for remove_copies in copies:
         remove_copies(proposal)
 

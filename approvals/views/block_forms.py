@@ -21,7 +21,7 @@ from approvals import permissions, services
 from approvals.accounts.sign_in import viewer_of
 from approvals.forms.memory import BlockForm, DeleteForm, NewBlockForm, RestoreForm, add_refusal
 from approvals.models import Mergeability, Proposal, User
-from approvals.pages.blocks import Version, field_changes, history_entries, version, waiting_by_block
+from approvals.pages.blocks import Version, field_changes, history_entries, version, waiting_on
 from approvals.pages.versions import block_as_loaded, put_together
 from approvals.review.diff_mode import laid_out
 from approvals.review.mergeability import assess
@@ -54,7 +54,7 @@ class BlockChange(ChangeView[F]):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         label = self.kwargs["label"]
         context = about_block(self.request, self.owner, label, self.current)
-        pending = waiting_by_block(self.owner.username, [label]).get(label, [])
+        pending = waiting_on(self.owner.username, label)
         return super().get_context_data(**(context | {"memory_block": self.current, "pending": pending} | kwargs))
 
 

@@ -29,7 +29,7 @@ from approvals.pages.blocks import (
     undoable,
     version,
     waiting_and_new,
-    waiting_by_block,
+    waiting_on,
 )
 from approvals.pages.memory_search import find
 from approvals.pages.notes_page import Automatic, automatic_changes
@@ -193,7 +193,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         if len(shown.block.body) >= LONG_TEXT and len(headings) >= FEWEST_CONTENTS:
             context["headings"] = headings
     if shown.is_now:
-        context["pending"] = waiting_by_block(owner, [label]).get(label, [])
+        context["pending"] = waiting_on(owner, label)
     return render(request, "memory/block.html", context)
 
 

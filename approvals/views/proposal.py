@@ -33,9 +33,8 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction, deciders_of, is_open_for_talk, may_decide, readable_people
-from approvals.review.compared import compared
 from approvals.review.diff_mode import DiffMode, change_map, change_shown
-from approvals.review.presentation import Review, review_of
+from approvals.review.presentation import Review, compared, review_of
 from approvals.review.summary import risk_title
 from approvals.review.turn import answering, change_request, compare_revisions
 from approvals.risks import flags

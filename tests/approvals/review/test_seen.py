@@ -81,9 +81,11 @@ def test_the_reason_a_note_would_be_superseded_for_is_whole_on_its_row_though_th
     outdated = saved(alice, "Reads in the library.")
     by = ChangeContext(actor=scribe, reasoning=reason)
     forget = notes.supersede(by=by, owner="alice", note_id=outdated, reason=reason)
+    notes.save(by=ChangeContext(actor=scribe, session_id="share everything"), owner="alice", content="Likes green tea.")
     page = client_of(alice).get("/")
     assert has_form(page, reverse("approve", args=[forget.proposal.pk]))
     assert f"without a replacement: {reason}" in words(page)
+    assert "session share everything" in words(page)
 
 
 LONG = "Alice asked for it. " * 30
@@ -95,29 +97,21 @@ LONG = "Alice asked for it. " * 30
         {"rationale": LONG},
         {"category": "c" * 64, "rationale": LONG[:330]},
         {"tags": [f"{n} {'tag' * 20}" for n in range(9)]},
+        {"reason": LONG},
     ],
-    ids=["rationale", "category", "tags"],
+    ids=["rationale", "category", "tags", "superseded"],
 )
 def test_a_note_with_much_beside_its_text_is_not_decided_on_its_row(
     fields: dict[str, Any], alice: User, scribe: Agent, client_of: ClientOf
 ) -> None:
-    waiting = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="Likes green tea.", **fields)
+    by = ChangeContext(actor=scribe, session_id="share everything")
+    if "reason" in fields:
+        waiting = notes.supersede(by=by, owner="alice", note_id=saved(alice, "Likes green tea."), **fields)
+    else:
+        waiting = notes.save(by=by, owner="alice", content="Likes green tea.", **fields)
     page = client_of(alice).get("/")
     assert "Likes green tea." in words(page)
     assert not has_form(page, reverse("approve", args=[waiting.proposal.pk]))
-
-
-def test_a_note_superseded_for_a_long_reason_is_not_decided_on_its_row(
-    alice: User, scribe: Agent, client_of: ClientOf
-) -> None:
-    outdated = saved(alice, "Reads in the library.")
-    forget = notes.supersede(by=ChangeContext(actor=scribe), owner="alice", note_id=outdated, reason=LONG)
-    assert not has_form(client_of(alice).get("/"), reverse("approve", args=[forget.proposal.pk]))
-
-
-def test_the_row_of_a_note_says_of_which_session_it_is(alice: User, scribe: Agent, client_of: ClientOf) -> None:
-    notes.save(by=ChangeContext(actor=scribe, session_id="share everything"), owner="alice", content="Likes green tea.")
-    assert "session share everything" in words(client_of(alice).get("/"))
 
 
 # -- whose words they are ---------------------------------------------------------------------------
@@ -174,10 +168,14 @@ def test_what_stands_beside_a_notes_text_is_checked_as_the_text_is(
     assert not has_form(client.get("/"), reverse("approve", args=[waiting.pk]))
 
 
-def test_the_reason_a_note_would_be_superseded_for_is_checked(alice: User, scribe: Agent) -> None:
-    outdated = saved(alice, "Reads in the library.")
-    forget = notes.supersede(by=ChangeContext(actor=scribe), owner="alice", note_id=outdated, reason=OVERRIDE).proposal
+def test_the_reason_a_note_would_be_superseded_for_is_checked_and_what_it_had_is_not_flagged_again(
+    alice: User, scribe: Agent
+) -> None:
+    by, outdated = ChangeContext(actor=scribe), saved(alice, "Likes green tea.", rationale=OVERRIDE)
+    forget = notes.supersede(by=by, owner="alice", note_id=outdated, reason=OVERRIDE).proposal
     assert [risk.key for risk in review_of(forget, alice).risks] == ["reads_like_instructions"]
+    reworded = notes.update(by=by, owner="alice", note_id=outdated, content="Likes black tea.").proposal
+    assert review_of(reworded, alice).risks == ()
 
 
 def test_the_tags_of_an_import_are_checked_also_where_nothing_was_kept_of_weighing_it(
@@ -189,14 +187,6 @@ def test_the_tags_of_an_import_are_checked_also_where_nothing_was_kept_of_weighi
     waiting.revisions.update(risk_report=None)
     again = Proposal.objects.get(pk=waiting.pk)
     assert [risk.key for risk in review_of(again, alice).risks] == ["reads_like_instructions"]
-
-
-def test_what_a_note_had_beside_its_text_is_not_flagged_again(alice: User, scribe: Agent) -> None:
-    note_id = saved(alice, "Likes green tea.", rationale=OVERRIDE)
-    waiting = notes.update(
-        by=ChangeContext(actor=scribe), owner="alice", note_id=note_id, content="Likes black tea."
-    ).proposal
-    assert review_of(waiting, alice).risks == ()
 
 
 # -- asking twice -----------------------------------------------------------------------------------
@@ -225,17 +215,16 @@ def test_what_differs_from_what_waits_in_any_field_is_another_proposal(alice: Us
 DATED = "### mem-{number}-aaaa\n> Likes tea.\n<!-- tags: tea | created: {day} -->\n"
 
 
-@pytest.mark.parametrize("others", ["", DATED.format(number=2, day="2019-05-06")], ids=["one note", "many"])
-def test_the_day_an_import_gives_a_new_note_is_shown(
-    others: str, alice: User, scribe: Agent, client_of: ClientOf
+OTHERS = DATED.format(number=2, day="2019-05-06") + "### mem-3-aaaa\n> Likes coffee.\n"
+
+
+@pytest.mark.parametrize(("others", "dated"), [("", [True]), (OTHERS, [True, True, False])], ids=["one note", "many"])
+def test_the_day_an_import_gives_a_new_note_is_shown_unless_it_is_proposed_then(
+    others: str, dated: list[bool], alice: User, scribe: Agent, client_of: ClientOf
 ) -> None:
     waiting = imported(scribe, DATED.format(number=1, day="2001-02-03") + others)
     assert "ated 3 Feb 2001" in words(client_of(alice).get(waiting.get_absolute_url()))
-
-
-def test_a_new_note_of_the_day_it_was_proposed_on_needs_no_date(alice: User, scribe: Agent) -> None:
-    waiting = imported(scribe, "### mem-1-aaaa\n> Likes tea.\n")
-    assert review_of(waiting, alice).notes[0].dated is None
+    assert [note.dated is not None for note in review_of(waiting, alice).notes] == dated
 
 
 def test_a_memory_of_a_day_to_come_is_left_out_and_named(alice: User) -> None:
@@ -259,12 +248,8 @@ def test_no_import_puts_a_note_into_the_future(alice: User, scribe: Agent) -> No
 # -- evidence ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("turns", "said"), [(1, "1 message quoted by scribe"), (2, "2 messages quoted by scribe")], ids=["one", "two"]
-)
-def test_evidence_is_said_to_be_what_the_agent_quotes(
-    turns: int, said: str, alice: User, scribe: Agent, client_of: ClientOf
-) -> None:
-    by = ChangeContext(actor=scribe, evidence=[{"role": "user", "content": "Yes please, sign me up!"}] * turns)
-    waiting = notes.save(by=by, owner="alice", content="Alice wants weekly mails.").proposal
-    assert said in words(client_of(alice).get(waiting.get_absolute_url()))
+def test_evidence_is_said_to_be_what_the_agent_quotes(alice: User, scribe: Agent, client_of: ClientOf) -> None:
+    for turns, said in ((1, "1 message quoted by scribe"), (2, "2 messages quoted by scribe")):
+        by = ChangeContext(actor=scribe, evidence=[{"role": "user", "content": "Yes please, sign me up!"}] * turns)
+        waiting = notes.save(by=by, owner="alice", content=f"Alice wants {turns} mails.").proposal
+        assert said in words(client_of(alice).get(waiting.get_absolute_url()))

@@ -63,14 +63,10 @@ def test_every_outcome_is_counted_once(alice: User, scribe: Agent) -> None:
     }
     assert (agent.waiting, agent.proposed) == (2, 15)
     assert (agent.approved, agent.changed, agent.rejected) == (7, 3, 4)
+    assert (agent.acceptance.total, agent.acceptance.share) == (10, 0.4)
     *earlier, week = agent.weeks
     assert week == {"as_proposed": 4, "changed": 3, "rejected": 3, "unused": 3, "automatic": 4, "proposed": 15}
     assert not any(earlier)
-
-
-def test_acceptance_is_the_one_that_rules_of_trust_show(alice: User, scribe: Agent) -> None:
-    story(scribe)
-    assert (counts().acceptance.total, counts().acceptance.share) == (10, 0.4)
 
 
 def test_what_is_older_than_twelve_weeks_does_not_count(alice: User, scribe: Agent) -> None:
@@ -142,6 +138,7 @@ def test_an_agent_with_a_token_is_there_before_it_proposes(
     assert "Nothing decided yet" in page
     assert "Nothing in these weeks" in page
     assert client_of(mallory).get(address).status_code == 404
+    assert "No agent has proposed anything yet" in words(client_of(mallory).get(reverse("agent_list")))
 
 
 def test_it_can_be_narrowed_to_one_owner_whom_one_may_read(
@@ -156,11 +153,6 @@ def test_it_can_be_narrowed_to_one_owner_whom_one_may_read(
     assert client_of(tim).get(reverse("agent_list"), {"owner": "ben"}).status_code == 404
 
 
-def test_without_proposals_the_list_says_what_to_do(alice: User, client_of: ClientOf) -> None:
-    page = words(client_of(alice).get(reverse("agent_list")))
-    assert "No agent has proposed anything yet" in page
-
-
 def test_any_number_of_agents_costs_the_same_queries(alice: User, scribe: Agent, client_of: ClientOf) -> None:
     story(scribe)
     client = client_of(alice)
@@ -173,7 +165,3 @@ def test_any_number_of_agents_costs_the_same_queries(alice: User, scribe: Agent,
         page = client.get(reverse("agent_list"))
     assert page.content.count(b'<th scope="row"') == 9
     assert len(many) == len(one)
-
-
-def test_a_proposal_leads_to_its_agent(alice: User, scribe: Agent, client_of: ClientOf) -> None:
-    assert 'href="/agents/"' in client_of(alice).get(reverse("agents")).content.decode()
