@@ -12,8 +12,8 @@ from typing import Any
 
 from django.conf import settings
 
-from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import BoundedArguments, invalid
+from agent_tools.calls.registry import Call
 
 
 def characters(arguments: BoundedArguments) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_tools.answers import representations
-from agent_tools.calls.api_operation import Answer
+from agent_tools.calls.registry import Answer
 from approvals.models import Status
 from approvals.review.turn import change_request
 from approvals.review.whole_blocks import WHOLE_KINDS

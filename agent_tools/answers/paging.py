@@ -11,8 +11,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import Arguments, invalid
+from agent_tools.calls.registry import Call
 from agent_tools.errors import ApiError
 
 DEFAULT = 50

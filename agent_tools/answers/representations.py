@@ -14,8 +14,8 @@ from typing import Any
 from django.conf import settings
 
 from agent_tools.answers import fields
-from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
+from agent_tools.calls.registry import Call
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
 from approvals.review import turn
 from approvals.review.reworded import ChangedApproval, taken_of

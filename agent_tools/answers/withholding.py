@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from agent_tools.calls.api_operation import Call
+from agent_tools.calls.registry import Call
 from approvals.models import Event, Kind, Proposal, Status
 from approvals.review.targets import agents_revision
 from memory_app import reads

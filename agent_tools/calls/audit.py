@@ -17,7 +17,7 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from agent_tools.calls.api_operation import Call
+from agent_tools.calls.registry import Call
 from agent_tools.models import AgentToken, ToolCall
 from memory_app.configuration.logs import current_request_id
 from memory_app.databases.prepared import insert_all

@@ -14,10 +14,10 @@ from django.db import Error as DatabaseError
 from agent_tools.auth import grants
 from agent_tools.auth.authentication import Caller
 from agent_tools.calls import idempotency, registry
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call, Effect
 from agent_tools.calls.arguments import Arguments, invalid, parse
 from agent_tools.calls.audit import Audit
 from agent_tools.calls.idempotency import Finish, StoredAnswer
+from agent_tools.calls.registry import Answer, ApiOperation, Call, Effect
 from agent_tools.errors import ApiError, ErrorCode
 from approvals import services
 from memory_app.reads import EngineUnavailable, OutcomeUnknown

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.calls import registry
-from agent_tools.calls.api_operation import ApiOperation
+from agent_tools.calls.registry import ApiOperation
 
 #: Characters of a whole block or proposal: programs have room for it, and one cut short is no block.
 WHOLE = 1_000_000

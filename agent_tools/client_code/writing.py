@@ -10,7 +10,7 @@ import textwrap
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from agent_tools.calls.api_operation import Effect
+from agent_tools.calls.registry import Effect
 from agent_tools.client_code.answers import AnswerClasses, ObjectArguments
 from agent_tools.client_code.methods import ClientMethod, client_methods
 

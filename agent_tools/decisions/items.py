@@ -13,7 +13,7 @@ from django.db.models import F, Q
 
 from agent_tools.answers import bounds, representations, withholding
 from agent_tools.answers.representations import wanted
-from agent_tools.calls.api_operation import Call
+from agent_tools.calls.registry import Call
 from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
 from approvals.review.reworded import ChangedApproval, taken_of

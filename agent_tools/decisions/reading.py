@@ -14,8 +14,8 @@ from django.db.models import Max, Q, QuerySet
 
 from agent_tools.answers import bounds, paging
 from agent_tools.auth import grants
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import invalid
+from agent_tools.calls.registry import Answer, Call
 from agent_tools.decisions import items
 from approvals.models import Event
 from approvals.services.events import told_to

@@ -26,10 +26,9 @@ from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging
 from agent_tools.auth import grants, tokens
-from agent_tools.calls.api_operation import Answer, ApiOperation, Call
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.idempotency import Finish
-from agent_tools.calls.registry import endpoint
+from agent_tools.calls.registry import Answer, ApiOperation, Call, endpoint
 from agent_tools.decisions import items, reading
 from agent_tools.errors import invalid_token
 from agent_tools.models import Scope, ToldUntil

@@ -13,8 +13,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from agent_tools.calls import registry
-from agent_tools.calls.api_operation import ApiOperation, Effect
 from agent_tools.calls.arguments import Arguments, json_schema
+from agent_tools.calls.registry import ApiOperation, Effect
 from agent_tools.errors import ErrorCode
 
 View = TypeVar("View", bound=Callable[..., Any])

@@ -9,8 +9,8 @@ from typing import Any
 from agent_tools.auth import grants
 from agent_tools.auth.authentication import Caller
 from agent_tools.calls import execution
-from agent_tools.calls.api_operation import ApiOperation
 from agent_tools.calls.audit import Audit
+from agent_tools.calls.registry import ApiOperation
 from agent_tools.errors import ApiError
 from agent_tools.http import exceptions
 from agent_tools.http.json_rpc import RpcCode, RpcError, data_of

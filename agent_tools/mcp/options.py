@@ -14,9 +14,8 @@ from pydantic import Field
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.calls import registry
-from agent_tools.calls.api_operation import Effect
 from agent_tools.calls.arguments import Arguments, invalid, parse
-from agent_tools.calls.registry import NOTE_TOOLS, Tool
+from agent_tools.calls.registry import NOTE_TOOLS, Effect, Tool
 from agent_tools.http import body
 
 _CALLED = "this address"

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from agent_tools.calls.api_operation import Call
+from agent_tools.calls.registry import Call
 from agent_tools.models import BlockRead
 from approvals.services import Proposed
 from memory_app.runtime import deadlines

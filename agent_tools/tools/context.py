@@ -7,9 +7,8 @@ from typing import Annotated, Any
 from django.conf import settings
 from pydantic import Field
 
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments
-from agent_tools.calls.registry import endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
 from memory_app import reads

@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, paging, representations
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments, Strict, WriteArguments, invalid, is_time
-from agent_tools.calls.registry import endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from memory_app import conversations

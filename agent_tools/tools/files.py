@@ -9,9 +9,8 @@ from pydantic import Field, field_serializer
 
 from agent_tools.answers import refusals, representations
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
-from agent_tools.calls.registry import endpoint
+from agent_tools.calls.registry import Answer, Call, endpoint
 from agent_tools.tools.note_arguments import changed_by
 from approvals.services import imports
 from approvals.services.imports import ImportOutcome

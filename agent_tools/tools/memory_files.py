@@ -25,9 +25,8 @@ from agent_tools.answers import bounds, fields, outcomes, paging, refusals, repr
 from agent_tools.answers.bounds import cut
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import registry
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments, ProposeArguments
-from agent_tools.calls.registry import tool
+from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import changed_by

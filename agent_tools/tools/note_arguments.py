@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from agent_tools.calls.api_operation import Call
 from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
+from agent_tools.calls.registry import Call
 from approvals.services.notes import ChangeContext
 from assent_client.text import notes
 

@@ -15,9 +15,8 @@ from pydantic import Field
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import audit
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import NoteWriteArguments
-from agent_tools.calls.registry import tool
+from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
 from approvals.services import notes

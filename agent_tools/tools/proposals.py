@@ -12,9 +12,8 @@ from pydantic import Field
 from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
 from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
-from agent_tools.calls.registry import endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.decisions import telling
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status

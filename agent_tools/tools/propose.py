@@ -16,9 +16,8 @@ from pydantic import Field
 
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, Strict, given, invalid, required_names
-from agent_tools.calls.registry import endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
 from approvals import services

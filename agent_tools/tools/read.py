@@ -12,9 +12,8 @@ from pydantic import Field
 from agent_tools.answers import bounds, fields, paging, refusals, representations
 from agent_tools.answers.bounds import cut
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
-from agent_tools.calls.registry import endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads
 from approvals.models import Kind, Proposal
 from memory_app import reads

@@ -11,9 +11,8 @@ from pydantic import AfterValidator, Field
 from agent_tools.answers import bounds, fields, paging, refusals, representations
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import audit
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import Arguments, BoundedArguments
-from agent_tools.calls.registry import endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
 from approvals.pages import notes_page

@@ -8,9 +8,8 @@ from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, refusals, representations
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.api_operation import Answer, Call
 from agent_tools.calls.arguments import BoundedArguments
-from agent_tools.calls.registry import endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from approvals import services
 from memory_app import reads

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import Any, get_args
 
 from django.conf import settings
@@ -17,9 +16,9 @@ from rest_framework.views import APIView
 
 from agent_tools.auth.authentication import Caller, caller_of, count_call
 from agent_tools.calls import execution
-from agent_tools.calls.api_operation import Answer, ApiOperation
 from agent_tools.calls.arguments import Arguments, invalid
 from agent_tools.calls.audit import Audit
+from agent_tools.calls.registry import Answer, ApiOperation
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, exceptions
 from agent_tools.http import llms as written
@@ -173,14 +172,11 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """Answer whether everything the process needs works."""
     parts = health.parts()
-    described = {part.name: {key: value for key, value in asdict(part).items() if key != "name"} for part in parts}
-    failed = [part.name for part in parts if not part.ok]
+    failed = [name for name, part in parts.items() if not part["ok"]]
     if failed:
-        message, details = f"Not ready: {', '.join(failed)}.", {"failed": failed, "parts": described}
+        message, details = f"Not ready: {', '.join(failed)}.", {"failed": failed, "parts": parts}
         return exceptions.failure(ApiError(ErrorCode.NOT_READY, message, details=details, retry_after=5))
-    search = health.search()
-    data = {"parts": described, "search": asdict(search) if search else None}
-    return exceptions.json_response(Answer("Ready.", data).payload())
+    return exceptions.json_response(Answer("Ready.", {"parts": parts, "search": health.search()}).payload())
 
 
 @require_safe

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import OpenApiResponse
 
 from agent_tools.calls import execution
-from agent_tools.calls.api_operation import ApiOperation
 from agent_tools.calls.arguments import LONGEST_ANSWER
+from agent_tools.calls.registry import ApiOperation
 from agent_tools.decisions import telling
 from agent_tools.http import body
 from agent_tools.http.exceptions import ApiResponse

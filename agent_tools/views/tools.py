@@ -10,8 +10,8 @@ from pydantic import Field
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.auth import grants
 from agent_tools.calls import registry
-from agent_tools.calls.api_operation import Answer
 from agent_tools.calls.arguments import Arguments, parse
+from agent_tools.calls.registry import Answer
 from agent_tools.http import exceptions
 from agent_tools.http.openapi import answers, describe, query
 from agent_tools.views.api import ApiView, from_query

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import structlog
@@ -46,31 +45,25 @@ _answers: dict[str, Future[Any]] = {}
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True)
-class HealthCheck:
-    """One thing the process depends on.
-
-    Args:
-        name: the database alias, `disk` or `redis`.
-        engine, version: what answered; empty when nothing did.
-    """
-
-    name: str
-    ok: bool
-    engine: str = ""
-    version: str = ""
+#: Of a part, what `/readyz` shows: whether it works, and the engine and version that answered.
+Part = dict[str, Any]
 
 
-def parts() -> tuple[HealthCheck, ...]:
-    """Return the state of each part, asked in parallel; one silent for `SECONDS` counts as down."""
-    asked: list[tuple[str, Callable[[], HealthCheck]]] = [(MEMORY, _memory), ("default", _default)]
+def _works(engine: str = "", version: str = "") -> Part:
+    return {"ok": True, "engine": engine, "version": version}
+
+
+def parts() -> dict[str, Part]:
+    """Return the state of each part (a database's alias, `disk`, `redis`), asked in parallel; one silent for `SECONDS`
+    counts as down."""
+    asked: dict[str, Callable[[], Part]] = {MEMORY: _memory, "default": _default}
     if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
-        asked.append(("disk", _disk))
+        asked["disk"] = _disk
     if settings.REDIS_URL:
-        asked.append(("redis", _redis))
-    asking = [(name, _asking(name, ask)) for name, ask in asked]
+        asked["redis"] = _redis
+    asking = {name: _asking(name, ask) for name, ask in asked.items()}
     until = time.monotonic() + SECONDS
-    return tuple(_answer(name, answer, until - time.monotonic()) for name, answer in asking)
+    return {name: _answer(name, answer, until - time.monotonic()) for name, answer in asking.items()}
 
 
 def _asking(name: str, ask: Callable[[], T]) -> Future[T]:
@@ -89,29 +82,17 @@ def _in_time(ask: Callable[[], T]) -> T:
         connections.close_all()  # this thread's; the next one may ask a restarted server
 
 
-def _answer(name: str, answer: Future[HealthCheck], seconds: float) -> HealthCheck:
+def _answer(name: str, answer: Future[Part], seconds: float) -> Part:
     try:
         return answer.result(timeout=max(0, seconds))
     except (DatabaseError, DoltError, RedisError, OSError, TimeoutError) as error:
         log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
-        return HealthCheck(name, ok=False)
+        return {**_works(), "ok": False}
 
 
-@dataclass(frozen=True)
-class SearchState:
-    """The state of search: an index that is behind does not make a site unready, but an operator should see it.
-
-    Args:
-        embedder: the source of vectors; `words only` while there is none.
-        owners_behind: owners whose index does not reflect their memory yet.
-    """
-
-    embedder: str
-    owners_behind: int
-
-
-def search() -> SearchState | None:
-    """Return the state of search; None when finding out took too long, as the first time, when the embedder loads."""
+def search() -> dict[str, Any] | None:
+    """Return the source of vectors and how many owners' indices are behind, which does not make a site unready, but an
+    operator should see it; None when finding out took too long, as the first time, when the embedder loads."""
     try:
         return _asking("search", _search).result(timeout=_SEARCH_SECONDS)
     except (DatabaseError, TimeoutError) as error:
@@ -119,35 +100,33 @@ def search() -> SearchState | None:
         return None
 
 
-def _search() -> SearchState:
-    return SearchState(embedder=embedders.configured_name(), owners_behind=len(index_state.owners_behind()))
+def _search() -> dict[str, Any]:
+    return {"embedder": embedders.configured_name(), "owners_behind": len(index_state.owners_behind())}
 
 
-def _memory() -> HealthCheck:
+def _memory() -> Part:
     MemoryBlock.objects.exists()
-    return HealthCheck(MEMORY, ok=True, engine=dolt().engine, version=dolt().version())
+    return _works(dolt().engine, dolt().version())
 
 
-def _default() -> HealthCheck:
+def _default() -> Part:
     Change.objects.exists()
     connection = connections["default"]
-    version = ".".join(str(part) for part in connection.get_database_version())
-    return HealthCheck("default", ok=True, engine=connection.display_name, version=version)
+    return _works(connection.display_name, ".".join(map(str, connection.get_database_version())))
 
 
-def _disk() -> HealthCheck:
+def _disk() -> Part:
     """Write to the folder of the embedded databases: on a full disk they still answer queries."""
     if shutil.disk_usage(settings.DATA_DIR).free < _ENOUGH_SPACE:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:  # free space says nothing of quotas and read-only disks
         file.write(bytes(4096))
         file.flush()
-    return HealthCheck("disk", ok=True)
+    return _works()
 
 
-def _redis() -> HealthCheck:
+def _redis() -> Part:
     with Redis.from_url(
         settings.REDIS_URL, socket_connect_timeout=SECONDS, socket_timeout=SECONDS, retry=None
     ) as client:
-        version = client.info("server").get("redis_version", "")
-    return HealthCheck("redis", ok=True, engine="Redis", version=str(version))
+        return _works("Redis", str(client.info("server").get("redis_version", "")))

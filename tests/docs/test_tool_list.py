@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from agent_tools.calls.api_operation import Effect
-from agent_tools.calls.registry import TOOLS
+from agent_tools.calls.registry import TOOLS, Effect
 from tests.docs.documents import document
 
 pytestmark = pytest.mark.pure

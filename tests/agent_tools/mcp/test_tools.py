@@ -10,7 +10,7 @@ import pytest
 from django.test import override_settings
 
 from agent_tools.calls import audit, registry
-from agent_tools.calls.api_operation import Effect
+from agent_tools.calls.registry import Effect
 from agent_tools.mcp import paging
 from agent_tools.models import ToolCall
 from approvals.models import Proposal, User
