@@ -101,6 +101,9 @@ def _one(pk: int, agent: int, owners: QuerySet[User]) -> ProposalQuerySet:
 
 
 _ACTIVE = User.objects.filter(is_active=True)
+_NAMED = Prepared(
+    lambda token: _ACTIVE.filter(agent_tokens=token).order_by().values_list("username", flat=True)[:2], token=int
+)
 _ONE = Prepared(lambda pk, agent: _one(pk, agent, _ACTIVE), pk=int, agent=int)
 _ONE_OF_SERVED = Prepared(
     lambda pk, agent, token: _one(pk, agent, _ACTIVE.filter(agent_tokens=token)), pk=int, agent=int, token=int
@@ -123,7 +126,7 @@ def _only_owner(token: AgentToken) -> str:
 
 def _served(token: AgentToken) -> list[str]:
     """Return the first two of the owners named for the token."""
-    return list(token.owners.filter(is_active=True).values_list("username", flat=True)[:2])
+    return _NAMED.all(token=token.pk)
 
 
 def _bad_user_id(reason: str) -> ApiError:

@@ -45,6 +45,10 @@ _USABLE = Prepared(
         .filter(prefix=prefix, agent__is_active=True)
         .filter(Q(created_by=None) | Q(created_by__is_active=True))
         .select_related("agent")
+        .only(
+            *("prefix", "sha256", "scopes", "all_owners", "last_used_at", "tells_after", "first"),
+            *("agent__name", "agent__is_active", "agent__created_by"),
+        )
         .order_by()
     ),
     prefix=str,

@@ -38,8 +38,11 @@ _LOOK = 0.01
 #: Seconds after which to ask again where somebody is still deciding.
 _RETRY_AFTER = 1
 
-#: Long columns of a proposal that no item shows.
-_UNSHOWN = tuple(f"proposal__{name}" for name in ("search_words", "evidence", "excerpt", "risks", "reasoning"))
+#: The columns of a proposal that an item needs, of some fifty.
+_NEEDED = (
+    *("owner", "target_kind", "target", "target_title", "kind", "status", "approval", "current_revision_number"),
+    *("created_at", "decision_reason", "handed_back_at", "merge_commit", "redacted_at"),
+)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ def _last(call: Call) -> int:
 
 def with_proposals(events: QuerySet[Event]) -> QuerySet[Event]:
     """Have the events read with what `items.of_events` needs of their proposals."""
-    return events.select_related("proposal").defer(*_UNSHOWN)
+    shown = ("owner", "what", "actor", "actor_kind", "revision", "text", "data", "at")
+    return events.select_related("proposal").only(*shown, *(f"proposal__{name}" for name in _NEEDED))
 
 
 def has_news(call: Call, after: int) -> bool:

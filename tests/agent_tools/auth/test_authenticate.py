@@ -19,23 +19,16 @@ from tests.support.fixtures import ClientOf
 TOOLS = "/api/v1/tools/"
 
 
-def test_a_call_without_a_token_is_told_to_send_one(machine: MachineOf) -> None:
-    response = machine(None).get(TOOLS)
-    refused(response, 401, "not_authenticated")
+# "Bearer " is what an unset variable leaves, and "Token" what other services ask for.
+@pytest.mark.parametrize("header", [None, "Bearer", "Bearer ", "Basic abc", "Token asn_abcdefgh_x"])
+def test_a_call_without_a_token_is_told_to_send_one(machine: MachineOf, header: str | None) -> None:
+    response = machine(None).get(TOOLS, **({} if header is None else {"Authorization": header}))
+    error = refused(response, 401, "not_authenticated")
+    assert error["text"] == "Error: Send the header Authorization: Bearer <token>."
     assert response["WWW-Authenticate"].startswith("Bearer")
 
 
-# "Bearer " is what an unset variable leaves, and "Token" what other services ask for.
-@pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Basic abc", "Token asn_abcdefgh_x"])
-def test_a_header_of_another_form_is_told_which(machine: MachineOf, header: str) -> None:
-    error = refused(machine(None).get(TOOLS, Authorization=header), 401, "not_authenticated")
-    assert error["text"] == "Error: Send the header Authorization: Bearer <token>."
-
-
-@pytest.mark.parametrize(
-    "header",
-    ["Bearer asn_nobody12_x", "Bearer \u00fc", "Bearer asn_\x00bcdefgh_x"],
-)
+@pytest.mark.parametrize("header", ["Bearer asn_nobody12_x", "Bearer \u00fc", "Bearer asn_\x00bcdefgh_x"])
 def test_a_header_that_holds_no_token_of_ours_is_refused(machine: MachineOf, header: str) -> None:
     response = machine(None).get(TOOLS, Authorization=header)
     refused(response, 401, "invalid_token")
@@ -93,25 +86,16 @@ def test_last_use_is_noted_once_a_minute(api: Machine, goals: Block) -> None:
     assert AgentToken.objects.get().last_used_at >= first
 
 
-def test_a_token_of_one_owner_needs_no_user_id(call: Call, goals: Block) -> None:
-    assert answered(call("list_memory_blocks"))["data"]["items"][0]["label"] == "goals"
-
-
+@pytest.mark.parametrize("serves_all", [False, True])
 def test_a_token_of_several_owners_needs_a_user_id(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, goals: Block
+    machine: MachineOf, issue: Issue, alice: User, ben: User, goals: Block, serves_all: bool
 ) -> None:
-    both = machine(issue(alice, ben))
-    error = refused(both.call("list_memory_blocks"), 400, "invalid_arguments")
+    several = machine(issue(all_owners=True) if serves_all else issue(alice, ben))
+    error = refused(several.call("list_memory_blocks"), 400, "invalid_arguments")
     assert "user_id" in error["details"]["fields"]
-    assert answered(both.call("list_memory_blocks", user_id="alice"))["data"]["items"]
-    assert answered(both.call("list_memory_blocks", user_id="ben"))["data"]["items"] == []
-
-
-def test_a_token_of_all_owners_needs_a_user_id(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
-    everyone = machine(issue(all_owners=True))
-    refused(everyone.call("list_memory_blocks"), 400, "invalid_arguments")
-    answered(everyone.call("list_memory_blocks", user_id="alice"))
-    refused(everyone.call("list_memory_blocks", user_id="nobody"), 403, "owner_not_granted")
+    assert answered(several.call("list_memory_blocks", user_id="alice"))["data"]["items"]
+    assert answered(several.call("list_memory_blocks", user_id="ben"))["data"]["items"] == []
+    refused(several.call("list_memory_blocks", user_id="nobody"), 403, "owner_not_granted")
 
 
 @pytest.mark.parametrize(

@@ -31,19 +31,26 @@ def test_the_same_key_gives_the_first_answer_again(call: Call, goals: Block) -> 
     assert again["Idempotency-Replayed"] == "true"
     assert "Idempotency-Replayed" not in first
     assert Proposal.objects.count() == 1
-
-
-def test_the_answer_stays_the_first_after_the_world_moved_on(call: Call, goals: Block) -> None:
-    first = call("propose_memory_edit", **EDIT, idempotency_key="k")
     answered(call("withdraw_proposal", proposal_id=first.json()["data"]["proposal_id"]))
     assert call("propose_memory_edit", **EDIT, idempotency_key="k").content == first.content
 
 
-@pytest.mark.parametrize("number", [999_999, 2**62])
-def test_a_refusal_about_a_proposal_that_is_not_there_is_kept_too(call: Call, number: int) -> None:
-    first = call("withdraw_proposal", proposal_id=number, idempotency_key="k")
-    refused(first, 404, "proposal_not_found")
-    assert call("withdraw_proposal", proposal_id=number, idempotency_key="k").content == first.content
+@pytest.mark.parametrize(
+    ("tool", "arguments", "status", "code"),
+    [
+        ("propose_memory_edit", EDIT | {"old_string": "hates math"}, 422, "old_string_not_found"),
+        ("withdraw_proposal", {"proposal_id": 999_999}, 404, "proposal_not_found"),
+        ("withdraw_proposal", {"proposal_id": 2**62}, 404, "proposal_not_found"),
+    ],
+)
+def test_a_refusal_is_an_answer_too(
+    call: Call, goals: Block, tool: str, arguments: dict[str, Any], status: int, code: str
+) -> None:
+    first = call(tool, **arguments, idempotency_key="k")
+    refused(first, status, code)
+    assert IdempotencyKey.objects.get().status == status
+    again = call(tool, **arguments, idempotency_key="k")
+    assert (again.status_code, again.content) == (status, first.content)
 
 
 def test_header_and_argument_are_the_same_key(api: Machine, goals: Block) -> None:
@@ -93,14 +100,6 @@ def test_keys_of_two_tokens_do_not_meet(
     call("propose_memory_edit", **EDIT, idempotency_key="k")
     other = machine(issue(alice)).call("propose_memory_edit", **(EDIT | {"reasoning": "x"}), idempotency_key="k")
     answered(other)
-
-
-def test_a_refusal_is_an_answer_too(call: Call, goals: Block) -> None:
-    wrong = EDIT | {"old_string": "hates math"}
-    first = call("propose_memory_edit", **wrong, idempotency_key="k")
-    refused(first, 422, "old_string_not_found")
-    again = call("propose_memory_edit", **wrong, idempotency_key="k")
-    assert (again.status_code, again.content) == (422, first.content)
 
 
 def test_arguments_that_are_refused_do_not_use_the_key_up(call: Call, goals: Block) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.test import override_settings
 
 from agent_tools.calls import audit
-from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
+from agent_tools.models import AgentToken, ToolCall
 from approvals.models import Agent, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
@@ -60,6 +60,10 @@ def test_a_note_that_took_too_long_is_found_by_its_key(call: Call, alice: User) 
     assert error["details"] == {"timeout": 1, "retry_after": 5, "may_have_happened": True, "idempotency_key": "k"}
     assert response["Retry-After"] == "5"
     assert reads.head() == before
+    audit.settle()
+    row = ToolCall.objects.get()
+    assert (row.tool, row.outcome, row.status, row.owner) == ("memory_save", "timeout", 504, "alice")
+    assert row.duration_ms >= 900
 
     data = answered(call("memory_save", content="She sails.", idempotency_key="k"))["data"]
     assert [note.id for note in reads.notes("alice")] == [data["note_id"]]
@@ -109,20 +113,13 @@ def test_a_server_that_hangs_while_committing_leaves_it_to_the_next_call(
     assert list(problems()) == []
 
 
-def test_a_proposal_that_took_too_long_is_found_by_its_key(call: Call, goals: Block) -> None:
+@pytest.mark.parametrize("key", [{"idempotency_key": "k"}, {}])
+def test_proposing_again_finds_what_was_begun(call: Call, goals: Block, key: dict[str, str]) -> None:
     with memory_is_stuck(), in_time():
-        refused(call("propose_memory_edit", **EDIT, idempotency_key="k"), 504, "timeout")
-    data = answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))["data"]
-    assert data["status"] == "open"
-    assert Proposal.objects.get().pk == data["proposal_id"]
-    assert list(problems()) == []
-
-
-def test_proposing_again_without_a_key_finds_what_was_begun(call: Call, goals: Block) -> None:
-    with memory_is_stuck(), in_time():
-        refused(call("propose_memory_edit", **EDIT), 504, "timeout")
-    again = answered(call("propose_memory_edit", **EDIT))["data"]
+        refused(call("propose_memory_edit", **EDIT, **key), 504, "timeout")
+    again = answered(call("propose_memory_edit", **EDIT, **key))["data"]
     assert Proposal.objects.get(status=Status.OPEN).pk == again["proposal_id"]
+    assert not key or Proposal.objects.count() == 1
     assert list(problems()) == []
 
 
@@ -166,20 +163,6 @@ def test_without_its_books_a_call_ends_all_the_same(call: Call, goals: Block) ->
         refused(call("list_memory_blocks"), 503, "engine_unavailable")
         assert time.monotonic() - began < 10
     answered(call("list_memory_blocks"))
-
-
-def test_it_is_on_record(call: Call, alice: User) -> None:
-    with memory_is_stuck(), a_second():
-        call("memory_save", content="She sails.")
-    audit.settle()
-    row = ToolCall.objects.get()
-    assert (row.tool, row.outcome, row.status, row.owner) == ("memory_save", "timeout", 504, "alice")
-    assert row.duration_ms >= 900
-
-
-def test_a_refusal_stays_one_and_uses_no_time(call: Call, alice: User) -> None:
-    refused(call("memory_update", note_id="note-1", content="x", idempotency_key="k"), 404, "note_not_found")
-    assert IdempotencyKey.objects.get().status == 404
 
 
 def test_a_token_in_use_elsewhere_does_not_keep_a_read_waiting(call: Call, goals: Block) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from functools import cache
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from agent_tools.calls import registry
@@ -196,13 +199,19 @@ def test_only_notes_and_what_a_rule_applies_move_main(call: Call, alice: User, g
     assert head_of_main() != before
 
 
-def test_the_openapi_document_has_every_tool_and_address(client: Any) -> None:
-    response = client.get("/api/schema/")
+@cache
+def document() -> dict[str, Any]:
+    """The OpenAPI document, which takes seconds to make and asks no database."""
+    response = Client().get("/api/schema/")
     assert response.status_code == 200
-    document = response.json()
-    assert document["openapi"].startswith("3.")
-    paths = set(document["paths"])
-    assert {f"/api/v1/tools/{name}/" for name in registry.TOOLS} <= paths
+    made: dict[str, Any] = json.loads(response.content)
+    return made
+
+
+def test_the_openapi_document_has_every_tool_and_address() -> None:
+    assert document()["openapi"].startswith("3.")
+    paths = document()["paths"]
+    assert {f"/api/v1/tools/{name}/" for name in registry.TOOLS} <= set(paths)
     assert {
         "/api/v1/tools/",
         "/api/v1/users/{user_id}/blocks/",
@@ -221,21 +230,25 @@ def test_the_openapi_document_has_every_tool_and_address(client: Any) -> None:
         "/api/v1/users/{user_id}/conversations/",
         "/api/v1/users/{user_id}/conversations/{session_id}/messages/",
         "/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/",
-    } <= paths
+    } <= set(paths)
     assert "/api/v1/tools/{name}/" not in paths
-    code = document["components"]["schemas"]["Failure"]["properties"]["error"]["properties"]["code"]
+    code = document()["components"]["schemas"]["Failure"]["properties"]["error"]["properties"]["code"]
     assert code["enum"] == [code.code for code in ErrorCode]
     assert all(f"- `{each.code}` ({each.status}): {each.meaning}" in code["description"] for each in ErrorCode)
     for tool in registry.TOOLS.values():
-        answer = document["paths"][f"/api/v1/tools/{tool.name}/"]["post"]["responses"]["200"]["description"]
+        run = paths[f"/api/v1/tools/{tool.name}/"]["post"]
+        answer = run["responses"]["200"]["description"]
         assert all(f"- `{name}`: {meaning}" in answer for name, meaning in tool.returns.items())
-    operations = [operation for path in document["paths"].values() for operation in path.values()]
+        assert run["summary"] != tool.name
+        assert 10 < len(run["summary"]) < 200, run["summary"]
+    operations = [operation for path in paths.values() for operation in path.values()]
+    assert not any("Django" in operation.get("description", "") for operation in operations), "a comment of the code"
     ids = [operation["operationId"] for operation in operations]
     assert len(ids) == len(set(ids))
     assert all(operation["security"] == [{"token": []}] for operation in operations)
 
 
-def test_the_docs_page_needs_nothing_the_policy_forbids(client: Any) -> None:
+def test_the_docs_page_needs_nothing_the_policy_forbids_and_leads_back(client: Any) -> None:
     response = client.get("/api/docs/")
     page = response.content.decode()
     assert response.status_code == 200
@@ -245,17 +258,8 @@ def test_the_docs_page_needs_nothing_the_policy_forbids(client: Any) -> None:
     assert "script-src 'self'" in response["Content-Security-Policy"]
     script = client.get("/api/docs/?script=")
     assert script["Content-Type"].startswith("application/javascript")
-
-
-def test_the_docs_page_leads_back_and_its_tools_say_what_they_do(client: Any) -> None:
-    page = client.get("/api/docs/").content.decode()
     assert f'href="{reverse("inbox")}"' in page
     assert f'href="{reverse("agents")}"' in page
-    document = client.get("/api/schema/").json()
-    for name in registry.TOOLS:
-        summary = document["paths"][f"/api/v1/tools/{name}/"]["post"]["summary"]
-        assert summary != name
-        assert 10 < len(summary) < 200, summary
 
 
 def test_error_codes_are_unique_and_explained() -> None:
@@ -264,8 +268,8 @@ def test_error_codes_are_unique_and_explained() -> None:
     assert all(code.meaning.endswith(".") and 400 <= code.status < 600 for code in ErrorCode)
 
 
-def test_the_document_says_what_addresses_take_and_when_a_body_is_needed(client: Any) -> None:
-    paths = client.get("/api/schema/?format=json").json()["paths"]
+def test_the_document_says_what_addresses_take_and_when_a_body_is_needed() -> None:
+    paths = document()["paths"]
     (whose,) = [each for each in paths["/api/v1/users/{user_id}/blocks/"]["get"]["parameters"] if each["in"] == "path"]
     assert whose["schema"]["pattern"] == "^[a-z0-9._-]{1,64}$"
     assert "400" in paths["/api/v1/users/{user_id}/blocks/"]["get"]["responses"]
@@ -276,8 +280,3 @@ def test_the_document_says_what_addresses_take_and_when_a_body_is_needed(client:
     assert "nullable" not in asked["properties"]["block_label"]
     searched = paths["/api/v1/tools/memory_search/"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert not re.match(searched["properties"]["query"]["pattern"], "a\0b")
-
-
-def test_the_document_quotes_no_comment_of_the_code(client: Any) -> None:
-    operations = [each for path in client.get("/api/schema/").json()["paths"].values() for each in path.values()]
-    assert not any("Django" in operation.get("description", "") for operation in operations)

@@ -118,16 +118,13 @@ def test_what_it_takes_is_counted_in_bytes(alice: User) -> None:
     assert catalogue("alice").nbytes - ascii > 8_000
 
 
-def test_a_change_of_a_block_leaves_the_notes(alice: User, make_block: MakeBlock) -> None:
-    note = save(alice)
-    ids()
-    make_block(alice, "goals", "Pass the exam.\n")
-    assert ids() == [note]
-
-
-def test_each_owner_has_their_own(alice: User, ben: User) -> None:
+def test_a_change_of_a_block_or_of_another_owner_leaves_the_notes(
+    alice: User, ben: User, make_block: MakeBlock
+) -> None:
     hers, his = save(alice), save(ben)
     assert (ids(), ids("ben")) == ([hers], [his])
+    make_block(alice, "goals", "Pass the exam.\n")
+    assert ids() == [hers]
 
 
 def test_a_ledger_made_anew_is_followed(alice: User) -> None:
