@@ -23,7 +23,6 @@ from memory_app.models import TargetKind
 from memory_app.reads import Block, BlockNotFound, RevisionNotFound
 from memory_app.text import edits
 from memory_app.text.fuzzy_match import Differences, Nearest, Why, nearest, without_line_numbers
-from memory_app.text.sections import SectionNotFound, SectionRepeated, SectionUnclosed
 
 #: Characters of a passage or a call in the text for the model; longer ones are in `details` only.
 _SHOWN = 4_000
@@ -50,33 +49,35 @@ def edit_row(code: ErrorCode, message: str) -> Callable[[edits.EditError, Subjec
 
 
 def forbidden_character(error: edits.ForbiddenCharacter, subject: Subject) -> ApiError:
-    reason = f"contains the character {error.code} at position {error.offset}"
+    reason = f"contains the character {error.character} at position {error.offset}"
     message = f"{error.field} {reason}, which cannot be stored."
     return _about_edit(error, subject, ErrorCode.FORBIDDEN_CHARACTER, message, fields={error.field: reason})
 
 
-def wrong_count(error: edits.WrongCount, subject: Subject) -> ApiError:
+def wrong_count(error: edits.EditError, subject: Subject) -> ApiError:
+    found, expected = error.details["found"], error.details["expected"]
     message = (
-        f"old_string appears {_times(error.found)} in block '{subject.label}', "
-        f"not {_times(error.expected)} as expected_replacements says."
+        f"old_string appears {_times(found)} in block '{subject.label}', "
+        f"not {_times(expected)} as expected_replacements says."
     )
-    return _about_edit(error, subject, ErrorCode.WRONG_COUNT, message, expected=error.expected, count=error.found)
+    return _about_edit(error, subject, ErrorCode.WRONG_COUNT, message, expected=expected, count=found)
 
 
-def repeated(error: edits.OldStringRepeated, subject: Subject) -> ApiError:
-    shown = ", ".join(str(line) for line in error.lines[:_LINES_SHOWN])
-    more = f" and {len(error.lines) - _LINES_SHOWN} more" if len(error.lines) > _LINES_SHOWN else ""
-    where = "on line" if len(error.lines) == 1 else "on lines"
+def repeated(error: edits.EditError, subject: Subject) -> ApiError:
+    count, lines = error.details["count"], error.details["lines"]
+    shown = ", ".join(str(line) for line in lines[:_LINES_SHOWN])
+    more = f" and {len(lines) - _LINES_SHOWN} more" if len(lines) > _LINES_SHOWN else ""
+    where = "on line" if len(lines) == 1 else "on lines"
     made = ", counted after the edits before it" if error.index else ""
     return _about_edit(
         error,
         subject,
         ErrorCode.OLD_STRING_REPEATED,
-        f"old_string appears {error.count} times in block '{subject.label}'. Provide a larger unique string "
+        f"old_string appears {count} times in block '{subject.label}'. Provide a larger unique string "
         "with more surrounding context, or set replace_all=True to replace all occurrences.",
         f"It begins {where} {shown}{more}{made}.",
-        count=error.count,
-        lines=list(error.lines[: 10 * _LINES_SHOWN]),
+        count=count,
+        lines=list(lines[: 10 * _LINES_SHOWN]),
     )
 
 
@@ -138,7 +139,7 @@ def waits(proposal: Proposal) -> str:
     )
 
 
-def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> ApiError:
+def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
     block = reads.find_block(subject.call.owner, subject.label)
     if block is None:
         return block_not_found(BlockNotFound(subject.call.owner, subject.label), subject)
@@ -152,7 +153,7 @@ def old_string_not_found(error: edits.OldStringNotFound, subject: Subject) -> Ap
         help.append("The block has the text, but an edit before this one changes it: quote what that one leaves.")
     code = ErrorCode.OLD_STRING_NOT_FOUND
     near = nearest(text, edit.old_string)
-    if isinstance(error, edits.AlreadyTrue):
+    if error.details["is_there"]:
         line = _line_of_made(block, subject.edits, error.index, text)
         if line is not None:
             code, near = ErrorCode.ALREADY_TRUE, None
@@ -274,83 +275,71 @@ _PLACES_SHOWN = 20
 _LENGTH = 200
 
 
-def line_out_of_range(error: edits.LineOutOfRange, subject: Subject) -> ApiError:
-    lines = "1 line" if error.last == 1 else f"{error.last} lines" if error.last else "no lines"
-    details: dict[str, Any] = {"insert_line": error.line, "first": 0, "last": error.last}
-    help = [f"0 puts the content at the start, {error.last} at the end."]
-    if error.line > error.last:
-        help += corrected_call("If you meant the end", {"insert_line": error.last}, error.index, subject, details)
+def line_out_of_range(error: edits.EditError, subject: Subject) -> ApiError:
+    line, last = error.details["line"], error.details["last"]
+    lines = "1 line" if last == 1 else f"{last} lines" if last else "no lines"
+    details: dict[str, Any] = {"insert_line": line, "first": 0, "last": last}
+    help = [f"0 puts the content at the start, {last} at the end."]
+    if line > last:
+        help += corrected_call("If you meant the end", {"insert_line": last}, error.index, subject, details)
     message = (
-        f"insert_line {error.line} is out of range: block '{subject.label}' has {lines}, so it must be between 0 and "
-        f"{error.last}."
+        f"insert_line {line} is out of range: block '{subject.label}' has {lines}, so it must be between 0 and {last}."
     )
     return _about_edit(error, subject, ErrorCode.LINE_OUT_OF_RANGE, message, *help, **details)
 
 
-def section_refused(error: edits.SectionRefused, subject: Subject) -> ApiError:
-    match error.why:
-        case SectionNotFound() as why:
-            return _not_found(why, error, subject)
-        case SectionRepeated() as why:
-            return _repeated(why, error, subject)
-        case SectionUnclosed() as why:
-            return _unclosed(why, error, subject)
-    raise error
-
-
-def _not_found(why: SectionNotFound, error: edits.SectionRefused, subject: Subject) -> ApiError:
-    details = {"nearest": why.nearest, "headers": list(why.headers), "count": why.count}
-    help = []
-    if why.headers:
-        more = f" and {why.count - len(why.headers)} more" if why.count > len(why.headers) else ""
-        help.append(f"Its headers are: {'; '.join(map(_cut, why.headers))}{more}.")
-    else:
-        help.append("It has no headers.")
-    if why.nearest:
-        help.append(f"The nearest is: {_cut(why.nearest)}")
-        changed: dict[str, Any] = {"section_header": why.nearest}
+def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
+    said = error.details
+    headers, count, nearest, lines = list(said["headers"]), said["count"], said["nearest"], said["lines"]
+    details = {"nearest": nearest, "headers": headers, "count": count}
+    help = ["It has no headers."]
+    if headers:
+        more = f" and {count - len(headers)} more" if count > len(headers) else ""
+        help = [f"Its headers are: {'; '.join(map(_cut, headers))}{more}."]
+    if nearest:
+        help.append(f"The nearest is: {_cut(nearest)}")
+        changed: dict[str, Any] = {"section_header": nearest}
         edit = subject.edits[error.index]
         asked_line = edit.line if isinstance(edit, edits.SectionUpdate) else None
-        if asked_line is not None and len(why.lines) == 1:
-            changed["section_line"] = why.lines[0]
+        if asked_line is not None and len(lines) == 1:
+            changed["section_line"] = lines[0]
         # Where it occurs more than once, the call works with the line of one of them alone.
-        if len(why.lines) == 1 or asked_line in why.lines:
+        if len(lines) == 1 or asked_line in lines:
             help += corrected_call("If you meant that section", changed, error.index, subject, details)
         else:
-            shown = ", ".join(map(str, why.lines[:_PLACES_SHOWN]))
-            help.append(f"It is there {len(why.lines)} times, on lines {shown}: set section_line to the one you mean.")
+            shown = ", ".join(map(str, lines[:_PLACES_SHOWN]))
+            help.append(f"It is there {len(lines)} times, on lines {shown}: set section_line to the one you mean.")
     help.append("To add a section, use propose_memory_append with a content that begins with its header.")
-    message = f"section_header '{_cut(why.header)}' not found in block '{subject.label}'."
+    message = f"section_header '{_cut(said['header'])}' not found in block '{subject.label}'."
     return _about_edit(error, subject, ErrorCode.SECTION_NOT_FOUND, message, *help, **details)
 
 
-def _repeated(why: SectionRepeated, error: edits.SectionRefused, subject: Subject) -> ApiError:
-    details: dict[str, Any] = {
-        "lines": list(why.lines[: 10 * _PLACES_SHOWN]),
-        "paths": list(why.paths[: 10 * _PLACES_SHOWN]),
-    }
-    places = list(zip(why.lines, why.paths, strict=True))[:_PLACES_SHOWN]
-    help = [f"Line {line}: {_cut(path)}" for line, path in places]
-    if len(why.lines) > _PLACES_SHOWN:
-        help.append(f"And {len(why.lines) - _PLACES_SHOWN} more.")
-    if why.asked_line is None:
-        message = f"section_header '{_cut(why.header)}' appears {len(why.lines)} times in block '{subject.label}'. "
+def section_repeated(error: edits.EditError, subject: Subject) -> ApiError:
+    said = error.details
+    header, lines, paths, asked_line = _cut(said["header"]), said["lines"], said["paths"], said["asked_line"]
+    details: dict[str, Any] = {"lines": list(lines[: 10 * _PLACES_SHOWN]), "paths": list(paths[: 10 * _PLACES_SHOWN])}
+    places = list(zip(lines, paths, strict=True))
+    help = [f"Line {line}: {_cut(path)}" for line, path in places[:_PLACES_SHOWN]]
+    if len(places) > _PLACES_SHOWN:
+        help.append(f"And {len(places) - _PLACES_SHOWN} more.")
+    if asked_line is None:
+        message = f"section_header '{header}' appears {len(lines)} times in block '{subject.label}'. "
         message += "Set section_line to the line of the one you mean."
     else:
-        message = f"section_line {why.asked_line} is not the line of a header '{_cut(why.header)}' in block "
-        message += f"'{subject.label}'."
-        if len(why.lines) == 1:
-            changed = {"section_line": why.lines[0]}
+        message = f"section_line {asked_line} is not the line of a header '{header}' in block '{subject.label}'."
+        if len(lines) == 1:
+            changed = {"section_line": lines[0]}
             help += corrected_call("If you meant that one", changed, error.index, subject, details)
     return _about_edit(error, subject, ErrorCode.SECTION_REPEATED, message, *help, **details)
 
 
-def _unclosed(why: SectionUnclosed, error: edits.SectionRefused, subject: Subject) -> ApiError:
+def section_unclosed(error: edits.EditError, subject: Subject) -> ApiError:
+    swallowed = error.details["swallowed"]
     message = (
-        f"With this new_content, the header '{_cut(why.swallowed)}' in block '{subject.label}' would no longer be one."
+        f"With this new_content, the header '{_cut(swallowed)}' in block '{subject.label}' would no longer be one."
     )
     help = "It leaves a code fence, a comment or an HTML block open: close it, and call again."
-    return _about_edit(error, subject, ErrorCode.SECTION_UNCLOSED, message, help, swallowed=why.swallowed)
+    return _about_edit(error, subject, ErrorCode.SECTION_UNCLOSED, message, help, swallowed=swallowed)
 
 
 def _cut(text: str) -> str:

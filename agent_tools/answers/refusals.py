@@ -156,7 +156,7 @@ def explained(subject: Subject) -> Iterator[None]:
 
 def explain(error: Exception, subject: Subject) -> ApiError:
     """Return the answer to a refusal; raise any other exception again."""
-    row = TABLE.get(error.code) if isinstance(error, Refusal) else find_row(TABLE, error)
+    row = TABLE.get(error.code) if isinstance(error, Refusal | edits.EditError) else find_row(TABLE, error)
     if row is None:
         raise error
     return row(error, subject)
@@ -274,17 +274,19 @@ def _sentence(error: Exception) -> str:
 
 TABLE: ErrorTable = {
     # Edits of a block.
-    edits.IdenticalStrings: edit_refusals.edit_row(
+    "identical_strings": edit_refusals.edit_row(
         ErrorCode.IDENTICAL_STRINGS, "old_string and new_string must be different."
     ),
-    edits.EmptyOldString: edit_refusals.edit_row(ErrorCode.EMPTY_OLD_STRING, "old_string cannot be empty."),
-    edits.ForbiddenCharacter: edit_refusals.forbidden_character,
-    edits.OldStringNotFound: edit_refusals.old_string_not_found,
-    edits.OldStringRepeated: edit_refusals.repeated,
-    edits.WrongCount: edit_refusals.wrong_count,
-    edits.LineOutOfRange: edit_refusals.line_out_of_range,
-    edits.SectionRefused: edit_refusals.section_refused,
-    edits.TextTooLong: edit_refusals.text_too_long,
+    "empty_old_string": edit_refusals.edit_row(ErrorCode.EMPTY_OLD_STRING, "old_string cannot be empty."),
+    "forbidden_character": edit_refusals.forbidden_character,
+    "old_string_not_found": edit_refusals.old_string_not_found,
+    "old_string_repeated": edit_refusals.repeated,
+    "wrong_count": edit_refusals.wrong_count,
+    "line_out_of_range": edit_refusals.line_out_of_range,
+    "section_not_found": edit_refusals.section_not_found,
+    "section_repeated": edit_refusals.section_repeated,
+    "section_unclosed": edit_refusals.section_unclosed,
+    "text_too_long": edit_refusals.text_too_long,
     # Blocks.
     BlockNotFound: edit_refusals.block_not_found,
     "block_read_only": ErrorRow(
@@ -381,4 +383,4 @@ TABLE: ErrorTable = {
 }
 
 #: What `explained` looks up in the table.
-_REFUSED: tuple[type[Exception], ...] = (Refusal, *(key for key in TABLE if isinstance(key, type)))
+_REFUSED: tuple[type[Exception], ...] = (Refusal, edits.EditError, *(key for key in TABLE if isinstance(key, type)))

@@ -535,12 +535,13 @@ def _words(target: MemoryFile, asked: str, outcome: services.Proposed, *, waits:
     )
 
 
-#: What an edit of a note is refused with; the last is of any other.
-_CODES: dict[type[edits.EditError], ErrorCode] = {
-    edits.OldStringNotFound: ErrorCode.OLD_STRING_NOT_FOUND,
-    edits.OldStringRepeated: ErrorCode.OLD_STRING_REPEATED,
-    edits.SectionRefused: ErrorCode.SECTION_NOT_FOUND,
-    edits.EditError: ErrorCode.OVER_LIMIT,
+#: What an edit of a note is refused with; any other with OVER_LIMIT.
+_CODES = {
+    "old_string_not_found": ErrorCode.OLD_STRING_NOT_FOUND,
+    "old_string_repeated": ErrorCode.OLD_STRING_REPEATED,
+    "section_not_found": ErrorCode.SECTION_NOT_FOUND,
+    "section_repeated": ErrorCode.SECTION_NOT_FOUND,
+    "section_unclosed": ErrorCode.SECTION_NOT_FOUND,
 }
 
 
@@ -548,11 +549,11 @@ def _edited(target: MemoryFile, note: reads.Note, edit: edits.Edit) -> str:
     """Return the note's content with the change. Raise ApiError where it cannot be made."""
     try:
         return edits.apply(note.content, (edit,)).text
-    except (edits.IdenticalStrings, edits.EmptyOldString, edits.ForbiddenCharacter):
-        raise
     except edits.EditError as error:
+        if error.code in ("identical_strings", "empty_old_string", "forbidden_character"):
+            raise
         raise ApiError(
-            next(code for kind, code in _CODES.items() if isinstance(error, kind)),
+            _CODES.get(error.code, ErrorCode.OVER_LIMIT),
             f"{error} in {target.path}.",
             help=["Read the note with view_file: it has to match exactly."],
             details={"note_id": note.id},

@@ -178,7 +178,7 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
 def in_words(error: Exception) -> str:
     """Return a refusal of a text as a sentence."""
     if isinstance(error, ForbiddenCharacter):
-        return gettext("It contains the character %(code)s, which cannot be stored.") % {"code": error.code}
+        return gettext("It contains the character %(code)s, which cannot be stored.") % {"code": error.character}
     return str(error)
 
 

@@ -387,7 +387,9 @@ def comment(request: Request, pk: int) -> HttpResponse:
                 actor=viewer, proposal_id=pk, text=typed["said"], change=typed["change"], operation=typed["nonce"]
             )
         except ForbiddenCharacter as error:
-            form.add_error("said", _("It contains a character that cannot be stored: %(code)s.") % {"code": error.code})
+            form.add_error(
+                "said", _("It contains a character that cannot be stored: %(code)s.") % {"code": error.character}
+            )
         except Refusal as error:
             form.add_error("said", error.message)
             found, status = proposal_or_404(pk, viewer), error.status

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_app.text import sections
-from memory_app.text.sections import SectionError
 
 
 @dataclass(frozen=True)
@@ -117,60 +116,17 @@ class EditError(Exception):
 
     Attributes:
         index: which of the edits, from 0.
+        code: why, in one word; of a section, that of its `SectionError`.
+        details: `identical_strings`, `empty_old_string`: none. `old_string_not_found`: `is_there`, whether new_string
+            is, so that the change may have been made already. `old_string_repeated`: the `count` without overlaps, and
+            the `lines` on which one begins, each once, from 1. `wrong_count`: how many were `expected` and `found`.
+            `line_out_of_range`: the `line` asked for, and the `last` that can be inserted after. Of a section, those of
+            its `SectionError`.
     """
 
-    default = ""
-
-    def __init__(self, index: int, message: str = "") -> None:
-        self.index = index
-        super().__init__(message or self.default)
-
-
-class IdenticalStrings(EditError):
-    """old_string and new_string are the same."""
-
-    default = "old_string and new_string must be different"
-
-
-class EmptyOldString(EditError):
-    """old_string is empty, so it would match everywhere."""
-
-    default = "old_string cannot be empty"
-
-
-class OldStringNotFound(EditError):
-    """old_string does not occur in the text as the edits before this one left it."""
-
-    default = "old_string not found"
-
-
-class AlreadyTrue(OldStringNotFound):
-    """old_string does not occur, and new_string does: the change may have been made already."""
-
-    default = "old_string not found, and new_string is there already"
-
-
-class OldStringRepeated(EditError):
-    """old_string occurs more than once, and the edit does not allow replacing more than one.
-
-    Attributes:
-        count: how many times, not counting overlaps.
-        lines: the 1-based numbers of the lines on which an occurrence begins, each once.
-    """
-
-    def __init__(self, index: int, count: int, lines: tuple[int, ...]) -> None:
-        self.count = count
-        self.lines = lines
-        super().__init__(index, f"old_string appears {count} times")
-
-
-class WrongCount(EditError):
-    """old_string occurs, but not `expected` times."""
-
-    def __init__(self, index: int, expected: int, found: int) -> None:
-        self.expected = expected
-        self.found = found
-        super().__init__(index, f"expected {expected} occurrences of old_string, found {found}")
+    def __init__(self, index: int, code: str, message: str, **details: Any) -> None:
+        self.index, self.code, self.details = index, code, details
+        super().__init__(message)
 
 
 class ForbiddenCharacter(EditError):
@@ -179,40 +135,13 @@ class ForbiddenCharacter(EditError):
     Attributes:
         field: the argument that holds it, such as `new_string`.
         offset: its position, in characters from 0.
-        code: the character, as `U+0000`.
+        character: as `U+0000`.
     """
 
-    def __init__(self, index: int, field: str, offset: int, code: str) -> None:
-        self.field = field
-        self.offset = offset
-        self.code = code
-        super().__init__(index, f"{field} contains the character {code} at position {offset}, which cannot be stored")
-
-
-class LineOutOfRange(EditError):
-    """There is no such line to insert after.
-
-    Attributes:
-        line: what was asked for.
-        last: how many lines there are, which is the last that can be inserted after.
-    """
-
-    def __init__(self, index: int, line: int, last: int) -> None:
-        self.line = line
-        self.last = last
-        super().__init__(index, f"line {line} is not between 0 and {last}")
-
-
-class SectionRefused(EditError):
-    """A section cannot be updated.
-
-    Attributes:
-        why: SectionNotFound, SectionRepeated or SectionUnclosed.
-    """
-
-    def __init__(self, index: int, why: SectionError) -> None:
-        self.why = why
-        super().__init__(index, str(why))
+    def __init__(self, index: int, field: str, offset: int, character: str) -> None:
+        self.field, self.offset, self.character = field, offset, character
+        message = f"{field} contains the character {character} at position {offset}, which cannot be stored"
+        super().__init__(index, "forbidden_character", message)
 
 
 class TextTooLong(EditError):
@@ -224,19 +153,21 @@ class TextTooLong(EditError):
 
     def __init__(self, index: int, length: int) -> None:
         self.length = length
-        super().__init__(index, f"the text would become {length} characters long")
+        super().__init__(index, "text_too_long", f"the text would become {length} characters long")
 
 
 class DoesNotFit(EditError):
     """A stored edit cannot be made again on the text as it is now."""
 
-    default = "the edit no longer fits the text"
+    def __init__(self, index: int, message: str = "the edit no longer fits the text") -> None:
+        super().__init__(index, "does_not_fit", message)
 
 
 class MadeAlready(DoesNotFit):
     """The text gained what the only edit adds since its base: making the edit again would add it twice."""
 
-    default = "the text already has what the edit adds"
+    def __init__(self, index: int) -> None:
+        super().__init__(index, "the text already has what the edit adds")
 
 
 _OPERATIONS: dict[str, type[Edit]] = {
@@ -293,15 +224,15 @@ def check_text(text: str, *, field: str = "text", index: int = 0) -> None:
 def check(edits: Iterable[Edit]) -> None:
     """Check what can be checked without the text they apply to.
 
-    Raises IdenticalStrings, EmptyOldString, ForbiddenCharacter: in that order for each edit.
+    Raises EditError (`identical_strings`, `empty_old_string`), ForbiddenCharacter: in that order for each edit.
     """
     for index, edit in enumerate(edits):
         match edit:
             case Replace():
                 if edit.old_string == edit.new_string:
-                    raise IdenticalStrings(index)
+                    raise EditError(index, "identical_strings", "old_string and new_string must be different")
                 if not edit.old_string:
-                    raise EmptyOldString(index)
+                    raise EditError(index, "empty_old_string", "old_string cannot be empty")
                 check_text(edit.old_string, field="old_string", index=index)
                 check_text(edit.new_string, field="new_string", index=index)
             case SectionUpdate():
@@ -316,8 +247,7 @@ def apply(text: str, edits: Iterable[Edit]) -> Applied:
 
     Occurrences are counted without overlaps, like `str.count`.
 
-    Raises what `check` raises, for any edit, before anything is matched; then OldStringNotFound (or AlreadyTrue),
-    WrongCount, OldStringRepeated, LineOutOfRange, SectionRefused, TextTooLong.
+    Raises what `check` raises, for any edit, before anything is matched; then EditError or TextTooLong.
     """
     wanted = tuple(edits)
     check(wanted)
@@ -337,7 +267,7 @@ def apply(text: str, edits: Iterable[Edit]) -> Applied:
 
 
 def made_in(text: str, edit: Rewrite | Append | Prepend | Insert | SectionUpdate, index: int) -> str:
-    """Return the text with an edit made that replaces no passage. Raise LineOutOfRange, SectionRefused, TextTooLong."""
+    """Return the text with an edit made that replaces no passage. Raise EditError, TextTooLong."""
     length = len(edit.content) if isinstance(edit, Rewrite) else len(text) + len(edit.content)
     if length > LARGEST_TEXT:
         raise TextTooLong(index, length)
@@ -354,7 +284,7 @@ def made_in(text: str, edit: Rewrite | Append | Prepend | Insert | SectionUpdate
             try:
                 return sections.update(text, edit.header, edit.content, line=edit.line)
             except sections.SectionError as error:
-                raise SectionRefused(index, error) from error
+                raise EditError(index, error.code, str(error), **error.details) from error
 
 
 def gap(text: str, edit: Append | Prepend) -> str:
@@ -395,7 +325,8 @@ def sha256_of(text: str) -> str:
 def _inserted(text: str, edit: Insert, index: int) -> str:
     lines = lines_of(text)
     if not 0 <= edit.line <= len(lines):
-        raise LineOutOfRange(index, edit.line, len(lines))
+        message = f"line {edit.line} is not between 0 and {len(lines)}"
+        raise EditError(index, "line_out_of_range", message, line=edit.line, last=len(lines))
     before, after = "".join(lines[: edit.line]), "".join(lines[edit.line :])
     lead = line_end_of(text) if before and not before.endswith("\n") else ""
     # At the end, the content ends as the text did.
@@ -407,14 +338,17 @@ def _count_allowed(text: str, edit: Replace, index: int) -> int:
     """Return how many occurrences the edit will replace; raise when the text and the edit do not agree on it."""
     count = text.count(edit.old_string)
     if count == 0:
-        if edit.new_string and edit.new_string in text:
-            raise AlreadyTrue(index)
-        raise OldStringNotFound(index)
+        is_there = bool(edit.new_string) and edit.new_string in text
+        message = "old_string not found" + (", and new_string is there already" if is_there else "")
+        raise EditError(index, "old_string_not_found", message, is_there=is_there)
     if edit.expected_replacements is not None:
-        if edit.expected_replacements != count:
-            raise WrongCount(index, edit.expected_replacements, count)
+        expected = edit.expected_replacements
+        if expected != count:
+            message = f"expected {expected} occurrences of old_string, found {count}"
+            raise EditError(index, "wrong_count", message, expected=expected, found=count)
     elif count > 1 and not edit.replace_all:
-        raise OldStringRepeated(index, count, _lines_of(text, edit.old_string))
+        message, lines = f"old_string appears {count} times", _lines_of(text, edit.old_string)
+        raise EditError(index, "old_string_repeated", message, count=count, lines=lines)
     return count
 
 
@@ -581,5 +515,7 @@ def _section_again(text: str, then: str, edit: SectionUpdate, index: int, *, is_
         raise DoesNotFit(index)
     try:
         return made_in(text, replace(edit, line=current.line), index)
-    except SectionRefused as error:
+    except TextTooLong:
+        raise
+    except EditError as error:
         raise DoesNotFit(index) from error

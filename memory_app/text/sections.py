@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Any
 
 from markdown_it import MarkdownIt
 from rapidfuzz import fuzz, process
@@ -53,58 +54,21 @@ class MarkdownSection:
 
 
 class SectionError(Exception):
-    """The section cannot be updated."""
-
-
-class SectionNotFound(SectionError):
-    """No header of the text is the one asked for.
+    """A section cannot be found, or not be updated.
 
     Attributes:
-        nearest: the header most like it, or None.
-        lines: the line numbers of the sections that the nearest header finds, from 1.
-        headers: those there are, the first thirty.
-        count: how many there are.
+        code: `section_not_found`, `section_repeated` (several headers are the one asked for, or none of them is on the
+            line asked for) or `section_unclosed` (the content would swallow the headers after it: it leaves a code
+            fence, a comment or the like open).
+        details: all have the `header` asked for. Not found: the `nearest` header or None, the `lines` of the sections
+            that one finds, from 1, the first thirty `headers` and their `count`. Repeated: their `lines`, their `paths`
+            with the headers each stands below (`# Term / ## Goals`), and the `asked_line`, if one was. Unclosed: the
+            first header that is `swallowed`.
     """
 
-    def __init__(
-        self, header: str, nearest: str | None, lines: tuple[int, ...], headers: tuple[str, ...], count: int
-    ) -> None:
-        self.header = header
-        self.nearest = nearest
-        self.lines = lines
-        self.headers = headers
-        self.count = count
-        super().__init__(f"section {header!r} not found")
-
-
-class SectionRepeated(SectionError):
-    """Several headers are the one asked for, or none of them is on the line asked for.
-
-    Attributes:
-        lines: their line numbers, from 1.
-        paths: each with the headers it stands below: `# Term / ## Goals`.
-        asked_line: the line asked for, if one was.
-    """
-
-    def __init__(self, header: str, lines: tuple[int, ...], paths: tuple[str, ...], asked_line: int | None) -> None:
-        self.header = header
-        self.lines = lines
-        self.paths = paths
-        self.asked_line = asked_line
-        super().__init__(f"section {header!r} occurs {len(lines)} times")
-
-
-class SectionUnclosed(SectionError):
-    """The content would swallow the headers after it: it leaves a code fence, a comment or the like open.
-
-    Attributes:
-        swallowed: the first header that would be none any more.
-    """
-
-    def __init__(self, header: str, swallowed: str) -> None:
-        self.header = header
-        self.swallowed = swallowed
-        super().__init__(f"the content of {header!r} would swallow {swallowed!r}")
+    def __init__(self, code: str, message: str, **details: Any) -> None:
+        self.code, self.details = code, details
+        super().__init__(message)
 
 
 def sections(text: str) -> list[MarkdownSection]:
@@ -136,8 +100,7 @@ def find(text: str, header: str, *, line: int | None = None) -> MarkdownSection:
         line: which one is meant where it occurs more than once: its line number, from 1.
 
     Raises:
-        SectionNotFound: no header is this one.
-        SectionRepeated: several are, or none on this line.
+        SectionError: no header is this one, several are, or none on this line.
     """
     there = sections(text)
     return there[_index(there, header, line)]
@@ -156,8 +119,7 @@ def update(text: str, header: str, content: str, *, line: int | None = None) -> 
     lines around it. Sections of lower levels belong to the content.
 
     Raises:
-        SectionNotFound, SectionRepeated: see `find`.
-        SectionUnclosed: a header outside of the content would be none any more.
+        SectionError: see `find`; or a header outside of the content would be none any more.
     """
     there = sections(text)
     index = _index(there, header, line)
@@ -182,7 +144,8 @@ def update(text: str, header: str, content: str, *, line: int | None = None) -> 
         updated = before + lead + put + trail + newline + after
         swallowed = _swallowed(there, index, len(text), updated)
     if swallowed is not None:
-        raise SectionUnclosed(section.header, swallowed.header)
+        message = f"the content of {section.header!r} would swallow {swallowed.header!r}"
+        raise SectionError("section_unclosed", message, header=section.header, swallowed=swallowed.header)
     return updated
 
 
@@ -223,11 +186,13 @@ def _index(there: Sequence[MarkdownSection], header: str, line: int | None) -> i
         )
         nearest = names[near[2]] if near else None
         lines = tuple(there[index].line for index, _ in _same(there, nearest)) if nearest else ()
-        raise SectionNotFound(header, nearest, lines, tuple(names[:_NAMED]), len(names))
+        near_it = {"nearest": nearest, "lines": lines, "headers": tuple(names[:_NAMED]), "count": len(names)}
+        raise SectionError("section_not_found", f"section {header!r} not found", header=header, **near_it)
     chosen = [index for index, _ in same if line in (None, there[index].line)]
     if len(chosen) != 1:
         lines = tuple(there[index].line for index, _ in same)
-        raise SectionRepeated(header, lines, tuple(path for _, path in same), line)
+        places = {"lines": lines, "paths": tuple(path for _, path in same), "asked_line": line}
+        raise SectionError("section_repeated", f"section {header!r} occurs {len(lines)} times", header=header, **places)
     return chosen[0]
 
 

@@ -62,7 +62,7 @@ def test_the_branch_commit_is_the_agents_and_its_trailers_hold_no_agent_text(goa
 def test_several_edits_apply_in_order_or_not_at_all(goals: Block, ask: Any) -> None:
     made = ask(Replace("math", "maths"), Replace("maths", "mathematics"))
     assert "likes mathematics." in made.revision.result_text
-    with pytest.raises(edits.OldStringNotFound) as refused:
+    with refusing("old_string_not_found") as refused:
         ask(Replace("June", "July"), Replace("nowhere", "x"))
     assert refused.value.index == 1
     assert Proposal.objects.count() == 1
@@ -79,10 +79,10 @@ def test_what_is_shown_in_lists_is_kept_with_the_row(goals: Block, ask: Any) -> 
 @pytest.mark.parametrize(
     ("wanted", "error"),
     [
-        (Replace("same", "same"), edits.IdenticalStrings),
-        (Replace("", "x"), edits.EmptyOldString),
-        (Replace("absent", "x"), edits.OldStringNotFound),
-        (Replace("She", "They"), edits.OldStringRepeated),
+        (Replace("same", "same"), "identical_strings"),
+        (Replace("", "x"), "empty_old_string"),
+        (Replace("absent", "x"), "old_string_not_found"),
+        (Replace("She", "They"), "old_string_repeated"),
         (Replace("math", "ma\x00th"), edits.ForbiddenCharacter),
         (Replace("math", "ma\ud800th"), edits.ForbiddenCharacter),
         (Rewrite("x" * 20_001), "over_limit"),

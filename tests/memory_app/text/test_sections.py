@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.text.sections import (
-    SectionNotFound,
-    SectionRepeated,
-    SectionUnclosed,
+    SectionError,
     find,
     matching,
     sections,
     update,
 )
+from tests.support.refusals import refusing
 
 pytestmark = pytest.mark.pure
 
@@ -125,39 +124,39 @@ def test_a_header_is_found_with_its_signs_or_without(header: str) -> None:
     [("# Goals", "## Goals"), ("## goals", "## Goals"), ("Gaols", "## Goals"), ("## Zebra crossings", None)],
 )
 def test_a_header_that_is_not_there_names_the_nearest_and_those_there_are(header: str, nearest: str | None) -> None:
-    with pytest.raises(SectionNotFound) as caught:
+    with refusing("section_not_found") as caught:
         find(PLAN, header)
-    assert caught.value.nearest == nearest
-    assert caught.value.headers == ("# Plan", "## Goals", "### By June", "## Log")
-    assert caught.value.count == 4
+    assert caught.value.details["nearest"] == nearest
+    assert caught.value.details["headers"] == ("# Plan", "## Goals", "### By June", "## Log")
+    assert caught.value.details["count"] == 4
 
 
 def test_of_many_headers_thirty_are_named() -> None:
-    with pytest.raises(SectionNotFound) as caught:
+    with refusing("section_not_found") as caught:
         find("".join(f"# H{number}\n" for number in range(50)), "Other")
-    assert (len(caught.value.headers), caught.value.count) == (30, 50)
+    assert (len(caught.value.details["headers"]), caught.value.details["count"]) == (30, 50)
 
 
 TWICE = "# Spring\n## Goals\na\n# Autumn\n## Goals\nb\n"
 
 
 def test_a_header_that_occurs_twice_asks_which_with_lines_and_paths() -> None:
-    with pytest.raises(SectionRepeated) as caught:
+    with refusing("section_repeated") as caught:
         update(TWICE, "## Goals", "c")
-    assert caught.value.lines == (2, 5)
-    assert caught.value.paths == ("# Spring / ## Goals", "# Autumn / ## Goals")
+    assert caught.value.details["lines"] == (2, 5)
+    assert caught.value.details["paths"] == ("# Spring / ## Goals", "# Autumn / ## Goals")
 
 
 def test_its_line_chooses_which() -> None:
     assert update(TWICE, "Goals", "c", line=5) == "# Spring\n## Goals\na\n# Autumn\n## Goals\nc\n"
-    with pytest.raises(SectionRepeated) as caught:
+    with refusing("section_repeated") as caught:
         update(TWICE, "Goals", "c", line=4)
-    assert (caught.value.lines, caught.value.asked_line) == ((2, 5), 4)
+    assert (caught.value.details["lines"], caught.value.details["asked_line"]) == ((2, 5), 4)
 
 
 def test_the_same_words_at_two_levels_are_told_apart_by_the_signs() -> None:
     text = "# Goals\n## Goals\na\n"
-    with pytest.raises(SectionRepeated):
+    with refusing("section_repeated"):
         find(text, "Goals")
     assert [path for _, path in matching(text, "Goals")] == ["# Goals", "# Goals / ## Goals"]
     assert find(text, "## Goals").line == 2
@@ -203,9 +202,9 @@ def test_an_update_changes_what_the_section_contains(text: str, content: str, up
 
 @pytest.mark.parametrize("content", ["```\nopen", "<!-- open", "~~~\n```"])
 def test_content_that_would_swallow_the_next_header_is_refused(content: str) -> None:
-    with pytest.raises(SectionUnclosed) as caught:
+    with refusing("section_unclosed") as caught:
         update("# A\nold\n# B\n# C\n", "A", content)
-    assert (caught.value.header, caught.value.swallowed) == ("# A", "# B")
+    assert (caught.value.details["header"], caught.value.details["swallowed"]) == ("# A", "# B")
 
 
 def test_in_the_last_section_a_fence_may_stay_open() -> None:
@@ -218,7 +217,7 @@ def test_an_update_leaves_every_other_header_and_text_as_it_was(text: str, conte
     section = there[choice % len(there)]
     try:
         updated = update(text, section.header, content, line=section.line)
-    except SectionUnclosed:
+    except SectionError:
         return
     assert updated.startswith(text[: section.content])
     assert updated.endswith(text[section.end :])
@@ -238,7 +237,7 @@ def test_an_update_made_twice_is_made_once(text: str, content: str, choice: int)
     section = there[choice % len(there)]
     try:
         once = update(text, section.header, content, line=section.line)
-    except SectionUnclosed:
+    except SectionError:
         return
     assert update(once, section.header, content, line=section.line) == once
 

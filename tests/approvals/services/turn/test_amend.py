@@ -17,7 +17,7 @@ from approvals.services.errors import AlreadyDecided, BeingDecided, NewRevision,
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
-from memory_app.text.edits import OldStringNotFound, Replace, Rewrite
+from memory_app.text.edits import Replace, Rewrite
 from tests.approvals.services.turn.test_request_changes import ask
 from tests.conftest import in_a_thread
 from tests.support.acts import edit
@@ -82,7 +82,7 @@ def test_an_edit_is_made_on_todays_text_and_not_on_the_revision_before(
     goals: Block, alice: User, propose: Propose
 ) -> None:
     proposal = propose(goals, "math", "maths")
-    with pytest.raises(OldStringNotFound):
+    with refusing("old_string_not_found"):
         amend(proposal, edits=[Replace("maths", "mathematics")])
     edit(alice, "goals", "June", "July")
     with refusing("precondition_failed"):
