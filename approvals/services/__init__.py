@@ -15,9 +15,8 @@ from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.hand_back import back_to_review, request_changes, settle
 from approvals.services.proposed import Proposed
 from approvals.services.recheck import recheck
-from approvals.services.saved_filters import delete_filter, save_filter
 from approvals.services.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
-from approvals.services.talk import assign, comment, mark_seen
+from approvals.services.talk import assign, comment, delete_filter, mark_seen, save_filter
 from approvals.services.texts import delete_messages, redact
 from approvals.services.trust import change_rule, create_rule, delete_rule
 from approvals.services.undo import undo

@@ -143,16 +143,7 @@ def claim(
         with transaction.atomic(durable=True):
             claimed = update(Proposal, values, where=as_read)
             if claimed:
-                revision = Revision.objects.create(
-                    proposal=proposal,
-                    number=number,
-                    origin=Revision.Origin.REVIEWER,
-                    made_by=actor,
-                    branch=branch_name(proposal.pk, number),
-                    base_commit=seen.commit,
-                    **texts,
-                )
-                proposal.hold_current_revision(revision)
+                _insert_revision(proposal, number, made_by=actor, base_commit=seen.commit, **texts)
     if claimed:
         proposal.set_written(values)
     else:
@@ -160,6 +151,12 @@ def claim(
         raise_not_open(proposal, shown)
     proposal.decided_by = actor
     return finish_merging(proposal, seen=seen)
+
+
+def _insert_revision(proposal: Proposal, number: int, **fields: Any) -> None:
+    branch, origin = branch_name(proposal.pk, number), Revision.Origin.REVIEWER
+    revision = Revision.objects.create(proposal=proposal, number=number, branch=branch, origin=origin, **fields)
+    proposal.hold_current_revision(revision)
 
 
 # -- Some of a proposal's changes: of a block change by change, of an import note by note.

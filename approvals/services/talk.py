@@ -1,6 +1,6 @@
-"""Talk about a proposal, say whose it is, and keep who has seen which revision.
+"""What people do beside deciding: talk about a proposal, say whose it is, look at it, keep filters of their list.
 
-None of this decides anything: the proposal's status stays. Called through `approvals.services`.
+None of this changes a proposal's status. Called through `approvals.services`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Attention, Event, Proposal, User
+from approvals.models import Agent, Attention, Event, Proposal, SavedFilter, User
 from approvals.permissions import is_open_for_talk, may_comment, may_decide
 from approvals.services import events
 from approvals.services.checks import locked_proposal, visible_proposal
@@ -156,3 +156,45 @@ def _require_open(proposal: Proposal, actor: User | Agent) -> None:
         is_full = thread.count() >= MOST_COMMENTS + MOST_OF_AGENT
     if is_full:
         raise DecisionRefused(proposal, _("This proposal has as many comments as it can have."), code="talk_closed")
+
+
+#: Filters one person can keep; more would not be found again in a line.
+MOST_FILTERS = 20
+
+_LONGEST_NAME = SavedFilter._meta.get_field("name").max_length or 0
+_LONGEST_QUERY = SavedFilter._meta.get_field("query").max_length or 0
+
+
+def save_filter(*, actor: User, name: str, query: str) -> SavedFilter:
+    """Keep a filter; one with the same name is replaced.
+
+    Args:
+        query: the query string of the list, as `Listing.query` gives it.
+
+    Raises:
+        Refusal: there is no name, too much of something, or nothing to keep.
+    """
+    name = " ".join(name.replace("\0", "").split())
+    if not name:
+        raise Refusal(_("Give the filter a name."))
+    if len(name) > _LONGEST_NAME:
+        raise Refusal(_("A name has at most %(most)d characters.") % {"most": _LONGEST_NAME})
+    if not query:
+        raise Refusal(_("There is no filter to save: choose one first."))
+    if len(query) > _LONGEST_QUERY:
+        raise Refusal(_("This filter is too long to be saved. Shorten what it searches for."))
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=actor.pk)  # two windows at once would pass the limit
+        others = SavedFilter.objects.filter(person=actor).exclude(name=name)
+        if others.count() >= MOST_FILTERS:
+            raise Refusal(_("You have %(most)d saved filters. Delete one first.") % {"most": MOST_FILTERS})
+        saved, _made = SavedFilter.objects.update_or_create(person=actor, name=name, defaults={"query": query})
+    return saved
+
+
+def delete_filter(*, actor: User, pk: int) -> str:
+    """Delete one of this person's filters. Return its name; empty when there is none, or it is gone already."""
+    found = SavedFilter.objects.filter(person=actor, pk=pk)
+    name = found.values_list("name", flat=True).first() or ""
+    found.delete()
+    return name
