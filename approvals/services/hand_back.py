@@ -18,7 +18,6 @@ from approvals.permissions import ReviewAction
 from approvals.review import turn
 from approvals.review.collisions import others_on_target
 from approvals.review.targets import TargetState, current_state
-from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services import events
 from approvals.services.checks import block_of, proposal_for, raise_not_open, require_revision, visible_proposal
 from approvals.services.close import close
@@ -182,8 +181,6 @@ _MOST_AT_ONCE = 100
 
 def hand_back_others(proposal: Proposal) -> None:
     """Hand back what no longer fits because `proposal`, just approved, made or deleted its block."""
-    if proposal.kind not in WHOLE_KINDS:
-        return
     try:
         for other in others_on_target(proposal).filter(status=Status.OPEN).order_by("id")[:_MOST_AT_ONCE]:
             target = current_state(other, other.current_revision)
@@ -195,8 +192,6 @@ def hand_back_others(proposal: Proposal) -> None:
 
 def take_back_others(proposal: Proposal) -> None:
     """Let those wait again that were handed back by approving `proposal`, which was just undone, and fit now."""
-    if proposal.kind not in WHOLE_KINDS:
-        return
     why = turn.BLOCK_DELETED if proposal.kind == Kind.DELETE_BLOCK else turn.BLOCK_EXISTS
     try:
         others = others_on_target(proposal).filter(status=Status.CHANGES_REQUESTED).order_by("id")[:_MOST_AT_ONCE]

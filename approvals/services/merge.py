@@ -15,9 +15,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Approval, Event, Mergeability, Proposal, Revision, Status
+from approvals.models import Approval, Event, Mergeability, Proposal, ReviewReason, Revision, Status
 from approvals.review.mergeability import Assessment
 from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
+from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import BranchMissing, DecisionRefused, TargetChanged
@@ -74,7 +75,8 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     )
     drop_branches(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
-    hand_back_others(proposal)
+    if proposal.kind in WHOLE_KINDS:
+        hand_back_others(proposal)
     return proposal
 
 
@@ -99,7 +101,8 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
     )
     if not closed:
         return
-    repeating.forget_overruled(proposal)
+    if proposal.review_reason == ReviewReason.REPEATED and proposal.answers_id:
+        repeating.forget(proposal.answers_id)
     if proposal.approval == Approval.PART and not proposal.rest_went_back:
         repeating.remember(proposal)
 

@@ -194,7 +194,8 @@ def _prepare(
                 verdict = _REPEATED if repeated else verdict
         if require:
             require()
-        require_new_reasoning(repeated)
+        if repeated:
+            require_new_reasoning(repeated)
         proposal.auto_applied, proposal.review_reason = verdict.applies, verdict.reason
         proposal.answers = repeated.earlier if repeated else by.answers
         insert_prepared(proposal, has_branch=not verdict.applies, **change.texts(summary))

@@ -21,7 +21,6 @@ from approvals.models import (
     Proposal,
     RejectedFingerprint,
     RejectReason,
-    ReviewReason,
     Revision,
     Status,
 )
@@ -107,9 +106,9 @@ _MOST_PASSAGES = 10
 _TABLE = RejectedFingerprint._meta.db_table
 
 
-def require_new_reasoning(repeated: Repeated | None) -> None:
+def require_new_reasoning(repeated: Repeated) -> None:
     """Raise Refusal for what was rejected, unless its agent insists with reasoning that people have not read."""
-    if repeated and repeated.is_refused and not (repeated.is_forced and repeated.has_reasoning and repeated.is_new):
+    if repeated.is_refused and not (repeated.is_forced and repeated.has_reasoning and repeated.is_new):
         raise Refusal(f"Rejected as proposal {repeated.earlier.pk}.", code="rejected_before", repeated=repeated)
 
 
@@ -196,15 +195,9 @@ def remember(proposal: Proposal) -> None:
     RejectedFingerprint.objects.bulk_create((RejectedFingerprint(**of, key=key) for key in keys), batch_size=BATCH)
 
 
-def forget(proposal: Proposal) -> None:
-    """Delete the fingerprints of a decision that is undone."""
-    RejectedFingerprint.objects.filter(proposal=proposal).delete()
-
-
-def forget_overruled(proposal: Proposal) -> None:
-    """Delete the fingerprints of the rejection that an approved proposal repeats: people think otherwise now."""
-    if proposal.review_reason == ReviewReason.REPEATED and proposal.answers_id:
-        RejectedFingerprint.objects.filter(proposal=proposal.answers_id).delete()
+def forget(proposal_id: int) -> None:
+    """Delete the fingerprints of a decision that is undone, or that people think otherwise about now."""
+    RejectedFingerprint.objects.filter(proposal=proposal_id).delete()
 
 
 def purge() -> int:

@@ -33,6 +33,7 @@ from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import revert_operation
 from approvals.review.targets import current_state, targets_of
 from approvals.review.undo import UndoPlan, plan_undo
+from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, DecisionRefused, not_allowed
@@ -84,7 +85,7 @@ def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
         if opened:
             Revision.objects.filter(pk=revision.pk).update(head_commit=head)
             name_notes(proposal)
-            repeating.forget(proposal)
+            repeating.forget(proposal.pk)
             events.record(proposal, Event.What.REOPENED, actor=actor, text=comment, decided=decided, reason=reason)
     proposal.refresh_from_db()
     if not opened:
@@ -246,7 +247,7 @@ def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str)
     reverted = row.update(reverted_by_commit=commit, updated_at=now)
     proposal.reverted_by_commit = commit
     if reverted:
-        repeating.forget(proposal)
+        repeating.forget(proposal.pk)
         repeating.remember(proposal)
         events.record(proposal, Event.What.REVERTED, actor=person, text=comment, commit=commit)
 
@@ -254,7 +255,8 @@ def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str)
 def _after(proposal: Proposal, made: Change) -> None:
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
-    take_back_others(proposal)
+    if proposal.kind in WHOLE_KINDS:
+        take_back_others(proposal)
 
 
 def _finish_found(proposal: Proposal, done: Commit) -> Proposal:
