@@ -19,7 +19,6 @@ from approvals.views import (
     note_forms,
     note_views,
     proposal,
-    several,
 )
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
@@ -42,9 +41,9 @@ urlpatterns = [
     path("proposals/<int:pk>/undo/", decide.undo, name="undo"),
     path("filters/", inbox.save_filter, name="filter_save"),
     path("filters/<int:pk>/delete/", inbox.delete_filter, name="filter_delete"),
-    path("several/", several.several, name="several"),
-    path("several/<str:batch>/undo/", several.undo_several, name="undo_several"),
-    path("together/<int:pk>/", several.together, name="together"),
+    path("several/", inbox.several, name="several"),
+    path("several/<str:batch>/undo/", inbox.undo_several, name="undo_several"),
+    path("together/<int:pk>/", inbox.together, name="together"),
     path("proposals/<int:pk>/comment/", decide.comment, name="comment"),
     path("proposals/<int:pk>/assign/", decide.assign, name="assign"),
     path("memory/", board.memories, name="memories"),

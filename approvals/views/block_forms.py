@@ -34,7 +34,6 @@ from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, BlockNotFound
-from memory_app.text import worddiff
 
 F = TypeVar("F", bound=Form)
 
@@ -67,7 +66,7 @@ class BlockEdit(BlockChange[BlockForm]):
 
     def gone(self) -> HttpResponse:
         """Return the form of a new block with what was typed, where the block was deleted while it was edited."""
-        typed = self.request.POST.dict() or self.kept_fields()
+        typed = self.request.POST.dict() or self.kept_fields
         if not typed:
             return redirect(self.get_success_url())
         form = NewBlockForm(initial={**typed, "label": self.kwargs["label"], "loaded_sha256": ""})
@@ -151,17 +150,11 @@ class BlockEdit(BlockChange[BlockForm]):
 
     def get_context_data(self, *, typed: BlockFields | None = None, **kwargs: Any) -> dict[str, Any]:
         """Return the page's values; with `typed`, also what it would change in the block as it is now."""
-        context = super().get_context_data(
-            beside=_open_proposal(self.request, self.owner, self.kwargs["label"]), **kwargs
-        )
-        if typed is not None:
-            context |= {
-                "segments": worddiff.diff(self.current.body, typed.body),
-                "changes_text": self.current.body != typed.body,
-                "fields": field_changes(self.current, typed),
-                "previewed": True,
-            }
-        return context
+        fields = field_changes(self.current, typed) if typed else ()
+        # To write from: the open proposal for this block that the address names, on the text as it was then.
+        waiting = Proposal.objects.open().on_target(self.owner.username, TargetKind.BLOCK, self.kwargs["label"])
+        named = waiting.select_related("agent").filter(pk=whole_number(self.request.GET.get("beside", "")) or 0)
+        return super().get_context_data(typed=typed, fields=fields, beside=named.first(), **kwargs)
 
 
 class BlockNew(ServiceFormView[NewBlockForm]):
@@ -296,20 +289,6 @@ def content_of(old: Block, rules: Block) -> BlockFields:
         read_only=rules.read_only,
         schema_ref=rules.schema_ref,
     )
-
-
-def _open_proposal(request: HttpRequest, owner: User, label: str) -> dict[str, Any] | None:
-    """Return the open proposal for this block that `?beside=` asks for, on the text as it was then, to write from."""
-    number = whole_number(request.GET.get("beside", ""))
-    if number is None:
-        return None
-    found = Proposal.objects.open().on_target(owner.username, TargetKind.BLOCK, label).filter(pk=number)
-    proposal = found.select_related("agent").first()
-    if proposal is None:
-        return None
-    shown = proposal.current_revision
-    segments = worddiff.diff(shown.base_text, shown.result_text)
-    return {"proposal": proposal, "segments": segments, "text": shown.result_text}
 
 
 _FIELDS = ("title", "description", "body", "limit", "read_only")

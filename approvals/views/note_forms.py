@@ -206,14 +206,10 @@ class NotesChange(ServiceFormView[BulkForm]):
         return None
 
     def get(self, request: Any, *args: str, **kwargs: Any) -> HttpResponse:
-        self.kept = super().kept_fields()
-        if not self.kept and not (self.selected() and self.request.GET.get("do") in set(BulkAction)):
+        if not self.kept_fields and not (self.selected() and self.request.GET.get("do") in set(BulkAction)):
             messages.warning(request, _("Select the notes first."))
             return redirect("notes", owner=self.owner.username)
         return super().get(request, *args, **kwargs)
-
-    def kept_fields(self) -> dict[str, Any]:
-        return self.kept
 
     def selected(self) -> dict[str, Note]:
         """Return the notes the address names, at most `MOST_NOTES`; those that are gone are not among them."""

@@ -9,6 +9,7 @@ was sent.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from django.contrib import messages
@@ -86,8 +87,9 @@ class ServiceFormView(FormView[F]):
     def get_initial(self) -> dict[str, Any]:
         if self.request.method == "POST":
             return {}
-        return {**self.initial_fields(), **self.kept_fields()}
+        return {**self.initial_fields(), **self.kept_fields}
 
+    @cached_property
     def kept_fields(self) -> dict[str, Any]:
         """Return what was typed into this form when the session ran out; an unticked box was sent as nothing."""
         kept = typed_before(self.request)
