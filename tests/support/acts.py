@@ -11,11 +11,12 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Proposal, User
+from approvals.models import Agent, Kind, Proposal, User
 from approvals.review.targets import current_state
 from approvals.services import notes
 from memory_app import reads
 from memory_app.models import Change
+from memory_app.text.edits import Edit, Replace, Rewrite
 from tests.support.pages import form
 
 
@@ -31,6 +32,16 @@ def as_seen(proposal: Proposal) -> dict[str, Any]:
         "revision": proposal.current_revision_number,
         "seen_sha256": current_state(proposal, proposal.current_revision).sha256,
     }
+
+
+def change(
+    agent: Agent, *edits: Edit | tuple[str, str], label: str = "goals", reasoning: str = "Alice said so.", **more: Any
+) -> Proposal:
+    """An agent proposes several edits of a block of alice's: `(old, new)`, or any other edit."""
+    made = [Replace(*each) if isinstance(each, tuple) else each for each in edits]
+    kind = Kind.REWRITE if any(isinstance(each, Rewrite) for each in made) else Kind.EDIT
+    given = {"owner": "alice", "label": label, "edits": made, "kind": kind, "reasoning": reasoning}
+    return services.propose(agent=agent, **given, **more).proposal
 
 
 def edit(owner: User, label: str, old: str, new: str, *, title: str | None = None, comment: str = "") -> Change:

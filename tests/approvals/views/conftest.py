@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from approvals.models import Proposal, User
+from approvals.models import Agent, Proposal, User
 from memory_app.reads import Block
+from tests.support.acts import change
 from tests.support.fixtures import ClientOf, Propose
 
 
@@ -39,3 +40,9 @@ def as_admin(admin: User, client_of: ClientOf) -> Client:
 def proposal(goals: Block, propose: Propose) -> Proposal:
     """Scribe wants to write July where alice's goals say June."""
     return propose(goals, "in June", "in July")
+
+
+@pytest.fixture
+def three_changes(goals: Block, tim: User, scribe: Agent) -> Proposal:
+    """Scribe wants to change three places of alice's goals."""
+    return change(scribe, ("math", "maths"), ("B2 exam", "C1 exam"), ("one book", "two books"))

@@ -8,25 +8,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from approvals import services
-from approvals.models import Agent, Approval, Kind, Proposal, Status, User
+from approvals.models import Agent, Approval, Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
 from tests.approvals.views.test_notes_pages import proposed_import
 from tests.approvals.views.test_proposal_page import HTMX, approve_url, url
 from tests.support.acts import edit, sign_in_again
 from tests.support.fixtures import Propose
 from tests.support.pages import form, words
-
-
-@pytest.fixture
-def three(goals: Block, tim: User, scribe: Agent) -> Proposal:
-    edits = [Replace("math", "maths"), Replace("B2 exam", "C1 exam"), Replace("one book", "two books")]
-    return services.propose(
-        agent=scribe, owner="alice", label="goals", edits=edits, kind=Kind.EDIT, reasoning="Alice said so."
-    ).proposal
 
 
 @pytest.fixture
@@ -42,10 +32,10 @@ def ticks_url(proposal: Proposal, page: int) -> str:
     return f"{reverse('ticks', args=[proposal.pk])}?page={page}"
 
 
-def test_every_change_has_a_box_that_is_ticked(client: Client, three: Proposal) -> None:
-    page = client.get(url(three))
+def test_every_change_has_a_box_that_is_ticked(client: Client, three_changes: Proposal) -> None:
+    page = client.get(url(three_changes))
     assert "Change 2 of 3" in words(page)
-    assert len(form(page, approve_url(three))["accepted"]) == 3
+    assert len(form(page, approve_url(three_changes))["accepted"]) == 3
     assert "Approve some" not in words(page)
 
 
@@ -55,14 +45,14 @@ def test_a_single_change_has_no_box(client: Client, goals: Block, tim: User, pro
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
 def test_two_of_three_are_approved_and_the_third_goes_back(
-    client: Client, goals: Block, three: Proposal, headers: dict[str, str]
+    client: Client, goals: Block, three_changes: Proposal, headers: dict[str, str]
 ) -> None:
-    fields = fields_of(client, three)
+    fields = fields_of(client, three_changes)
     fields["accepted"] = fields["accepted"][1:]
-    answer = client.post(approve_url(three), fields | {"comment": "Still math."}, headers=headers, follow=True)
+    answer = client.post(approve_url(three_changes), fields | {"comment": "Still math."}, headers=headers, follow=True)
     assert answer.status_code == 200
-    three.refresh_from_db()
-    assert three.approval == Approval.PART
+    three_changes.refresh_from_db()
+    assert three_changes.approval == Approval.PART
     assert "Approved in part by Tim Okafor" in words(answer)
     assert "1 of 3 changes went back to scribe." in words(answer)
     body = reads.block("alice", "goals").body
@@ -71,72 +61,72 @@ def test_two_of_three_are_approved_and_the_third_goes_back(
     assert "likes math." in body
 
 
-def test_the_rest_is_rejected_with_a_reason(client: Client, three: Proposal) -> None:
-    fields = fields_of(client, three)
+def test_the_rest_is_rejected_with_a_reason(client: Client, three_changes: Proposal) -> None:
+    fields = fields_of(client, three_changes)
     some = fields | {"accepted": fields["accepted"][:1], "rest": "reject"}
-    answer = client.post(approve_url(three), some)
+    answer = client.post(approve_url(three_changes), some)
     assert answer.status_code == 422
     assert "Choose a reason; the agent learns from it." in words(answer)
-    again = form(answer, approve_url(three))
+    again = form(answer, approve_url(three_changes))
     assert (again["accepted"], again["rest"]) == (some["accepted"], "reject")
-    answer = client.post(approve_url(three), again | {"rest_reason": "outdated"}, follow=True)
+    answer = client.post(approve_url(three_changes), again | {"rest_reason": "outdated"}, follow=True)
     assert "2 of 3 changes were not accepted" in words(answer)
-    three.refresh_from_db()
-    assert (three.status, three.decision_reason) == (Status.APPROVED, "outdated")
-    assert not three.rest_went_back
+    three_changes.refresh_from_db()
+    assert (three_changes.status, three_changes.decision_reason) == (Status.APPROVED, "outdated")
+    assert not three_changes.rest_went_back
 
 
-def test_without_a_word_about_the_rest_it_is_asked(client: Client, three: Proposal) -> None:
-    fields = fields_of(client, three)
+def test_without_a_word_about_the_rest_it_is_asked(client: Client, three_changes: Proposal) -> None:
+    fields = fields_of(client, three_changes)
     del fields["rest"]
     answer = client.post(
-        approve_url(three), fields | {"accepted": fields["accepted"][:1], "comment": "Only the first."}
+        approve_url(three_changes), fields | {"accepted": fields["accepted"][:1], "comment": "Only the first."}
     )
     assert answer.status_code == 422
     assert "Choose what happens to the changes you left out." in words(answer)
-    again = form(answer, approve_url(three))
+    again = form(answer, approve_url(three_changes))
     assert (again["accepted"], again["comment"]) == (fields["accepted"][:1], "Only the first.")
     assert "Approve 1 of 3" in words(answer)
 
 
-def test_nothing_ticked_is_refused_in_words(client: Client, goals: Block, three: Proposal) -> None:
-    fields = fields_of(client, three)
+def test_nothing_ticked_is_refused_in_words(client: Client, goals: Block, three_changes: Proposal) -> None:
+    fields = fields_of(client, three_changes)
     del fields["accepted"]
-    answer = client.post(approve_url(three), fields)
+    answer = client.post(approve_url(three_changes), fields)
     assert answer.status_code == 409
     assert "Nothing is ticked." in words(answer)
     assert reads.block("alice", "goals") == goals
 
 
-def test_ticks_of_another_text_are_refused(client: Client, goals: Block, three: Proposal) -> None:
-    fields = fields_of(client, three)
-    answer = client.post(approve_url(three), fields | {"accepted": [*fields["accepted"][:1], "0" * 12]})
+def test_ticks_of_another_text_are_refused(client: Client, goals: Block, three_changes: Proposal) -> None:
+    fields = fields_of(client, three_changes)
+    answer = client.post(approve_url(three_changes), fields | {"accepted": [*fields["accepted"][:1], "0" * 12]})
     assert answer.status_code == 409
     assert "What is ticked are not the changes of this proposal as it is now." in words(answer)
     assert reads.block("alice", "goals") == goals
 
 
 def test_after_another_change_the_ticks_and_the_comment_are_kept(
-    client: Client, goals: Block, alice: User, three: Proposal
+    client: Client, goals: Block, alice: User, three_changes: Proposal
 ) -> None:
-    fields = fields_of(client, three)
+    fields = fields_of(client, three_changes)
     some = fields | {"accepted": fields["accepted"][1:], "comment": "Not the first."}
     edit(alice, "goals", "# Goals", "# My goals")
-    answer = client.post(approve_url(three), some)
+    answer = client.post(approve_url(three_changes), some)
     assert answer.status_code == 409
-    again = form(answer, approve_url(three))
+    again = form(answer, approve_url(three_changes))
     # The line above the first change is another, and so is its id.
     assert (len(again["accepted"]), again["comment"]) == (2, "Not the first.")
     assert fields["accepted"][0] not in again["shown"]
-    assert client.post(approve_url(three), again, follow=True).status_code == 200
+    assert client.post(approve_url(three_changes), again, follow=True).status_code == 200
     assert "likes math." in reads.block("alice", "goals").body
 
 
-def test_the_ticks_outlive_an_expired_session(as_tim: Client, tim: User, three: Proposal) -> None:
-    fields = fields_of(as_tim, three)
+def test_the_ticks_outlive_an_expired_session(as_tim: Client, tim: User, three_changes: Proposal) -> None:
+    fields = fields_of(as_tim, three_changes)
     some = fields | {"accepted": fields["accepted"][:2], "rest": "reject", "rest_reason": "wrong", "comment": "Typed."}
     as_tim.logout()
-    again = form(sign_in_again(as_tim, tim, as_tim.post(approve_url(three), some)), approve_url(three))
+    again = form(sign_in_again(as_tim, tim, as_tim.post(approve_url(three_changes), some)), approve_url(three_changes))
     kept = [again[name] for name in ("accepted", "rest", "rest_reason", "comment")]
     assert kept == [some["accepted"], "reject", "wrong", "Typed."]
 

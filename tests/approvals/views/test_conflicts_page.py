@@ -8,14 +8,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from approvals import services
 from approvals.models import Agent, Kind, Proposal, User
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
-from tests.support.acts import approve, edit, save
+from tests.support.acts import approve, change, edit, save
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import words
 
@@ -60,10 +58,8 @@ def test_what_asks_for_the_same_is_no_conflict(
     client_of: ClientOf, tim: User, tea: Block, propose: Propose, helper: Agent
 ) -> None:
     black = propose(tea, "green", "black")
-    for wanted in ([Replace("green", "black")], [Replace("green", "black"), Replace("June", "July")]):
-        services.propose(
-            agent=helper, owner="alice", label="tea", edits=wanted, kind=Kind.EDIT, reasoning="She said so."
-        )
+    change(helper, ("green", "black"), label="tea")
+    change(helper, ("green", "black"), ("June", "July"), label="tea")
     assert "Conflicts with" not in said(client_of, tim, black)
 
 
@@ -99,8 +95,7 @@ def test_only_the_page_of_the_latest_revision_says_it(
     as_tim: Client, client_of: ClientOf, tim: User, tea: Block, propose: Propose, scribe: Agent
 ) -> None:
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
-    given = {"owner": "alice", "label": "tea", "kind": Kind.EDIT, "reasoning": "Darker."}
-    services.propose(agent=scribe, proposal_id=black.pk, edits=[Replace("green", "dark")], **given)
+    change(scribe, ("green", "dark"), label="tea", proposal_id=black.pk)
     assert f"Conflicts with proposal #{black.pk}" in said(client_of, tim, red)
     assert "Conflicts with" in said(client_of, tim, black)
     assert "Conflicts with" not in words(as_tim.get(f"{url(black)}?revision=1"))

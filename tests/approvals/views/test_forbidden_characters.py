@@ -39,17 +39,17 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_nul_in_an_address_is_a_bad_request(as_alice: Client, as_admin: Client, path: str) -> None:
-    for client in (Client(), as_alice, as_admin):
-        assert client.get(path).status_code == 400
-    assert as_alice.post(path).status_code == 400
+def test_nul_in_an_address_is_a_bad_request(as_alice: Client, as_admin: Client) -> None:
+    for path in PATHS:
+        for client in (Client(), as_alice, as_admin):
+            assert client.get(path).status_code == 400, path
+        assert as_alice.post(path).status_code == 400, path
 
 
-@pytest.mark.parametrize("path", QUESTIONS)
-def test_nul_in_a_question_finds_nothing(as_alice: Client, as_admin: Client, path: str, goals: Block) -> None:
-    for client in (Client(), as_alice, as_admin):
-        assert client.get(path).status_code in (200, 302, 400, 404)
+def test_nul_in_a_question_finds_nothing(as_alice: Client, as_admin: Client, goals: Block) -> None:
+    for path in QUESTIONS:
+        for client in (Client(), as_alice, as_admin):
+            assert client.get(path).status_code in (200, 302, 400, 404), path
 
 
 def test_nul_in_a_cookie_is_a_bad_request(client: Client) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from approvals import services
-from approvals.models import Agent, Approval, Kind, Proposal, User
+from approvals.models import Agent, Approval, Proposal, User
 from approvals.services.approving import Rest
 from memory_app import reads
 from memory_app.text.edits import Rewrite
 from tests.approvals.views.test_proposal_page import approve_url, url
+from tests.support.acts import change
 from tests.support.fixtures import MakeBlock
 from tests.support.pages import form, words
 
@@ -28,9 +28,7 @@ AFTER = f"{SWIMS}\n\n{EXAM.replace('fifth', 'sixth')}\n\n{AUNT}\n\n{ALGEBRA.repl
 @pytest.fixture
 def moved(alice: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
     make_block(alice, "plan", BEFORE)
-    return services.propose(
-        agent=scribe, owner="alice", label="plan", edits=[Rewrite(AFTER)], kind=Kind.REWRITE, reasoning="What is next."
-    ).proposal
+    return change(scribe, Rewrite(AFTER), label="plan", reasoning="What is next.")
 
 
 @pytest.fixture

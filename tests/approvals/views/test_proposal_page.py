@@ -7,14 +7,13 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Kind, Policy, Proposal, Status, User
+from approvals.models import Agent, Policy, Proposal, Status, User
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
 from memory_app.writing import commits
 from tests.approvals.risks.test_flags import SMUGGLED
 from tests.approvals.services.test_recheck import statements
-from tests.support.acts import edit
+from tests.support.acts import change, edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
@@ -141,11 +140,7 @@ def test_a_long_reason_opens_with_its_start(as_tim: Client, goals: Block, propos
 def test_a_side_of_the_size_that_is_zero_is_left_out(as_tim: Client, goals: Block, propose: Propose) -> None:
     assert "+1 word " in words(as_tim.get(url(propose(goals, "likes math", "likes really math"))))
     assert "+0" not in words(as_tim.get(url(propose(goals, "Alice likes math.\n", ""))))
-
-
-def test_a_deletion_does_not_say_how_much_it_deletes(as_tim: Client, goals: Block, propose: Propose) -> None:
-    said = words(as_tim.get(url(propose(goals, goals.body, ""))))
-    assert "of the text before" not in said
+    assert "of the text before" not in words(as_tim.get(url(propose(goals, goals.body, "")))), "of a deletion"
 
 
 def test_the_change_is_real_insertions_and_deletions_with_words_for_the_ear(
@@ -195,26 +190,14 @@ def test_the_checks_name_what_to_look_at(as_tim: Client, goals: Block, propose: 
     assert "of 20,000 characters" in said
 
 
-def test_other_proposals_for_the_block_are_named(as_tim: Client, goals: Block, propose: Propose) -> None:
+def test_other_proposals_for_the_block_are_named_and_keep_the_list(
+    as_tim: Client, goals: Block, propose: Propose
+) -> None:
     one = propose(goals, "in June", "in July", reasoning="The exam was moved.")
     two = propose(goals, "one book", "two books", reasoning="She reads more.")
-    page = as_tim.get(url(one))
-    assert "Also proposed for this block She reads more." in words(page)
-    assert url(two) in page.content.decode()
-
-
-def test_links_to_other_proposals_for_the_block_keep_the_list(as_tim: Client, goals: Block, propose: Propose) -> None:
-    one = propose(goals, "in June", "in July", reasoning="The exam was moved.")
-    two = propose(goals, "one book", "two books", reasoning="She reads more.")
-    same = services.propose(
-        agent=Agent.objects.create(name="muse"),
-        owner="alice",
-        label="goals",
-        edits=[Replace("in June", "in July")],
-        kind=Kind.EDIT,
-        reasoning="The office wrote.",
-    ).proposal
+    same = change(Agent.objects.create(name="muse"), ("in June", "in July"), reasoning="The office wrote.")
     page = as_tim.get(url(one), {"list": "agent=scribe"})
+    assert "Also proposed for this block She reads more." in words(page)
     assert f"Same as proposal {same.pk}" in words(page)
     for other in (two, same):
         assert f'href="{url(other)}?list=agent%3Dscribe"' in page.content.decode()
@@ -266,13 +249,9 @@ def test_letters_of_another_script_are_framed(as_tim: Client, goals: Block, prop
     assert "m: Т CYRILLIC CAPITAL LETTER TE, і CYRILLIC" in words(page)
 
 
-@pytest.mark.parametrize("path", ["/proposals/999/", "/proposals/99999999999999999999/"])
-def test_a_proposal_that_never_was_is_not_found(as_alice: Client, path: str) -> None:
-    assert as_alice.get(path).status_code == 404
-
-
-def test_a_revision_that_never_was_is_not_found(as_tim: Client, proposal: Proposal) -> None:
-    assert as_tim.get(f"{url(proposal)}?revision=7").status_code == 404
+def test_what_never_was_is_not_found(as_tim: Client, proposal: Proposal) -> None:
+    for path in ("/proposals/999/", "/proposals/99999999999999999999/", f"{url(proposal)}?revision=7"):
+        assert as_tim.get(path).status_code == 404
     assert as_tim.get(f"{url(proposal)}?revision=1").status_code == 200
 
 
@@ -396,15 +375,6 @@ def test_a_new_title_alone_is_said_to_be_just_that(as_tim: Client, proposal: Pro
     assert "Only its title or settings changed." in words(refused)
 
 
-def test_a_stale_change_is_shown_against_todays_text(as_tim: Client, proposal: Proposal, alice: User) -> None:
-    edit(alice, "goals", "one book", "no books")
-    page = as_tim.get(url(proposal))
-    said = words(page)
-    assert "The block changed since this was proposed; the change still fits." in said
-    assert "no books" in said
-    assert has_form(page, approve_url(proposal))
-
-
 def test_a_conflict_shows_both_changes_and_what_can_be_done_instead_of_approving(
     as_tim: Client, proposal: Proposal, alice: User
 ) -> None:
@@ -421,19 +391,32 @@ def test_a_conflict_shows_both_changes_and_what_can_be_done_instead_of_approving
     assert proposal.status == Status.REJECTED
 
 
-def test_a_deleted_block_leaves_only_rejecting(as_tim: Client, proposal: Proposal, alice: User, goals: Block) -> None:
-    services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
+@pytest.mark.parametrize(
+    ("changed", "said", "can_be_approved"),
+    [
+        (("one book", "no books"), "The block changed since this was proposed; the change still fits.", True),
+        (("in June", "in July"), "This is already in the memory.", False),
+        (None, "The block was deleted after this was proposed.", False),
+    ],
+)
+def test_what_became_of_the_block_since_is_said(
+    as_tim: Client,
+    alice: User,
+    goals: Block,
+    proposal: Proposal,
+    changed: tuple[str, str] | None,
+    said: str,
+    can_be_approved: bool,
+) -> None:
+    if changed:
+        edit(alice, "goals", *changed)
+    else:
+        services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
     page = as_tim.get(url(proposal))
-    assert "The block was deleted after this was proposed." in words(page)
-    assert not has_form(page, approve_url(proposal))
+    assert said in words(page)
+    assert has_form(page, approve_url(proposal)) == can_be_approved
+    assert ("no books" in words(page)) == can_be_approved  # today's text
     assert has_form(page, reject_url(proposal))
-
-
-def test_a_change_made_already_by_hand_has_nothing_to_approve(as_tim: Client, proposal: Proposal, alice: User) -> None:
-    edit(alice, "goals", "in June", "in July")
-    page = as_tim.get(url(proposal))
-    assert "This is already in the memory." in words(page)
-    assert not has_form(page, approve_url(proposal))
 
 
 def test_a_vanished_branch_is_gone_and_nothing_is_merged(as_tim: Client, proposal: Proposal, goals: Block) -> None:
@@ -486,16 +469,7 @@ def test_times_are_in_the_viewers_zone(as_tim: Client, tim: User, goals: Block, 
 
 
 def test_every_edit_of_several_is_shown(as_tim: Client, goals: Block, scribe: Agent) -> None:
-    from approvals.models import Kind
-
-    proposal = services.propose(
-        agent=scribe,
-        owner="alice",
-        label="goals",
-        edits=[Replace("likes math", "loves math"), Replace("one book", "two books")],
-        kind=Kind.EDIT,
-        reasoning="Both.",
-    ).proposal
+    proposal = change(scribe, ("likes math", "loves math"), ("one book", "two books"))
     said = words(as_tim.get(url(proposal)))
     assert "in 2 places" in said
     assert "added: loves" in said

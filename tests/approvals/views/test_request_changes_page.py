@@ -9,12 +9,11 @@ from django.db import transaction
 from django.test import Client
 
 from approvals import services
-from approvals.models import Attention, Kind, Proposal, Status, User
+from approvals.models import Attention, Proposal, Status, User
 from approvals.services.hand_back import hand_back
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
-from tests.support.acts import sign_in_again
+from tests.support.acts import change, sign_in_again
 from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
@@ -35,15 +34,7 @@ def ask(client: Client, proposal: Proposal, comment: str = "Say which exam.", **
 
 
 def amend(proposal: Proposal, new: str = "in July, in Leeds") -> None:
-    services.propose(
-        agent=proposal.agent,
-        owner=proposal.owner,
-        proposal_id=proposal.pk,
-        label=proposal.target,
-        edits=[Replace("in June", new)],
-        kind=Kind.EDIT,
-        reasoning="Now with the place.",
-    )
+    change(proposal.agent, ("in June", new), proposal_id=proposal.pk, reasoning="Now with the place.")
 
 
 def status(proposal: Proposal) -> str:
@@ -64,18 +55,18 @@ def test_the_page_asks_and_says_whose_turn_it_is(as_alice: Client, as_tim: Clien
     assert "Tim Okafor asked scribe for changes" in words(as_alice.get(proposal.get_absolute_url()))
 
 
-def test_without_words_nothing_is_asked_and_the_reason_stays_chosen(as_tim: Client, proposal: Proposal) -> None:
-    answer = ask(as_tim, proposal, "  ", fields={"reason": "outdated"}, headers=HTMX)
+@pytest.mark.parametrize(
+    ("comment", "reason", "said"),
+    [("  ", "outdated", "Please say what should change"), ("Say which exam.", "too_private", "")],
+)
+def test_without_words_or_with_an_unknown_reason_nothing_is_asked(
+    as_tim: Client, proposal: Proposal, comment: str, reason: str, said: str
+) -> None:
+    answer = ask(as_tim, proposal, comment, fields={"reason": reason}, headers=HTMX)
     assert answer.status_code == 422
-    assert "Please say what should change" in words(answer)
-    assert form(answer, url(proposal))["reason"] == "outdated"
-    assert status(proposal) == Status.OPEN
-
-
-def test_an_unknown_reason_is_no_reason(as_tim: Client, proposal: Proposal) -> None:
-    answer = ask(as_tim, proposal, fields={"reason": "too_private"})
-    assert answer.status_code == 422
-    assert form(answer, url(proposal))["comment"] == "Say which exam."
+    assert said in words(answer)
+    kept = form(answer, url(proposal))
+    assert (kept["comment"], kept.get("reason", "")) == (comment.strip(), "outdated" if reason == "outdated" else "")
     assert status(proposal) == Status.OPEN
 
 
@@ -223,16 +214,8 @@ def test_who_never_looked_is_not_told_of_changes(as_alice: Client, proposal: Pro
 def test_the_same_text_with_other_evidence_says_that_it_is_the_same(as_tim: Client, proposal: Proposal) -> None:
     client, path = as_tim, proposal.get_absolute_url()
     client.get(path)
-    services.propose(
-        agent=proposal.agent,
-        owner="alice",
-        proposal_id=proposal.pk,
-        label="goals",
-        edits=[Replace("in June", "in July")],
-        kind=Kind.EDIT,
-        reasoning="With her words.",
-        evidence=[{"role": "user", "content": "It is in July."}],
-    )
+    said = [{"role": "user", "content": "It is in July."}]
+    change(proposal.agent, ("in June", "in July"), proposal_id=proposal.pk, evidence=said)
     assert "Both revisions propose the same text." in words(client.get(path))
 
 

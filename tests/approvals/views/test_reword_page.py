@@ -9,13 +9,12 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Approval, Kind, Policy, Proposal, Status, User
+from approvals.models import Agent, Approval, Policy, Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
 from tests.approvals.views.test_proposal_page import url
-from tests.support.acts import approve, edit, sign_in_again
+from tests.support.acts import approve, change, edit, sign_in_again
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import form, has_form, words
 
@@ -230,14 +229,8 @@ def test_a_note_that_changed_is_resolved(client: Client, alice: User, by_scribe:
 
 @pytest.fixture
 def two_conflicts(goals: Block, alice: User, tim: User, scribe: Agent) -> Proposal:
-    edits = [
-        Replace("likes math", "loves mathematics"),
-        Replace("one book", "two books"),
-        Replace("B2 exam", "C1 exam"),
-    ]
-    proposal = services.propose(
-        agent=scribe, owner="alice", label="goals", edits=edits, kind=Kind.EDIT, reasoning="Alice said so."
-    ).proposal
+    edits = ("likes math", "loves mathematics"), ("one book", "two books"), ("B2 exam", "C1 exam")
+    proposal = change(scribe, *edits)
     edit(alice, "goals", "likes math", "is done with math")
     edit(alice, "goals", "one book", "three books")
     return proposal

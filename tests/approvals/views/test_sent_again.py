@@ -3,22 +3,18 @@ taken for what was decided before, and what was typed is given back."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Approval, Event, Kind, Proposal, Status, TrustRule, User
+from approvals.models import Agent, Approval, Event, Proposal, Status, TrustRule, User
 from approvals.permissions import ReviewAction
 from approvals.review.reworded import ids_of_changes
 from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
 from tests.support.acts import edit
-from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
 
@@ -28,17 +24,8 @@ def client(as_tim: Client) -> Client:
 
 
 @pytest.fixture
-def three(goals: Block, tim: User, scribe: Agent) -> Proposal:
-    """Three changes of one block."""
-    edits = [Replace("math", "maths"), Replace("B2 exam", "C1 exam"), Replace("one book", "two books")]
-    given: dict[str, Any] = {"kind": Kind.EDIT, "reasoning": "Alice said so."}
-    return services.propose(agent=scribe, owner="alice", label="goals", edits=edits, **given).proposal
-
-
-@pytest.fixture
-def conflict(alice: User, goals: Block, propose: Propose) -> Proposal:
+def conflict(alice: User, proposal: Proposal) -> Proposal:
     """A change of what alice has changed herself since."""
-    proposal = propose(goals, "in June", "in July")
     edit(alice, "goals", "in June", "in August")
     return proposal
 
@@ -60,17 +47,17 @@ def test_another_reason_is_not_taken_for_the_first(proposal: Proposal, client: C
     assert client.post(url("reject", proposal), fields | {"reason": "wrong"}).status_code == 302
 
 
-def test_a_part_is_not_taken_for_the_whole_nor_for_another_part(client: Client, three: Proposal) -> None:
-    fields = fields_of(client, three, "approve")
-    first, second, third = ids_of_changes(three)
+def test_a_part_is_not_taken_for_the_whole_nor_for_another_part(client: Client, three_changes: Proposal) -> None:
+    fields = fields_of(client, three_changes, "approve")
+    first, second, third = ids_of_changes(three_changes)
     rest = {"rest": "reject", "rest_reason": "wrong", "shown": f"{first} {second} {third}"}
-    assert client.post(url("approve", three), fields | rest | {"accepted": first}).status_code == 302
-    assert client.post(url("approve", three), fields | rest | {"accepted": first}).status_code == 302
-    assert client.post(url("approve", three), fields | rest | {"accepted": second}).status_code == 409
+    assert client.post(url("approve", three_changes), fields | rest | {"accepted": first}).status_code == 302
+    assert client.post(url("approve", three_changes), fields | rest | {"accepted": first}).status_code == 302
+    assert client.post(url("approve", three_changes), fields | rest | {"accepted": second}).status_code == 409
     everything = {name: value for name, value in fields.items() if name not in ("shown", "accepted")}
-    assert client.post(url("approve", three), everything).status_code == 409
-    three.refresh_from_db()
-    assert three.approval == Approval.PART
+    assert client.post(url("approve", three_changes), everything).status_code == 409
+    three_changes.refresh_from_db()
+    assert three_changes.approval == Approval.PART
 
 
 @pytest.mark.parametrize("sent", [{}, {"choice_1": "own", "own_1": ""}, {"text": "   "}])
@@ -161,9 +148,8 @@ def test_undoing_a_batch_again_leaves_alone_what_was_closed_otherwise_since(
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York"])
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "1899-12-31"])
 def test_a_list_since_a_day_at_the_ends_of_the_calendar_is_empty(
-    client: Client, tim: User, goals: Block, propose: Propose, zone: str, day: str
+    client: Client, tim: User, proposal: Proposal, zone: str, day: str
 ) -> None:
-    propose(goals, "in June", "in July")
     User.objects.filter(pk=tim.pk).update(time_zone=zone)
     for query in (f"age={day}", f"tab=decided&decided={day}"):
         assert client.get(f"/?{query}").status_code == 200

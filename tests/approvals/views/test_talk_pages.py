@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Event, Kind, Proposal, User
+from approvals.models import Agent, Event, Proposal, User
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Rewrite
-from tests.support.acts import approve, sign_in_again
+from tests.support.acts import approve, change, sign_in_again
 from tests.support.fixtures import Propose
 from tests.support.pages import form, has_form, words
 
@@ -61,17 +61,10 @@ def test_a_part_answers_with_the_thread(as_tim: Client, proposal: Proposal) -> N
 
 
 def test_a_comment_is_shown_at_its_change_and_once_that_is_gone_in_the_thread(
-    as_alice: Client, alice: User, goals: Block, propose: Propose
+    as_alice: Client, alice: User, goals: Block, scribe: Agent
 ) -> None:
     body = goals.body.replace("math", "maths").replace("one book", "two books")
-    proposal = services.propose(
-        agent=Agent.objects.get(name="scribe"),
-        owner="alice",
-        label="goals",
-        edits=[Rewrite(body)],
-        kind=Kind.REWRITE,
-        reasoning="So.",
-    ).proposal
+    proposal = change(scribe, Rewrite(body))
     second = worddiff.hunks(goals.body, body)[1]
     before = page(as_alice, proposal)
     assert "Change 2: " in words(before)
