@@ -38,7 +38,7 @@ from memory_app.reads import Block, BlockNotFound
 F = TypeVar("F", bound=Form)
 
 
-class BlockChange(ChangeView[F]):
+class BlockChangeView(ChangeView[F]):
     """A form about one block."""
 
     conflicts: ClassVar[tuple[type[Exception], ...]] = (BlockChanged, BlockNotFound)
@@ -57,7 +57,7 @@ class BlockChange(ChangeView[F]):
         return super().get_context_data(**(context | {"memory_block": self.current, "pending": pending} | kwargs))
 
 
-class BlockEdit(BlockChange[BlockForm]):
+class BlockEdit(BlockChangeView[BlockForm]):
     """Change a block. `?from=` fills the form with the text as it was, which is how one restores."""
 
     template_name = "memory/block_edit.html"
@@ -190,7 +190,7 @@ class BlockNew(ServiceFormView[NewBlockForm]):
         return reverse("block", args=[self.owner.username, self.label])
 
 
-class BlockDelete(BlockChange[DeleteForm]):
+class BlockDelete(BlockChangeView[DeleteForm]):
     """Delete a block, after saying what that means. Its history stays."""
 
     template_name = "memory/block_delete.html"
@@ -214,7 +214,7 @@ class BlockDelete(BlockChange[DeleteForm]):
         return reverse("memory", args=[self.owner.username])
 
 
-class BlockRestore(BlockChange[RestoreForm]):
+class BlockRestore(BlockChangeView[RestoreForm]):
     """Restore the version that a commit of the block made: a new change, shown as a difference before it is saved.
 
     Title, description and text come back, not the rules.

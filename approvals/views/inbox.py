@@ -102,10 +102,9 @@ def inbox(request: Request) -> HttpResponse:
     visible = Proposal.objects.visible_to(owners)
     proposals = listed(visible, tab, filters, user)
 
-    since = Key.parse(request.GET.get("since", ""))
-    if since and request.htmx:
-        read = Key.parse(request.GET.get("read", ""))
-        new, changed = arrived(proposals, tab, since, user, read=read, owners=owners)
+    keys = {name: Key.parse(request.GET.get(name, "")) for name in ("since", "read", "before", "after")}
+    if keys["since"] and request.htmx:
+        new, changed = arrived(proposals, tab, keys["since"], user, read=keys["read"], owners=owners)
         if not (new or changed):
             return HttpResponse(status=204)
         arrivals = {"arrived": new + changed, "new": new, "changed": changed}
@@ -119,8 +118,8 @@ def inbox(request: Request) -> HttpResponse:
         proposals,
         order_of(tab, listing.sort),
         gathers=tab is Tab.YOURS and (owners is None or len(owners) > 1),
-        before=Key.parse(request.GET.get("before", "")),
-        after=Key.parse(request.GET.get("after", "")),
+        before=keys["before"],
+        after=keys["after"],
         viewer=user,
     )
     rows = [row for group in shown.groups for first in group.rows for row in first.together]

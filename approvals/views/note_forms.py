@@ -61,7 +61,7 @@ class NoteNew(ServiceFormView[NoteForm]):
         return reverse("note", args=[self.owner.username, self.made.note_id])
 
 
-class NoteChange(ChangeView[F]):
+class NoteChangeView(ChangeView[F]):
     """A form about one note."""
 
     conflicts = (NotesChanged, NoteNotFound)
@@ -87,7 +87,7 @@ class NoteChange(ChangeView[F]):
         return super().get_context_data(note=self.current, pending=pending, **kwargs)
 
 
-class NoteEdit(NoteChange[NoteForm]):
+class NoteEdit(NoteChangeView[NoteForm]):
     """Change a note."""
 
     template_name = "notes/note_edit.html"
@@ -104,7 +104,7 @@ class NoteEdit(NoteChange[NoteForm]):
         notes.update(**self.change(form), **form.fields_of_note(self.current))
 
 
-class NoteDelete(NoteChange[DeleteForm]):
+class NoteDelete(NoteChangeView[DeleteForm]):
     """Delete a note, after saying what that means. Its history stays."""
 
     template_name = "notes/note_delete.html"
@@ -121,7 +121,7 @@ class NoteDelete(NoteChange[DeleteForm]):
         return reverse("notes", args=[self.owner.username])
 
 
-class NoteSupersede(NoteChange[SupersedeNoteForm]):
+class NoteSupersede(NoteChangeView[SupersedeNoteForm]):
     """Mark a note as outdated: it stays readable, and agents no longer find it. Sent with `find`, the form
     comes back with the notes its words find, to choose the one that takes its place."""
 
@@ -166,7 +166,7 @@ class NoteSupersede(NoteChange[SupersedeNoteForm]):
         return {**context, "found": found, "chosen": chosen, "words": words}
 
 
-class NoteReinstate(NoteChange[ReinstateNoteForm]):
+class NoteReinstate(NoteChangeView[ReinstateNoteForm]):
     """Reinstate a superseded note: agents find it again."""
 
     template_name = "notes/note_reinstate.html"

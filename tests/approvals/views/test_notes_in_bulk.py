@@ -45,7 +45,9 @@ def shown(page: Any) -> list[str]:
     return re.findall(r'name="note" value="([^"]+)"', page.content.decode())
 
 
-def test_types_and_tags_are_counted_and_narrow_each_other(as_alice: Client, many: list[str]) -> None:
+def test_types_and_tags_are_counted_and_narrow_each_other_and_pages_say_where_they_are(
+    as_alice: Client, many: list[str]
+) -> None:
     page = as_alice.get(LIST)
     assert facets(page, "By type") == {"decision": "30", "pattern": "30"}
     assert facets(page, "By tag") == {"other": "40", "third": "20"}
@@ -53,12 +55,10 @@ def test_types_and_tags_are_counted_and_narrow_each_other(as_alice: Client, many
     assert facets(page, "By type") == {"decision": "30", "pattern": "30"}  # what each would show instead
     assert facets(page, "By tag") == {"other": "20", "third": "10"}
     assert "30 matches" in words(page)
-
-
-def test_pages_say_where_they_are(as_alice: Client, many: list[str]) -> None:
     assert "1–50 of 60" in words(as_alice.get(LIST))
-    assert "51–60 of 60" in words(as_alice.get(LIST, {"page": 2, "sort": "changed"}))
-    assert "sort=changed" in as_alice.get(LIST, {"page": 2, "sort": "changed"}).content.decode()
+    second = as_alice.get(LIST, {"page": 2, "sort": "changed"})
+    assert "51–60 of 60" in words(second)
+    assert "sort=changed" in second.content.decode()
 
 
 def test_the_order_is_as_asked_for(as_alice: Client, alice: User, scribe: Agent, many: list[str]) -> None:
@@ -113,24 +113,20 @@ def test_when_all_changed_meanwhile_they_are_shown_as_they_are(as_alice: Client,
     assert reads.find_note("alice", many[0]) is None
 
 
-@pytest.mark.parametrize(
-    "query", [{}, {"do": "delete"}, {"do": "explode", "all": "1"}, {"note": "gone", "do": "delete"}]
-)
-def test_without_notes_or_a_verb_one_is_asked_to_select(
-    as_alice: Client, many: list[str], query: dict[str, str]
-) -> None:
-    assert "Select the notes first." in words(as_alice.get(CHANGE, query, follow=True))
+def test_without_notes_or_a_verb_one_is_asked_to_select(as_alice: Client, many: list[str]) -> None:
+    for query in ({}, {"do": "delete"}, {"do": "explode", "all": "1"}, {"note": "gone", "do": "delete"}):
+        assert "Select the notes first." in words(as_alice.get(CHANGE, query, follow=True))
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [{"action": "explode"}, {"seen": ""}, {"seen": "nonsense"}, {"action": "retag", "add_tags": ""}],
-)
-def test_a_form_that_cannot_be_done_changes_nothing(as_alice: Client, many: list[str], sent: dict[str, str]) -> None:
+def test_a_form_that_cannot_be_done_changes_nothing(as_alice: Client, many: list[str]) -> None:
     before = reads.head()
-    page = as_alice.get(CHANGE, {"note": many[:2], "do": "delete"})
-    assert as_alice.post(CHANGE, form(page, CHANGE) | sent).status_code == 422
+    fields = form(as_alice.get(CHANGE, {"note": many[:2], "do": "delete"}), CHANGE)
+    for sent in ({"action": "explode"}, {"seen": ""}, {"seen": "nonsense"}, {"action": "retag", "add_tags": ""}):
+        assert as_alice.post(CHANGE, fields | sent).status_code == 422
     assert reads.head() == before
+    for commit in ("0" * 40, "nonsense"):
+        assert as_alice.get(f"{LIST}changes/{commit}/").status_code == 404
+        assert as_alice.post(f"{LIST}changes/{commit}/").status_code == 404
 
 
 def test_an_expired_session_keeps_the_selection_and_what_was_typed(
@@ -150,8 +146,3 @@ def test_a_tutor_reads_the_list_and_selects_nothing(as_tim: Client, many: list[s
     assert shown(page) == []
     assert as_tim.get(CHANGE, {"all": "1", "do": "delete"}).status_code == 404
     assert as_tim.post(CHANGE, {"action": "delete", "seen": f"{many[0]} x"}).status_code == 404
-
-
-def test_a_commit_that_is_none_of_these_has_no_page(as_alice: Client, many: list[str]) -> None:
-    assert as_alice.get(f"{LIST}changes/{'0' * 40}/").status_code == 404
-    assert as_alice.post(f"{LIST}changes/nonsense/").status_code == 404

@@ -66,7 +66,7 @@ def test_without_words_or_with_an_unknown_reason_nothing_is_asked(
     assert answer.status_code == 422
     assert said in words(answer)
     kept = form(answer, url(proposal))
-    assert (kept["comment"], kept.get("reason", "")) == (comment.strip(), "outdated" if reason == "outdated" else "")
+    assert (kept["comment"], kept.get("reason", "")) == (comment, "outdated" if reason == "outdated" else "")
     assert status(proposal) == Status.OPEN
 
 
