@@ -195,7 +195,7 @@ def test_a_revision_that_came_since_says_what_changed(as_tim: Client, proposal: 
     assert "What changed since you looked revision 1 → 2" in words(page)
     assert "You asked: Say which exam." in words(page)
     assert "The exam was moved." in words(page)  # the reason given before
-    assert page.context["since"].redline.changes == 1
+    assert page.context["since"]["redline"].changes == 1
     # Once seen it is no news, and can still be compared.
     assert "changed since you looked" not in words(client.get("/"))
     again = client.get(path)
@@ -231,6 +231,6 @@ def test_a_second_try_and_the_rejection_name_each_other(
     said = words(page)
     assert f"Answers proposal {proposal.pk}, which Tim Okafor rejected: badly worded." in said
     assert "Which exam?" in said
-    assert page.context["answering"].redline.changes == 1
+    assert page.context["answering"]["redline"].changes == 1
     before = words(as_tim.get(proposal.get_absolute_url()))
     assert f"Taken up again in proposal {second.pk}" in before
