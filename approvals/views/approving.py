@@ -80,7 +80,7 @@ def resolve(request: Request, pk: int) -> HttpResponse:
         return redirect(url_of("edit", request, found))
     kept = typed_before(request)
     if texts.conflicts and "text" not in kept and "whole" not in request.GET:
-        return _page(request, ResolveForm(texts, initial=kept), is_unsaved=bool(kept))
+        return _page(request, found, ResolveForm(texts, initial=kept), is_unsaved=bool(kept))
     # The text as it is now, with what of the change does not contradict it.
     return _text_page(request, texts, texts.settled([conflict.ours for conflict in texts.conflicts]), kept)
 
@@ -92,7 +92,8 @@ def _text_page(request: Request, texts: Rewording, text: str, typed: dict[str, s
         typed: what was typed before, which is shown instead.
     """
     title = {"title": texts.new_block.title} if texts.new_block else {}
-    return _page(request, _form_of(texts)(texts, initial={"text": text} | title | typed), is_unsaved=bool(typed))
+    form = _form_of(texts)(texts, initial={"text": text} | title | typed)
+    return _page(request, texts.proposal, form, is_unsaved=bool(typed))
 
 
 def _form_of(texts: Rewording | None) -> type[RewordForm]:
@@ -108,9 +109,9 @@ def _approve_text(
     form, user = _form_of(texts)(texts, request.POST), viewer_of(request)
     is_valid = form.is_valid()
     if texts and "preview" in request.POST:
-        return _page(request, form)
+        return _page(request, found, form)
     if not is_valid:
-        return _page(request, form, status=422) if texts else _nothing_left(request, found, form.result(), status=422)
+        return _page(request, found, form, status=422)
     text = form.result()
     try:
         approved = service(actor=user, proposal_id=found.pk, text=text, **form.arguments())
@@ -123,14 +124,12 @@ def _approve_text(
         status, panel = status_of(error), panel_for(error, form.cleaned_data, user)
         now = proposal_or_404(found.pk, user)
         texts = _texts_of(request, now)
-        if texts is None:
-            return _nothing_left(request, now, text, status=status, panel=panel)
         # Sent once more, it is decided about what the page shows now.
-        form = _form_of(texts)(texts, request.POST.dict() | seen_of(texts))
-        return _page(request, form, status=status, panel=panel)
+        form = _form_of(texts)(texts, request.POST.dict() | (seen_of(texts) if texts else {}))
+        return _page(request, now, form, status=status, panel=panel)
     except _UNFIT as error:
         form.add_error("text", in_words(error))
-        return _page(request, form, status=422) if texts else _nothing_left(request, found, text, status=422)
+        return _page(request, found, form, status=422)
     return redirect(url_of("proposal", request, approved))
 
 
@@ -142,12 +141,12 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
     is_as_seen = texts is not None and request.POST.get("seen_sha256") == texts.seen_sha256
     if texts and is_as_seen:
         if "preview" in request.POST:
-            return _page(request, ResolveForm(texts, initial=request.POST.dict()))
+            return _page(request, found, ResolveForm(texts, initial=request.POST.dict()))
         text = form.result()
         if "whole" in request.POST:
             return _text_page(request, texts, text, {"comment": request.POST.get("comment", "")})
         if not is_valid:
-            return _page(request, form, status=422)
+            return _page(request, found, form, status=422)
     named = {name: form.cleaned_data.get(name, "") for name in ("revision", "seen_sha256", "comment")}
     named["revision"] = named["revision"] or 0
     try:
@@ -159,7 +158,7 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
     except _UNFIT as error:
         if is_as_seen:
             form.add_error(None, in_words(error))
-            return _page(request, form, status=422)
+            return _page(request, found, form, status=422)
         # It was changed and changed back while this was looked at.
         panel = Panel(_("The text changed since you opened this page."), _("Your decision was not saved."))
         return _overtaken(request, found, form, status=409, panel=panel)
@@ -180,12 +179,10 @@ def _overtaken(request: Request, found: Proposal, form: ResolveForm, *, status: 
     now = proposal_or_404(found.pk, viewer_of(request))
     texts = _texts_of(request, now)
     typed = "\n\n".join(form.written())
-    if texts is None:
-        return _nothing_left(request, now, typed, status=status, panel=panel)
-    if len(texts.conflicts) == sum(name.startswith("own_") for name in request.POST):
+    if texts and len(texts.conflicts) == sum(name.startswith("own_") for name in request.POST):
         typed = ""
     initial = {"comment": request.POST.get("comment", "")} if typed else request.POST.dict()
-    return _page(request, ResolveForm(texts, initial=initial), status=status, panel=panel, typed=typed)
+    return _page(request, now, ResolveForm(texts, initial=initial), status=status, panel=panel, typed=typed)
 
 
 def _texts_of(request: Request, found: Proposal) -> Rewording | None:
@@ -199,39 +196,41 @@ def _texts_of(request: Request, found: Proposal) -> Rewording | None:
 
 
 def _page(
-    request: Request, form: RewordForm | ResolveForm, *, status: int = 200, is_unsaved: bool = True, **more: Any
+    request: Request,
+    found: Proposal,
+    form: RewordForm | ResolveForm,
+    *,
+    status: int = 200,
+    is_unsaved: bool = True,
+    panel: Panel | None = None,
+    typed: str = "",
 ) -> HttpResponse:
-    """Return the page of a form, with what its text would change."""
-    texts, text = form.texts, form.result()
-    assert texts is not None
-    context = {
-        "texts": texts,
-        "form": form,
-        "text": text,
-        "is_as_now": text == texts.now,
-        "over": max(0, len(text) - texts.limit),
-        "is_unsaved": is_unsaved,
-        "action": url_of("resolve" if texts.is_conflict else "edit", request, texts.proposal),
-        **_about(request, texts.proposal),
-    }
-    template = "proposal/resolve.html" if isinstance(form, ResolveForm) else "proposal/reword.html"
-    return render(request, template, context | more, status=status)
-
-
-def _about(request: Request, found: Proposal) -> dict[str, Any]:
-    return {
+    """Return the page of a form, with what its text would change; where nothing is left to reword, with what was typed,
+    to copy."""
+    context: dict[str, Any] = {
         "proposal": found,
+        "panel": panel,
+        "typed": typed,
         "list_url": listing_of(request).url,
         "proposal_url": url_of("proposal", request, found),
         "target_url": url_of_target(found),
         "owner_name": display_names([found.owner]).get(found.owner, found.owner),
         "is_own": found.owner == viewer_of(request).username,
     }
-
-
-def _nothing_left(
-    request: Request, found: Proposal, typed: str, *, status: int, panel: Panel | None = None
-) -> HttpResponse:
-    """Return the page of a proposal that can no longer be reworded, with what was typed, to copy."""
-    context = {"panel": panel, "typed": typed, **_about(request, found)}
-    return render(request, "proposal/reword_over.html", context, status=status)
+    texts = form.texts
+    if texts is None:
+        if isinstance(form, RewordForm):
+            context["typed"] = form.result()
+        return render(request, "proposal/reword_over.html", context, status=status)
+    text = form.result()
+    context |= {
+        "texts": texts,
+        "form": form,
+        "text": text,
+        "is_as_now": text == texts.now,
+        "over": max(0, len(text) - texts.limit),
+        "is_unsaved": is_unsaved,
+        "action": url_of("resolve" if texts.is_conflict else "edit", request, found),
+    }
+    template = "proposal/resolve.html" if isinstance(form, ResolveForm) else "proposal/reword.html"
+    return render(request, template, context, status=status)
