@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, typed_before, viewer_of
+from approvals.accounts.sign_in import typed_before, viewer_of
 from approvals.forms.memory import in_words
 from approvals.forms.proposal import ApproveSomeForm, ResolveForm, RewordBlockForm, RewordForm, Ticks, seen_of
 from approvals.models import Approval, Proposal, Status, User
-from approvals.pages.blocks import url_of_target
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.reworded import NothingToReword, Rewording, rewording_of
 from approvals.services.errors import AlreadyDecided, Refusal
-from approvals.views.decide import REFUSED, page_of, status_of, url_of
+from approvals.views.decide import REFUSED, about_proposal, page_of, status_of, url_of
 from approvals.views.panels import Panel, panel_for
-from approvals.views.proposal import listing_of, proposal_or_404, proposal_page
+from approvals.views.proposal import proposal_or_404, proposal_page
 from approvals.views.request import Request, form_page, verb
 from memory_app.text.edits import ForbiddenCharacter
 
@@ -207,17 +205,7 @@ def _page(
 ) -> HttpResponse:
     """Return the page of a form, with what its text would change; where nothing is left to reword, with what was typed,
     to copy."""
-    context: dict[str, Any] = {
-        "proposal": found,
-        "panel": panel,
-        "typed": typed,
-        "list_url": listing_of(request).url,
-        "proposal_url": url_of("proposal", request, found),
-        "target_url": url_of_target(found),
-        "owner_name": display_names([found.owner]).get(found.owner, found.owner),
-        "is_own": found.owner == viewer_of(request).username,
-    }
-    texts = form.texts
+    context, texts = about_proposal(request, found) | {"panel": panel, "typed": typed}, form.texts
     if texts is None:
         if isinstance(form, RewordForm):
             context["typed"] = form.result()

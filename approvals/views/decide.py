@@ -247,6 +247,24 @@ def _with_list(url: str, listing: Listing) -> str:
     return f"{url}?{urlencode({'list': listing.query})}" if listing.query else url
 
 
+def about_proposal(request: Request, found: Proposal, list_query: str = "") -> dict[str, Any]:
+    """Return what every page beside that of a proposal needs: what it is about, and the ways back.
+
+    Args:
+        list_query: the list it was opened from, where neither form nor address has it.
+    """
+    listing = listing_of(request, list_query)
+    return {
+        "proposal": found,
+        "listing": listing,
+        "list_query": listing.query,
+        "proposal_url": _with_list(found.get_absolute_url(), listing),
+        "target_url": url_of_target(found),
+        "owner_name": display_names([found.owner]).get(found.owner, found.owner),
+        "is_own": found.owner == viewer_of(request).username,
+    }
+
+
 def ids_on_page(request: Request) -> set[int]:
     """Return the proposals listed on the page that a form was sent from."""
     named = map(whole_number, request.POST.get("beside", "").split(",", inbox.PAGE_SIZE * 4))
@@ -331,19 +349,12 @@ def _undo_page(
     panel: Panel | None = None,
     list_query: str = "",
 ) -> HttpResponse:
-    listing = listing_of(request, list_query)
-    context = {
-        "proposal": proposal,
+    context = about_proposal(request, proposal, list_query) | {
         "undoing": undoing(proposal, viewer_of(request)),
         "form": form,
         "panel": panel,
-        "listing": listing,
-        "list_query": listing.query,
-        "target_url": url_of_target(proposal),
-        "owner_name": display_names({proposal.owner}).get(proposal.owner, proposal.owner),
         "comment": form["comment"].value() or "",
-        "proposal_url": _with_list(proposal.get_absolute_url(), listing),
-        "page_url": _with_list(reverse("undo", args=[proposal.pk]), listing),
+        "page_url": _with_list(reverse("undo", args=[proposal.pk]), listing_of(request, list_query)),
         "is_source": (request.GET.get("view") or chosen(request, "view", [*DiffMode])) == DiffMode.SOURCE,
     }
     return render(request, "proposal/undo.html", context, status=status)
