@@ -9,7 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from approvals.forms import memory as note_forms
+from approvals.forms import memory
 from approvals.forms.memory import MOST_CARRIED, packed, unpacked
 from approvals.models import User
 from approvals.services import imports
@@ -127,7 +127,7 @@ def test_a_carried_file_is_no_larger_than_one_that_is_sent() -> None:
 def test_a_file_too_large_for_the_form_has_to_be_chosen_again(
     as_alice: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(note_forms, "MOST_CARRIED", 50)
+    monkeypatch.setattr(memory, "MOST_CARRIED", 50)
     page = check(as_alice)
     assert "choose it again" in words(page)
     assert "carried" not in page.content.decode()
