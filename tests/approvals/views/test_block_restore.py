@@ -92,9 +92,10 @@ def test_a_commit_of_another_block_or_another_owner_is_refused_in_words(
             assert response.status_code == 404
             assert "Version not found" in words(response)
     assert unchanged(goals)
-    filled = as_alice.get(reverse("block_edit", args=["alice", "goals"]), {"from": others[1]})
-    assert filled.status_code == 404
-    assert "Version not found" in words(filled)
+    for commit in (Change.objects.earliest("id").commit, "0" * 40):  # there was no profile then
+        filled = as_alice.get(reverse("block_edit", args=["alice", "profile"]), {"from": commit})
+        assert filled.status_code == 404
+        assert "Version not found" in words(filled)
 
 
 def test_the_commit_that_deleted_it_has_no_text_to_restore(as_alice: Client, alice: User, goals: Block) -> None:
