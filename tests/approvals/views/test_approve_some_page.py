@@ -32,14 +32,13 @@ def ticks_url(proposal: Proposal, page: int) -> str:
     return f"{reverse('ticks', args=[proposal.pk])}?page={page}"
 
 
-def test_every_change_has_a_box_that_is_ticked(client: Client, three_changes: Proposal) -> None:
+def test_every_change_has_a_box_that_is_ticked_but_for_a_single_one(
+    client: Client, three_changes: Proposal, goals: Block, propose: Propose
+) -> None:
     page = client.get(url(three_changes))
     assert "Change 2 of 3" in words(page)
     assert len(form(page, approve_url(three_changes))["accepted"]) == 3
     assert "Approve some" not in words(page)
-
-
-def test_a_single_change_has_no_box(client: Client, goals: Block, tim: User, propose: Propose) -> None:
     assert "accepted" not in fields_of(client, propose(goals, "math", "maths"))
 
 
@@ -89,20 +88,21 @@ def test_without_a_word_about_the_rest_it_is_asked(client: Client, three_changes
     assert "Approve 1 of 3" in words(answer)
 
 
-def test_nothing_ticked_is_refused_in_words(client: Client, goals: Block, three_changes: Proposal) -> None:
+def test_no_ticks_and_ticks_of_another_text_are_refused_in_words(
+    client: Client, goals: Block, three_changes: Proposal
+) -> None:
     fields = fields_of(client, three_changes)
-    del fields["accepted"]
-    answer = client.post(approve_url(three_changes), fields)
-    assert answer.status_code == 409
-    assert "Nothing is ticked." in words(answer)
-    assert reads.block("alice", "goals") == goals
-
-
-def test_ticks_of_another_text_are_refused(client: Client, goals: Block, three_changes: Proposal) -> None:
-    fields = fields_of(client, three_changes)
-    answer = client.post(approve_url(three_changes), fields | {"accepted": [*fields["accepted"][:1], "0" * 12]})
-    assert answer.status_code == 409
-    assert "What is ticked are not the changes of this proposal as it is now." in words(answer)
+    accepted = fields.pop("accepted")
+    for ticks, said in (
+        ({}, "Nothing is ticked."),
+        (
+            {"accepted": [*accepted[:1], "0" * 12]},
+            "What is ticked are not the changes of this proposal as it is now.",
+        ),
+    ):
+        answer = client.post(approve_url(three_changes), fields | ticks)
+        assert answer.status_code == 409
+        assert said in words(answer)
     assert reads.block("alice", "goals") == goals
 
 
@@ -158,20 +158,15 @@ def test_ticks_go_along_from_page_to_page(client: Client, many: Proposal) -> Non
     assert not {"mem-7-aaaa", "mem-150-aaaa"} & ids
 
 
-@pytest.mark.parametrize(("many_", "count", "here"), [("all", 205, 100), ("none", 0, 0), ("page", 100, 100)])
-def test_many_are_ticked_at_once(client: Client, many: Proposal, many_: str, count: int, here: int) -> None:
-    fields = fields_of(client, many)
-    del fields["accepted"]
-    answer = client.post(ticks_url(many, 1), fields | {"tick": many_})
-    assert f"{count} of 205 notes ticked" in words(answer)
-    assert len(form(answer, approve_url(many)).get("accepted", [])) == here
-
-
-def test_turning_the_page_keeps_what_is_typed_and_decides_nothing(client: Client, many: Proposal) -> None:
+def test_many_are_ticked_at_once_and_turning_the_page_keeps_what_is_typed(client: Client, many: Proposal) -> None:
     fields = fields_of(client, many) | {"comment": "Not yet.", "rest": "reject", "rest_reason": "wrong"}
-    answer = client.post(ticks_url(many, 3), fields)
-    again = form(answer, approve_url(many))
+    again = form(client.post(ticks_url(many, 3), fields), approve_url(many))
     assert [again[name] for name in ("comment", "rest", "rest_reason")] == ["Not yet.", "reject", "wrong"]
+    del fields["accepted"]
+    for which, count, here in (("all", 205, 100), ("none", 0, 0), ("page", 100, 100)):
+        answer = client.post(ticks_url(many, 1), fields | {"tick": which})
+        assert f"{count} of 205 notes ticked" in words(answer)
+        assert len(form(answer, approve_url(many)).get("accepted", [])) == here
     many.refresh_from_db()
     assert many.status == Status.OPEN
 

@@ -79,13 +79,9 @@ def test_an_example_shows_the_format_and_is_taken_whole(as_alice: Client, send: 
     assert "memories-example.md" in page
     example = Path(str(finders.find("memories-example.md"))).read_bytes()
     assert "New 3 notes" in text_of(send(example))
-    assert "Unchanged 3 notes Left out 0 passages" in text_of(send(example)), "the same ids again"
-
-
-def test_the_same_file_again_changes_nothing_and_says_so(send: Any) -> None:
-    send(MEMORIES)
-    before = reads.head()
-    assert "Nothing new in this file" in text_of(send(MEMORIES))
+    before, again = reads.head(), text_of(send(example))
+    assert "Nothing new in this file" in again
+    assert "Unchanged 3 notes Left out 0 passages" in again, "the same ids again"
     assert reads.head() == before
 
 

@@ -25,15 +25,9 @@ def url(proposal: Proposal) -> str:
 
 @pytest.fixture
 def secret(goals: Block, propose: Propose) -> Proposal:
-    made: Proposal = propose(
-        goals,
-        "likes math",
-        f"likes math and her {SECRET}",
-        reasoning=f"She told me of her {SECRET}.",
-        session_id=SECRET,
-        evidence=[{"role": "user", "content": f"My {SECRET} sings."}],
-    )
-    return made
+    evidence = [{"role": "user", "content": f"My {SECRET} sings."}]
+    told = {"reasoning": f"She told me of her {SECRET}.", "session_id": SECRET, "evidence": evidence}
+    return propose(goals, "likes math", f"likes math and her {SECRET}", **told)
 
 
 def rejected(proposal: Proposal, actor: Any, reason: str = "wrong") -> None:
@@ -99,10 +93,6 @@ def test_its_page_says_who_when_and_why(as_tim: Client, tim: User, secret: Propo
     assert "Texts removed Tim Okafor" in said
     assert "The change" not in said
     assert "No reason was given" not in said
-
-
-def test_the_list_says_that_its_texts_were_removed(as_tim: Client, tim: User, secret: Proposal) -> None:
-    rejected(secret, tim, "too_private")
     assert "texts removed" in words(as_tim.get("/?tab=decided"))
 
 

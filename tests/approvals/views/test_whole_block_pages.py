@@ -88,6 +88,10 @@ def test_title_and_text_are_edited_and_approved(client: Client, new: Proposal) -
     assert (fields["title"], fields["text"].replace("\r\n", "\n")) == ("Her diary", BODY)
     preview = client.post(address, fields | {"text": "# Tuesday\n", "preview": "1"})
     assert "added: # Tuesday" in words(preview)
+    long = client.post(address, fields | {"title": "x" * 201, "text": "Typed words."})
+    assert long.status_code == 422
+    assert "Typed words." in long.content.decode()
+    assert "200" in words(long)
     page = client.post(address, fields | {"title": "Days", "text": "# Tuesday\n"}, follow=True)
     block = reads.block("alice", "diary")
     assert (block.title, block.body) == ("Days", "# Tuesday\n")
@@ -107,15 +111,6 @@ def test_nothing_typed_is_lost_when_the_label_is_taken_meanwhile(
     assert "A block with this label was created since you opened this page." in words(page)
     assert "Typed words." in page.content.decode()
     assert reads.block("alice", "diary").body == "My own."
-
-
-def test_a_title_too_long_is_said_beside_it(client: Client, new: Proposal) -> None:
-    address = reverse("edit", args=[new.pk])
-    fields = form(client.get(address), address)
-    page = client.post(address, fields | {"title": "x" * 201, "text": "Typed words."})
-    assert page.status_code == 422
-    assert "Typed words." in page.content.decode()
-    assert "200" in words(page)
 
 
 def test_a_label_taken_is_a_conflict_that_leads_to_the_block(
@@ -169,10 +164,7 @@ def test_a_deletion_shows_what_is_lost_and_that_it_can_be_undone(client: Client,
     assert "Deleting a block always needs approval, whatever a rule says." in said
     assert "data-edit" not in page.content.decode()
     assert "view=result" not in page.content.decode()
-
-
-def test_the_text_is_shown_whatever_view_was_chosen_before(client: Client, deletion: Proposal) -> None:
-    assert "removed: Alice likes math." in words(client.get(f"{url(deletion)}?view=result"))
+    assert "removed: Alice likes math." in words(client.get(f"{url(deletion)}?view=result"))  # chosen before
 
 
 def test_a_deletion_is_approved_and_undone(client: Client, goals: Block, deletion: Proposal) -> None:
