@@ -15,8 +15,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import services
 from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
-from approvals.forms.accounts import NeedsForm, PolicyForm, RuleForm, kinds_offered, needs_offered
-from approvals.models import Policy, Tutorship
+from approvals.forms.accounts import KINDS, NeedsForm, PolicyForm, RuleForm
+from approvals.models import Policy, TrustRule, Tutorship
 from approvals.review import trust
 from approvals.services.errors import Refusal
 from memory_app import reads
@@ -32,7 +32,7 @@ def create(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return policies_page(request, rule_form=form, status=422)
     try:
-        rule = services.create_rule(actor=user, owner=user.username, **form.values())
+        rule = services.create_rule(actor=user, owner=user.username, **form.cleaned_data)
     except Refusal as error:
         form.add_error(error.details.get("field"), error.message)
         return policies_page(request, rule_form=form, status=error.status)
@@ -114,8 +114,8 @@ def policies_page(
         "suggestions": offered,
         "rule_agents": [agent.name for agent in trust.agents_serving(user.username)],
         "rule_blocks": [block for block in reads.blocks(user.username) if not block.read_only],
-        "rule_kinds": kinds_offered(),
-        "rule_needs": needs_offered(),
+        "rule_kinds": [(kind.value, trust.kind_in_words(kind)) for kind in KINDS],
+        "rule_needs": [(needs.value, trust.needs_in_words(needs)) for needs in TrustRule.Needs],
         "rule_chosen": rule_form.data if rule_form else kept,
         "rule_errors": rule_form.errors if rule_form else {},
         "small_words": settings.TRUST_SMALL_WORDS,

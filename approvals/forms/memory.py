@@ -96,14 +96,8 @@ class BlockForm(forms.Form):
     @classmethod
     def initial_of(cls, block: Block) -> dict[str, Any]:
         """Return what the form shows for a block as it stands."""
-        return {
-            "title": block.title,
-            "description": block.description,
-            "body": block.body,
-            "limit": block.limit,
-            "read_only": block.read_only,
-            "loaded_sha256": block.sha256,
-        }
+        shown = {name: getattr(block, name) for name in ("title", "description", "body", "limit", "read_only")}
+        return shown | {"loaded_sha256": block.sha256}
 
     def fields_of_block(self, current: Block | None) -> BlockFields:
         """Return what was typed, as service arguments.

@@ -1,4 +1,5 @@
-"""The forms of deciding about a proposal."""
+"""The forms about proposals: deciding about one, asking its agent for changes, a text of one's own, a comment; which of
+its changes are ticked; deciding about several."""
 
 from __future__ import annotations
 
@@ -146,10 +147,6 @@ class RejectForm(ApproveForm):
         return cleaned
 
 
-# -- Which changes of a proposal are ticked, as a page sends them: also those on other pages or views than the one
-# shown.
-
-
 @dataclass(frozen=True)
 class Ticks:
     """The ticks on the changes of a proposal.
@@ -209,9 +206,6 @@ class Ticks:
     def accepted(self, ids: Collection[str]) -> frozenset[str]:
         """Return which of a proposal's changes are ticked, with every id named that is none of them."""
         return frozenset(filter(self.is_on, ids)) | (self.exceptions - frozenset(ids))
-
-
-# -- The forms of asking an agent for changes, and of taking that back.
 
 
 class RequestChangesForm(ApproveForm):
@@ -299,8 +293,6 @@ class ResolveForm(OwnTextForm):
         typed = [str(value) for name, value in self.data.items() if name.startswith("own_") and value]
         return [text for text in typed if text not in {conflict.theirs for conflict in self.conflicts}]
 
-
-# -- The form that decides about several proposals: which ones, as they were shown, and what is said about all.
 
 #: The name of a tick, for one proposal or for one change of several people.
 _NAME = re.compile(r"(?:item|group)-\d{1,9}", re.ASCII)

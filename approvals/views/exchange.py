@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -45,23 +46,11 @@ def export_json(request: HttpRequest, owner: str) -> HttpResponse:
     """Send all blocks and notes, the superseded ones too, as JSON."""
     deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
-    blocks = [
-        {
-            "label": block.label,
-            "title": block.title,
-            "description": block.description,
-            "body": block.body,
-            "limit": block.limit,
-            "read_only": block.read_only,
-            "created_at": block.created_at.isoformat(),
-            "updated_at": block.updated_at.isoformat(),
-        }
-        for block in reads.blocks(owner)
-    ]
+    fields = ("label", "title", "description", "body", "limit", "read_only", "created_at", "updated_at")
     exported = {
         "owner": owner,
         "exported_at": timezone.now().isoformat(),
-        "blocks": blocks,
+        "blocks": [{name: getattr(block, name) for name in fields} for block in reads.blocks(owner)],
         "notes": [note.as_json() for note in reads.notes(owner)],
     }
     return _download(_line_by_line(exported), f"{owner}.json", "application/json")
@@ -156,7 +145,7 @@ def _line_by_line(exported: dict[str, Any]) -> str:
     parts = []
     for name, value in exported.items():
         if isinstance(value, list):
-            rows = ",\n    ".join(json.dumps(row, ensure_ascii=False) for row in value)
+            rows = ",\n    ".join(json.dumps(row, ensure_ascii=False, default=datetime.isoformat) for row in value)
             parts.append(f'  "{name}": [\n    {rows}\n  ]' if rows else f'  "{name}": []')
         else:
             parts.append(f'  "{name}": {json.dumps(value, ensure_ascii=False)}')

@@ -268,8 +268,6 @@ class NoteReinstate(NoteChangeView[ReinstateNoteForm]):
         notes.reinstate(**self.said(form), note_id=self.kwargs["note_id"], loaded_sha256=loaded)
 
 
-# -- Several notes at once: what would happen, doing it, and taking it back.
-
 #: Notes whose words the page has; of more it names how many.
 _SHOWN = 100
 _NAMED = 5

@@ -1,4 +1,5 @@
-"""Notices about a decision that could not be carried out: what happened, and what changed."""
+"""What a person is told of what went wrong: pages of their own for errors, a panel where part of a page was asked for,
+and notices about a decision that could not be carried out, with what changed."""
 
 from __future__ import annotations
 
@@ -25,8 +26,6 @@ from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, TargetKind
 from memory_app.runtime.unavailable import is_away
 from memory_app.text import worddiff
-
-# -- Pages for what went wrong: the whole page for a visit, a panel for a part of one.
 
 log = structlog.get_logger(__name__)
 
