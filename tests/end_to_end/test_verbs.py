@@ -10,10 +10,9 @@ from approvals.models import Agent, Approval, Kind, Proposal, Status, User
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace
-from tests.approvals.views.test_notes_pages import proposed_import
 from tests.conftest import eventually
 from tests.end_to_end.conftest import WindowOf
-from tests.support.acts import edit
+from tests.support.acts import edit, proposed_import
 from tests.support.fixtures import Propose
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]

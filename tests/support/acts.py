@@ -11,9 +11,11 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, User
+from approvals.models import Agent, Kind, Policy, Proposal, Status, User
 from approvals.review.targets import current_state
 from approvals.services import notes
+from approvals.services.imports import import_memories
+from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.text.edits import Edit, Replace, Rewrite
@@ -62,6 +64,14 @@ def save(owner: User, content: str = "Reads on Mondays.", **fields: Any) -> str:
     """Save a note of the owner's own; its id."""
     made = notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **fields)
     return made.note_id
+
+
+def proposed_import(agent: Agent, count: int, content: str = "Memory {}.") -> Proposal:
+    """A waiting import of so many new notes."""
+    Policy.objects.update_or_create(owner="alice", defaults={"notes": Policy.Notes.REVIEW})
+    text = "".join(f"### mem-{number}-aaaa\n> {content.format(number)}\n" for number in range(1, count + 1))
+    import_memories(by=notes.ChangeContext(actor=agent), owner="alice", parsed=memories_md.parse(text))
+    return Proposal.objects.get(status=Status.OPEN)
 
 
 def sign_in_again(client: Client, person: User, refused: Any) -> Any:

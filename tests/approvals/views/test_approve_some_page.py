@@ -12,9 +12,8 @@ from approvals.models import Agent, Approval, Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import Block
-from tests.approvals.views.test_notes_pages import proposed_import
 from tests.approvals.views.test_proposal_page import HTMX, approve_url, url
-from tests.support.acts import edit, sign_in_again
+from tests.support.acts import edit, proposed_import, sign_in_again
 from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 

@@ -26,7 +26,7 @@ from memory_app.models import Change, SearchIndex, note_pk
 from memory_app.reads import Block, Note
 from memory_app.search import index_state
 from tests.conftest import eventually
-from tests.support.acts import assert_ledger
+from tests.support.acts import assert_ledger, proposed_import
 from tests.support.fixtures import Propose
 from tests.support.pages import form, has_form, words
 
@@ -530,9 +530,6 @@ def test_where_more_is_found_than_is_shown_the_page_says_so(
     text = page(url_of("memory_search") + "?q=exam")
     assert "The 2 that match best; there are more." in text
     assert text.count("<mark>exam</mark>") == 2
-
-
-def test_text_found_is_escaped(alice: User, page: Any) -> None:
     saved(alice, "<script>alert(1)</script> exam")
     assert "<script>alert" not in page(url_of("memory_search") + "?q=exam+script")
 
@@ -608,29 +605,21 @@ def test_an_import_is_reviewed_as_a_list(alice: User, scribe: Agent, page: Any) 
     assert "data-approve" in text
 
 
-def proposed_import(agent: Any, count: int, content: str = "Memory {}.") -> Proposal:
-    """A waiting import of so many new notes."""
-    Policy.objects.update_or_create(owner="alice", defaults={"notes": Policy.Notes.REVIEW})
-    text = "".join(f"### mem-{number}-aaaa\n> {content.format(number)}\n" for number in range(1, count + 1))
-    import_memories(by=ChangeContext(actor=agent), owner="alice", parsed=memories_md.parse(text))
-    return Proposal.objects.get(status=Status.OPEN)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "first", "last", "number"),
-    [("", 1, 100, 1), ("2", 101, 200, 2), ("3", 201, 205, 3), ("99", 201, 205, 3), ("0", 1, 100, 1), ("x", 1, 100, 1)],
-)
-def test_every_note_of_a_large_import_can_be_read_page_by_page(
-    alice: User, scribe: Agent, page: Any, wanted: str, first: int, last: int, number: int
-) -> None:
-    text = page(f"{reverse('proposal', args=[proposed_import(scribe, 205).pk])}?page={wanted}")
-    assert f"Notes {first} to {last} of 205. What is ticked counts on every page." in text
-    assert f"Page {number} of 3" in text
-    assert [f"Memory {each}." in text for each in (first - 1, first, last, last + 1)] == [False, True, True, False]
-
-
-def test_turning_the_page_of_an_import_answers_with_its_notes_alone(as_alice: Client, scribe: Agent) -> None:
-    url = reverse("proposal", args=[proposed_import(scribe, 101).pk])
+def test_every_note_of_a_large_import_can_be_read_page_by_page(as_alice: Client, scribe: Agent, page: Any) -> None:
+    url = reverse("proposal", args=[proposed_import(scribe, 205).pk])
+    first, second, third = (1, 100, 1), (101, 200, 2), (201, 205, 3)
+    for wanted, (start, end, number) in {
+        "": first,
+        "2": second,
+        "3": third,
+        "99": third,
+        "0": first,
+        "x": first,
+    }.items():
+        text = page(f"{url}?page={wanted}")
+        assert f"Notes {start} to {end} of 205. What is ticked counts on every page." in text
+        assert f"Page {number} of 3" in text
+        assert [f"Memory {each}." in text for each in (start - 1, start, end, end + 1)] == [False, True, True, False]
     answer = as_alice.get(f"{url}?page=2", headers={"HX-Request": "true", "HX-Target": "change"})
     content = answer.content.decode()
     assert content.lstrip().startswith('<section id="change"')
@@ -645,7 +634,9 @@ def test_an_import_is_flagged_from_what_was_kept_as_it_would_be_anew(alice: User
     kept = review_of(proposal, alice)
     assert [risk.key for risk in kept.risks] == ["reads_like_instructions", "links_added"]
     assert kept.risks[1].params["count"] == 3
-    assert "https://example.org/2" in page(proposal.get_absolute_url())
+    text = page(proposal.get_absolute_url())
+    assert "https://example.org/2" in text
+    assert "Page 1" not in text, "all of it is on one"
     proposal.revisions.update(risk_report=None)
     anew = review_of(Proposal.objects.get(pk=proposal.pk), alice)
     assert (anew.risks, anew.deleted_share) == (kept.risks, kept.deleted_share)
