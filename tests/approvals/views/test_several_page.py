@@ -169,19 +169,16 @@ def test_on_its_page_some_of_them_are_chosen(as_tim: Client, students: list[Prop
     assert "for 2 people" in words(as_tim.get(url)) or as_tim.get(url).status_code == 302
 
 
-def test_another_change_or_another_agent_is_not_gathered(
-    as_tim: Client, students: list[Proposal], tim: User, make_block: MakeBlock, propose: Propose
+def test_another_change_is_not_gathered_and_a_person_with_one_memory_is_shown_each(
+    as_tim: Client, students: list[Proposal], tim: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
 ) -> None:
     other = make_user("other")
     Tutorship.objects.create(tutor=tim, owner=other)
     propose(make_block(other, "goals", "The exam is in May.\n"), "in May", "in July")
     assert "The same change for 5 people" in words(as_tim.get("/"))
-
-
-def test_a_person_with_one_memory_is_shown_each(students: list[Proposal], client_of: ClientOf) -> None:
-    page = client_of(User.objects.get(username="student1")).get("/")
-    assert "The same change" not in words(page)
-    assert "The exam was moved." in words(page)
+    own = words(client_of(User.objects.get(username="student1")).get("/"))
+    assert "The same change" not in own
+    assert "The exam was moved." in own
 
 
 def test_gathered_rows_cost_few_queries(
