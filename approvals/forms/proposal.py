@@ -149,7 +149,7 @@ class RejectForm(ApproveForm):
 
 @dataclass(frozen=True)
 class Ticks:
-    """The ticks on the changes of a proposal.
+    """The ticks on the changes of a proposal, as a page sends them: those on its other pages and views count too.
 
     Args:
         all: every change is ticked but for the exceptions; otherwise only these are.
