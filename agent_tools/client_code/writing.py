@@ -80,8 +80,6 @@ class ClientSource:
         first = [given.pop(name) for name in method.in_path or [name for name in given if name in required][:1]]
         return first, sorted(given.values(), key=lambda argument: not argument.is_required)
 
-    # -- arguments --------------------------------------------------------------------------------
-
     def _shared(self) -> dict[str, list[_Argument]]:
         """Return the arguments of each typed dict that others inherit: as most methods take them."""
         counted: dict[str, Counter[_Argument]] = defaultdict(Counter)
@@ -140,8 +138,6 @@ class ClientSource:
                 parts += [argument.field for argument in left]
         return "\n".join([*parts, ""])
 
-    # -- operations -------------------------------------------------------------------------------
-
     def _operations_module(self) -> str:
         lines = [
             f'"""The operations of the server. {_WRITTEN}"""',
@@ -174,8 +170,6 @@ class ClientSource:
             )
         lines += ["", "#: Tools that change nothing, and so need no idempotency key.", "READ_ONLY_TOOLS = frozenset("]
         return "\n".join([*lines, "    {", *(f'        "{name}",' for name in reading), "    }", ")", ""])
-
-    # -- resources --------------------------------------------------------------------------------
 
     def _resources_module(self) -> str:
         parts = [

@@ -10,8 +10,8 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -210,7 +210,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     """Show one message: what was sent, and every attempt. The part that changes is asked for again by itself."""
     endpoint = _own(request, pk)
-    found = _delivery(endpoint, delivery)
+    found = get_object_or_404(WebhookDelivery, endpoint=endpoint, pk=delivery)
     is_sent_soon = found.is_pending and not found.attempts
     context = {
         "section": "settings",
@@ -229,7 +229,7 @@ def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
 @require_POST
 def send_again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     """Send one message once more."""
-    found = _delivery(_own(request, pk), delivery)
+    found = get_object_or_404(WebhookDelivery, endpoint=_own(request, pk), pk=delivery)
     try:
         endpoints.send_again(found)
     except endpoints.NotSendable:
@@ -238,17 +238,7 @@ def send_again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
 
 
 def _own(request: HttpRequest, pk: int) -> WebhookEndpoint:
-    endpoint = endpoints.of_person(viewer_of(request)).filter(pk=pk).first()
-    if endpoint is None:
-        raise Http404
-    return endpoint
-
-
-def _delivery(endpoint: WebhookEndpoint, number: int) -> WebhookDelivery:
-    found = WebhookDelivery.objects.filter(endpoint=endpoint, pk=number).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(endpoints.of_person(viewer_of(request)), pk=pk)
 
 
 def _list(

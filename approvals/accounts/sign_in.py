@@ -39,16 +39,11 @@ from approvals.models import User
 from memory_app.runtime import background, rate_limit
 from memory_app.runtime.workers import NoWorker, enqueue
 
-# -- What people are called.
-
 
 def display_names(usernames: Iterable[str]) -> dict[str, str]:
     """Return the names of people by username, in one query."""
     people = User.objects.filter(username__in={username for username in usernames if username})
     return {person.username: person.display_name for person in people}
-
-
-# -- Who is looking: the signed-in person of a request, by our own type.
 
 
 def viewer_of(request: HttpRequest) -> User:

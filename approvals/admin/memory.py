@@ -109,13 +109,9 @@ class MemoryBlockAdmin(ThroughServices[MemoryBlock]):
 class ChangeAdmin(ReadOnlyAdmin[Change]):
     """The ledger: who did what to which block or note, and the commit it is in."""
 
-    list_display = ["at", "owner", "target", "action", "actor", "agent", "proposal_link", "short_commit"]
+    list_display = ["at", "owner", "target", "action", "actor", "agent", "proposal_link", "commit"]
     list_filter = ["action", "target_kind", "at"]
     search_fields = ["owner", "target", "commit", "actor", "agent", "comment"]
-
-    @admin.display(description=gettext_lazy("commit"), ordering="commit")
-    def short_commit(self, change: Change) -> str:
-        return change.commit[:10]
 
     @admin.display(description=gettext_lazy("proposal"), ordering="proposal_id")
     def proposal_link(self, change: Change) -> str:
@@ -123,9 +119,6 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
             return ""
         url = reverse("admin:approvals_proposal_change", args=[change.proposal_id])
         return format_html('<a href="{}">#{}</a>', url, change.proposal_id)
-
-
-# -- Notes. Saving or deleting one here is a commit in the admin's name (`through_services`).
 
 
 class NoteAdminForm(MemoryForm[MemoryNote]):

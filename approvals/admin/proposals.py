@@ -34,16 +34,7 @@ MOST_AT_ONCE = 25
 
 class RevisionInline(ReadOnlyInline[Revision, Proposal]):
     model = Revision
-    fields = ["number", "origin", "made_by", "branch", "base", "head", "created_at"]
-    readonly_fields = ["base", "head"]
-
-    @admin.display(description=gettext_lazy("base"))
-    def base(self, revision: Revision) -> str:
-        return revision.base_commit[:10]
-
-    @admin.display(description=gettext_lazy("head"))
-    def head(self, revision: Revision) -> str:
-        return revision.head_commit[:10]
+    fields = ["number", "origin", "made_by", "branch", "base_commit", "head_commit", "created_at"]
 
 
 class EventInline(ReadOnlyInline[Event, Proposal]):

@@ -1,4 +1,5 @@
-"""The wiring shared by the admins of blocks and notes: each save and deletion is a commit in the admin's name.
+"""What the admins share: texts with unseen characters named, read-only pages, and the admins of blocks and notes, where
+each save and deletion is a commit in the admin's name.
 
 `ModelAdmin` saves inside `atomic()`, and a Dolt verb commits behind its back: the views that write are
 called without it, and everything that would write rows directly (bulk deletion, editing in the list) is
@@ -33,8 +34,6 @@ from approvals.services.errors import LabelTaken
 from assent_client.text import invisible
 from memory_app.models import Chunk, MemoryBlock, MemoryNote, SearchIndex
 
-# -- Texts of people and agents in the admin's lists and read-only pages, which print fields as they are.
-
 M = TypeVar("M", bound=Model)
 
 
@@ -65,8 +64,6 @@ class PlainList(admin.ModelAdmin[M]):
             make_plain(row)
         return listed
 
-
-# -- What may be looked at and never changed by hand: audit rows, and rows written by services only.
 
 Parent = TypeVar("Parent", bound=Model)
 
@@ -117,8 +114,6 @@ def values_filter(field: str, title: Any, values: Iterable[str]) -> type[admin.S
 
     return ValuesFilter
 
-
-# -- The search index: how far it follows the memory, and what is in it. `manage.py reindex` rebuilds it.
 
 SOURCES = ("user_memory", "memory_block", "conversation")
 
@@ -232,8 +227,6 @@ class ThroughServices(PlainList[MemoryRow]):
         form.refusal = getattr(request, "memory_refusal", None)  # type: ignore[attr-defined]
         return form
 
-    # -- saving -----------------------------------------------------------------------------------
-
     @method_decorator(csrf_protect)
     def changeform_view(
         self,
@@ -282,8 +275,6 @@ class ThroughServices(PlainList[MemoryRow]):
     ) -> HttpResponse:
         """Return the answer of Django's own view without the `atomic()` around it."""
         return cast(HttpResponse, self._changeform_view(request, object_id, form_url, context))  # type: ignore[attr-defined]
-
-    # -- deleting ---------------------------------------------------------------------------------
 
     @method_decorator(csrf_protect)
     def delete_view(

@@ -117,9 +117,6 @@ def _make_people(now: datetime) -> datetime:
     return min(now, agent.created_at + _LEAD)
 
 
-# -- what is there --------------------------------------------------------------------------------
-
-
 def _is_done(step: Step, begin: datetime) -> bool:
     """Whether the step was played and its rows got their date, which is before `begin`."""
     rows, date = _trace(step)
@@ -189,9 +186,6 @@ def _date_turn(step: Step, at: datetime) -> None:
         Attention.objects.filter(proposal__in=proposals).update(seen_at=at)
     else:
         Revision.objects.filter(proposal__in=proposals, number=2).update(created_at=at)
-
-
-# -- one step -------------------------------------------------------------------------------------
 
 
 def _play(step: Step, at: datetime) -> None:

@@ -1,4 +1,9 @@
-"""When a person is told: at once, each day or each Monday, in their own time zone. No database here."""
+"""Digests by mail: when a person is told, in which words, and handing the mail to a server once.
+
+A person is told at once, each day or each Monday, in their own time zone. What a mail says of a proposal (`words_of`)
+is plain text, and HTML that brings its few styles along; the feed says the same. Sent is what came until a moment ago;
+`mailed_at` is moved by compare-and-swap first, and back if the server did not take the mail.
+"""
 
 from __future__ import annotations
 
@@ -77,8 +82,6 @@ def _last_time(mail: Mail, now: datetime, hour: int) -> datetime:
     return at if at <= now else at - timedelta(days=7 if mail == Mail.WEEKLY else 1)
 
 
-# -- What a mail or a feed says of a proposal, as plain text and as HTML that brings its few styles along.
-
 _REASON = 400
 _TITLE = 80
 _STYLES = {
@@ -146,8 +149,6 @@ def _as_html(kind: str, text: str) -> str:
     return f'<{tag} style="{_STYLES[kind]}">{shown}</{tag}>' if tag else shown
 
 
-# -- The mail about waiting proposals: its texts and its headers. Whom it goes to and when is `sending`.
-
 #: Proposals that one mail tells of; it counts the others.
 MOST_ITEMS = 20
 
@@ -209,8 +210,6 @@ def _headers(person: User, news: News) -> dict[str, str]:
         "X-Auto-Response-Suppress": "All",
     }
 
-
-# -- Sending digests: to whom, once each, and what becomes of an address or a server that does not take them.
 
 log = structlog.get_logger(__name__)
 

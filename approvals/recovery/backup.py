@@ -142,9 +142,6 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-# -- Restore a backup into empty databases, and verify that one can be restored.
-
-
 #: What `recover` did in a restored place, and the findings of `check_memory` there.
 Restored = tuple[str, list[str]]
 
@@ -194,9 +191,6 @@ def restore_here(folder: Path) -> Restored:
     manifest = Manifest.read(folder)
     _require_empty()
     return _restore_here(folder, manifest)
-
-
-# -- steps ----------------------------------------------------------------------------------------
 
 
 def _read_and_check(folder: Path) -> Manifest:
@@ -299,9 +293,6 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
     """Return this process's environment with these values, which also override `…_FILE` variables of their names."""
     files = {f"{name}_FILE" for name in given}
     return {name: value for name, value in os.environ.items() if name not in files} | given
-
-
-# -- places ---------------------------------------------------------------------------------------
 
 
 def _require_empty() -> None:

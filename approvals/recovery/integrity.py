@@ -23,8 +23,6 @@ from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text.trailers import Trailers
 
-# -- Check that the memory contains the commits of the ledger.
-
 _TIME = "%Y-%m-%d %H:%M:%S"
 
 #: Owners named in the sentence.

@@ -1,7 +1,8 @@
 """Finish what a crash interrupted, and report what cannot be finished.
 
 Only rows with an expired lease are touched, and always rolled forward: an interrupted branch is written, an interrupted
-merge is finished. Runs at start, by Celery beat, as a command, and, where there is no beat, when a request reads.
+merge is finished. After a restore, what `default` lacks is read from the newer memory. Runs at start, by Celery beat,
+as a command, and, where there is no beat, when a request reads.
 """
 
 from __future__ import annotations
@@ -44,8 +45,6 @@ from memory_app.models import Change
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors
 from memory_app.writing.rows import TargetMoved
-
-# -- Restore rows that `default` lacks from a newer memory: for `recover`, after a restore.
 
 log = structlog.get_logger(__name__)
 
@@ -121,9 +120,6 @@ def skip_ids(last: Mapping[str, int] | None = None) -> None:
     highest = {table: max(known.get(table, 0), present.get(table, 0)) for table in {*known, *present}}
     highest[_PROPOSALS] = max(highest.get(_PROPOSALS, 0), *numbers)
     backups.go_on_above({table: id_ + SKIPPED_IDS for table, id_ in highest.items()})
-
-
-# -- steps ----------------------------------------------------------------------------------------
 
 
 def _approve(proposal: Proposal, row: Change) -> None:
