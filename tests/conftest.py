@@ -39,6 +39,8 @@ DATA = environment.prepare()
 django.setup()
 # pytest-django takes DEBUG back, and WhiteNoise would look at each static file again for every test client: 45 ms.
 settings.WHITENOISE_AUTOREFRESH = True
+# The true one takes a quarter of a second for each password. Processes of their own still use it.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
 # Its thread would meet the files of the next test; tests of upkeep start it themselves or watch it in processes.
 connection_created.disconnect(dispatch_uid="memory_app.runtime.upkeep")
 # pytest-xdist's workers inherit the environment: with this name in it, pytest-django would read the settings

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests import environment
+
 ROOT = Path(__file__).resolve().parent.parent
 
 NIGHTLY = {
@@ -36,6 +38,7 @@ NIGHTLY = {
     "tests/clients/test_installed_alone.py": "installs the client into an environment of its own",
     "tests/hostile/test_patterns.py": "every regular expression against texts made to be slow for it",
     "tests/hostile/test_functions.py": "every pure function against texts made to be slow for it",
+    "tests/approvals/risks/test_flags.py::test_hostile_texts_end_soon": "texts made to be slow",
     "tests/approvals/recovery/test_histories.py": "long random histories",
     "tests/approvals/recovery/test_backup.py::test_any_history_has_the_same_ledger_in_the_restored_place": "random histories",  # noqa: E501
     "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored": "whole starts",  # noqa: E501
@@ -50,7 +53,29 @@ NIGHTLY = {
     ),
 }
 
+#: What runs by day with files alone, as each takes half a minute with servers, and what is about servers alone.
+ON_SERVERS = {
+    "tests/approvals/recovery/test_backup.py::test_editions_can_be_mixed": "whole backups of both editions",
+    "tests/approvals/recovery/test_backup.py::test_what_was_acknowledged_before_a_backup_is_in_it_while_others_write": (
+        "backups beside a writer; with files by day"
+    ),
+    "tests/approvals/recovery/test_backup.py::test_halves_of_two_backups_are_refused": "two backups; with files by day",
+    "tests/approvals/recovery/test_ledger.py::test_the_ledger_of_any_history_can_be_made_again": (
+        "random histories; with files by day"
+    ),
+    "tests/memory_app/runtime/test_upkeep.py::test_celerys_children_empty_the_log_of_an_embedded_default_beside_a_memory_on_a_server": (  # noqa: E501
+        "a whole worker of Celery for an edition that is mixed"
+    ),
+    "tests/memory_app/search/test_service.py::test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing": (
+        "a whole worker of Celery"
+    ),
+    "tests/memory_app/dolt/test_server_engine.py::test_a_transaction_from_before_a_restore_stops_no_collection": (
+        "servers of its own, for a failure of the engine's"
+    ),
+}
+
 
 def is_nightly(test: str) -> bool:
     """Whether a test, named as pytest names it, is among them."""
-    return any(test.startswith(path) for path in NIGHTLY)
+    named = NIGHTLY if environment.is_embedded() else NIGHTLY | ON_SERVERS
+    return any(test.startswith(path) for path in named)

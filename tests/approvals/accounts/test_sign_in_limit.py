@@ -11,11 +11,7 @@ from django.test import Client
 from tests.approvals.accounts.conftest import PASSWORD
 from tests.support.pages import words
 
-
-@pytest.fixture(autouse=True)
-def hashed_quickly(settings: Any, request: pytest.FixtureRequest) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # hundreds of tries
-    request.getfixturevalue("alice_with_password")
+pytestmark = pytest.mark.usefixtures("alice_with_password")
 
 
 def try_(name: str = "alice", password: str = "not it", *, at: str = "192.0.2.1", forwarded: str = "") -> int:
