@@ -15,15 +15,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from approvals.models import (
-    Agent,
-    Kind,
-    Proposal,
-    RejectedFingerprint,
-    RejectReason,
-    Revision,
-    Status,
-)
+from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, RejectReason, Revision, Status
 from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.review.turn import Repeated

@@ -18,17 +18,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import (
-    DECIDABLE,
-    TAKEN,
-    Event,
-    Kind,
-    Mergeability,
-    Proposal,
-    Revision,
-    Status,
-    User,
-)
+from approvals.models import DECIDABLE, TAKEN, Event, Kind, Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import revert_operation
 from approvals.review.targets import current_state, targets_of

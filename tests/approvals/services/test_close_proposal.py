@@ -38,7 +38,7 @@ def test_what_is_in_memory_already_has_one_button_and_no_change(
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
-def test_closing_it_finds_no_fault(
+def test_closing_it_finds_no_fault_and_tells_its_agent(
     client_of: ClientOf, tim: User, already_applied: Proposal, headers: dict[str, str]
 ) -> None:
     client = client_of(tim)
@@ -49,14 +49,8 @@ def test_closing_it_finds_no_fault(
     assert "Closed by Tim Okafor: already in the memory" in said
     assert "Rejected" not in said
     assert "Duplicate" not in said
-
-
-def test_the_agent_is_told_that_it_was_there(client_of: ClientOf, tim: User, already_applied: Proposal) -> None:
-    client = client_of(tim)
-    client.post(reject_url(already_applied), form(client.get(url(already_applied)), reject_url(already_applied)))
     already_applied.refresh_from_db()
-    assert already_applied.status == Status.REJECTED
-    assert already_applied.decision_reason == RejectReason.DUPLICATE
+    assert (already_applied.status, already_applied.decision_reason) == (Status.REJECTED, RejectReason.DUPLICATE)
     assert "This is already in the memory; nothing was left to change." in representations.told(already_applied)
 
 

@@ -104,15 +104,13 @@ def test_a_result_that_equals_the_text_is_refused(goals: Block, ask: Any) -> Non
         ask(Replace("math", "maths"), Replace("maths", "math"))
 
 
-def test_an_over_limit_result_says_by_how_much(alice: User, make_block: MakeBlock, ask: Any) -> None:
+def test_a_nearly_full_block_warns_and_over_its_limit_it_says_by_how_much(
+    alice: User, make_block: MakeBlock, ask: Any
+) -> None:
     make_block(alice, "short", "0123456789", limit=12)
     with refusing("over_limit") as refused:
         ask(Replace("9", "9abcd"), label="short")
     assert (refused.value.details["used"], refused.value.details["limit"]) == (14, 12)
-
-
-def test_a_nearly_full_block_warns(alice: User, make_block: MakeBlock, ask: Any) -> None:
-    make_block(alice, "short", "0123456789", limit=12)
     made = ask(Replace("9", "9a"), label="short")
     assert "91 % full (11 of 12 characters)" in made.warnings[0]
 
