@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.conf import settings
+from pydantic import Field
 
 from agent_tools.calls.arguments import BoundedArguments, invalid
 from agent_tools.calls.registry import Call
@@ -59,6 +60,16 @@ def rest_of(items: Sequence[Any], shown: int, what: str) -> str:
         f"({shown} of {len(items)} {what} are shown, the others were left out for their length: "
         f"max_characters={needed} brings all.)"
     )
+
+
+ViewRange = Annotated[
+    list[int] | None,
+    Field(
+        description="Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.",
+        min_length=2,
+        max_length=2,
+    ),
+]
 
 
 @dataclass(frozen=True)

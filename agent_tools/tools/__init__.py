@@ -3,7 +3,7 @@
 Called by `agent_tools.calls` through the registry. A tool knows no HTTP: it takes arguments and returns plain data.
 """
 
-from agent_tools.tools import (  # noqa: I001 - the order of the list of tools
+from agent_tools.tools import (  # noqa: F401, I001 - the order of the list of tools
     read,
     propose,
     memory_files,
@@ -15,16 +15,3 @@ from agent_tools.tools import (  # noqa: I001 - the order of the list of tools
     conversations,
     files,
 )
-
-__all__ = [
-    "context",
-    "conversations",
-    "files",
-    "memory_files",
-    "notes",
-    "proposals",
-    "propose",
-    "read",
-    "recall",
-    "search",
-]

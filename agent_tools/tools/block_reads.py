@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from enum import Enum
 
 import structlog
 from django.db import Error as DatabaseError
@@ -32,14 +31,6 @@ OF_SESSION = timedelta(days=30)
 _SECONDS = 20.0
 
 
-class Known(Enum):
-    """What an agent knows of a text."""
-
-    AS_IT_IS = "it has read the text as it is now"
-    OLDER = "it has read the block, whose text was another then"
-    NOT_AT_ALL = "it has not read the block"
-
-
 def note(call: Call, session_id: str, read: Mapping[str, str]) -> None:
     """Note that a call was answered with the whole text of blocks.
 
@@ -55,8 +46,8 @@ def note(call: Call, session_id: str, read: Mapping[str, str]) -> None:
         _rows.add(BlockRead(agent_id=agent, owner=call.owner, label=label, session=session, text=_hash(sha256), at=at))
 
 
-def known(call: Call, session_id: str, outcome: Proposed) -> Known:
-    """Return what the agent knows of the block that a proposal is about.
+def is_read_as_it_is(call: Call, session_id: str, outcome: Proposed) -> bool | None:
+    """Whether the agent has read the block that a proposal is about as it is now; None where it has not read it at all.
 
     Reads of the session count. Reads that named none count for a day, and where the call names no session, so do
     those of any.
@@ -70,9 +61,9 @@ def known(call: Call, session_id: str, outcome: Proposed) -> Known:
     else:
         counting = list(reads.filter(at__gte=day).order_by("-at")[:1])
     if not counting:
-        return Known.NOT_AT_ALL
+        return None
     now = _hash(outcome.content_sha256)
-    return Known.AS_IT_IS if any(read.text == now for read in counting) else Known.OLDER
+    return any(read.text == now for read in counting)
 
 
 def unread(call: Call, session_id: str, outcome: Proposed, *, named: str, atomic: str) -> tuple[str, ...]:
@@ -84,14 +75,13 @@ def unread(call: Call, session_id: str, outcome: Proposed, *, named: str, atomic
     """
     if not outcome.revision.base_text.strip():
         return ()
-    match known(call, session_id, outcome):
-        case Known.NOT_AT_ALL:
-            when = "in this session" if session_id else "in the last 24 hours"
-            return (f"Warning: you have not read {named} {when}, and this replaces all of its text. {atomic}",)
-        case Known.OLDER:
-            return (f"Warning: {named} has changed since you read it, and this replaces all of it. {atomic}",)
-        case Known.AS_IT_IS:
-            return ()
+    is_as_it_is = is_read_as_it_is(call, session_id, outcome)
+    if is_as_it_is:
+        return ()
+    if is_as_it_is is False:
+        return (f"Warning: {named} has changed since you read it, and this replaces all of it. {atomic}",)
+    when = "in this session" if session_id else "in the last 24 hours"
+    return (f"Warning: you have not read {named} {when}, and this replaces all of its text. {atomic}",)
 
 
 def settle() -> None:

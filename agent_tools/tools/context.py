@@ -106,19 +106,19 @@ class ContextArguments(Arguments):
 def context_read(call: Call, arguments: ContextArguments) -> Answer:
     context = guidance.context_of(call.owner, budget=arguments.budget)
     text = context.text
-    block_reads.note(call, arguments.session_id, {block.label: block.body_sha256 for block in context.shown.blocks})
+    block_reads.note(call, arguments.session_id, {block.label: block.body_sha256 for block in context.blocks})
     data: dict[str, Any] = {
         "text": text,
         "blocks": [
             {"label": block.label, "title": block.display_title, "body": block.body, "sha256": block.body_sha256}
-            for block in context.shown.blocks
+            for block in context.blocks
         ],
         "blocks_receipt": {
-            "included": [block.label for block in context.shown.blocks],
-            "left_out": list(context.shown.left_out[:_LEFT_OUT_SHOWN]),
-            "left_out_count": len(context.shown.left_out),
-            "tokens": context.shown.tokens,
-            "budget": context.shown.budget,
+            "included": [block.label for block in context.blocks],
+            "left_out": context.left_out[:_LEFT_OUT_SHOWN],
+            "left_out_count": len(context.left_out),
+            "tokens": context.tokens,
+            "budget": context.budget,
         },
         "notes": context.primed.text if context.primed else "",
         "instructions": guidance.INSTRUCTIONS,

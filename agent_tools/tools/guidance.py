@@ -80,40 +80,30 @@ WHICH_TOOLS = f"""\
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The blocks that fit, and the receipt for them.
-
-    Args:
-        blocks: by label.
-        left_out: labels of those that do not fit, the last changed first.
-        tokens: of what is shown, estimated.
-        budget: tokens; 0 for no limit.
-    """
-
-    blocks: tuple[Block, ...]
-    left_out: tuple[str, ...]
-    tokens: int
-    budget: int
-
-
-@dataclass(frozen=True)
 class Context:
     """The parts of a context and the whole.
 
     Args:
+        blocks: those that fit, by label.
+        left_out: labels of those that do not fit, the last changed first.
+        tokens: of these blocks, estimated.
+        budget: tokens that they may have; 0 for no limit.
         primed: None where the settings keep notes out (`MEMORIES_INJECT` is manual or none).
         skill: how to use notes, or empty.
         commit: of main; nothing in here is older.
     """
 
-    shown: Shown
+    blocks: list[Block]
+    left_out: list[str]
+    tokens: int
+    budget: int
     primed: Primed | None
     skill: str
     commit: str
 
     @property
     def text(self) -> str:
-        parts = [_student_context(self.shown)] if self.shown.blocks or self.shown.left_out else []
+        parts = [_student_context(self.blocks, self.left_out)] if self.blocks or self.left_out else []
         parts += [INSTRUCTIONS, which_tools()]
         if self.primed is not None and self.primed.included:
             parts.append(self.primed.text.strip())
@@ -148,7 +138,8 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
             `settings.MEMORIES_BLOCKS_BUDGET` for blocks and `settings.MEMORIES_BUDGET` for notes.
     """
     commit = reads.head()
-    shown = _that_fit(reads.blocks(owner), settings.MEMORIES_BLOCKS_BUDGET if budget is None else budget)
+    for_blocks = settings.MEMORIES_BLOCKS_BUDGET if budget is None else budget
+    blocks, left_out, tokens = _that_fit(reads.blocks(owner), for_blocks)
     primed = None
     if settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT == "auto":
         filters = ContextFilters(
@@ -157,12 +148,12 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
             recent=settings.MEMORIES_FILTER_RECENT,
         )
         # At least one token, since 0 stands for no limit; one note is there in any case.
-        left = max(1, budget - shown.tokens) if budget else budget
+        left = max(1, budget - tokens) if budget else budget
         primed = prime(owner, budget=left, filters=filters)
     explains = settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT != "none" and settings.MEMORIES_SKILL_INJECTION
     is_manual = settings.MEMORIES_INJECT == "manual"
     skill = memories_md.skill(included=bool(primed and primed.included), on_request=is_manual) if explains else ""
-    return Context(shown, primed, skill, commit)
+    return Context(blocks, left_out, tokens, for_blocks, primed, skill, commit)
 
 
 def prime(owner: str, *, budget: int | None, filters: ContextFilters, format: Format = "markdown") -> Primed:
@@ -183,8 +174,8 @@ def prime(owner: str, *, budget: int | None, filters: ContextFilters, format: Fo
     )
 
 
-def _that_fit(blocks: Sequence[Block], budget: int) -> Shown:
-    """Take the blocks that fit, the last changed first.
+def _that_fit(blocks: Sequence[Block], budget: int) -> tuple[list[Block], list[str], int]:
+    """Return the blocks that fit, by label, the labels of the others, the last changed first, and the tokens.
 
     A block that does not fit is left out whole: half of it could be taken for all of it. Smaller ones after it may
     still fit.
@@ -199,15 +190,14 @@ def _that_fit(blocks: Sequence[Block], budget: int) -> Shown:
             continue
         size += more
         taken.append(block)
-    in_order = tuple(sorted(taken, key=lambda block: block.label))
-    return Shown(in_order, tuple(left_out), -(-size // BYTES_PER_TOKEN), budget)
+    return sorted(taken, key=lambda block: block.label), left_out, -(-size // BYTES_PER_TOKEN)
 
 
-def _student_context(shown: Shown) -> str:
-    parts = ["## Student Context", *map(_shown, shown.blocks)]
-    if shown.left_out:
-        named = ", ".join(f"`{label}`" for label in shown.left_out[:_NAMED])
-        more = len(shown.left_out) - _NAMED
+def _student_context(blocks: Sequence[Block], left_out: Sequence[str]) -> str:
+    parts = ["## Student Context", *map(_shown, blocks)]
+    if left_out:
+        named = ", ".join(f"`{label}`" for label in left_out[:_NAMED])
+        more = len(left_out) - _NAMED
         others = f" and {more} more, which `list_memory_blocks` names" if more > 0 else ""
         parts.append(f"There was no room here for these blocks: {named}{others}. Read them with `read_memory_block`.")
     return "\n\n".join(parts)

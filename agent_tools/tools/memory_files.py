@@ -244,14 +244,7 @@ def list_files(call: Call, arguments: FileListArguments) -> Answer:
 
 class FileViewArguments(BoundedArguments):
     path: FilePath
-    view_range: Annotated[
-        list[int] | None,
-        Field(
-            description="Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.",
-            min_length=2,
-            max_length=2,
-        ),
-    ] = None
+    view_range: bounds.ViewRange = None
 
 
 @tool(

@@ -339,7 +339,7 @@ def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     if not outcome.created:
         return _answer(outcome, arguments)
     warnings = list(_there_before(edit, outcome))
-    if block_reads.known(call, arguments.session_id, outcome) is block_reads.Known.OLDER:
+    if block_reads.is_read_as_it_is(call, arguments.session_id, outcome) is False:
         warnings.insert(0, "Warning: the block has changed since you read it, so its lines may have other numbers now.")
     return _answer(outcome, arguments, placed=(_after(edit, outcome.revision.base_text),), warnings=warnings)
 

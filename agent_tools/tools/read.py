@@ -86,14 +86,7 @@ class ReadArguments(BoundedArguments):
             max_length=64,
         ),
     ] = None
-    view_range: Annotated[
-        list[int] | None,
-        Field(
-            description="Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.",
-            min_length=2,
-            max_length=2,
-        ),
-    ] = None
+    view_range: bounds.ViewRange = None
 
 
 @tool(
