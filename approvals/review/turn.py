@@ -22,6 +22,7 @@ from approvals.review.note_changes import FieldChange, NoteChange, field_changes
 from approvals.review.presentation import compared
 from approvals.review.targets import agents_revision
 from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, is_of_whole_block, new_block_of
+from memory_app.databases.prepared import Prepared
 from memory_app.models import MemoryBlock, TargetKind
 from memory_app.reads import Block
 from memory_app.text import alike, edits
@@ -132,6 +133,14 @@ def with_threads(proposals: ProposalQuerySet) -> ProposalQuerySet:
     )
 
 
+_COMMENTS = Prepared(
+    lambda proposal: (
+        Event.objects.filter(proposal=proposal, what=Event.What.COMMENTED).order_by().values_list("pk", "actor_kind")
+    ),
+    proposal=int,
+)
+
+
 class ThreadSummary(NamedTuple):
     """What a list says of a thread.
 
@@ -148,10 +157,14 @@ class ThreadSummary(NamedTuple):
 def thread_summary(proposal: Proposal) -> ThreadSummary:
     """Return the thread of a proposal; in a query of its own, unless it was read `with_threads`."""
     read = vars(proposal)
-    if "said_by_agent" not in read:
-        read = vars(with_threads(Proposal.objects.filter(pk=proposal.pk)).get())
-    by_person, by_agent = read["said_by_person"] or 0, read["said_by_agent"] or 0
-    return ThreadSummary(read["comments"] or 0, by_person > by_agent, bool(by_person) and by_agent > by_person)
+    if "said_by_agent" in read:
+        comments, by_person, by_agent = (read[name] or 0 for name in ("comments", "said_by_person", "said_by_agent"))
+    else:
+        found = _COMMENTS.all(proposal=proposal.pk)
+        comments = len(found)
+        by_agent = max((number for number, kind in found if kind == Event.ActorKind.AGENT), default=0)
+        by_person = max((number for number, kind in found if kind != Event.ActorKind.AGENT), default=0)
+    return ThreadSummary(comments, by_person > by_agent, bool(by_person) and by_agent > by_person)
 
 
 def thread_of(proposal: Proposal) -> tuple[Event, ...]:
