@@ -23,6 +23,8 @@ _ROW = re.compile(r"^[ \t]*+\|", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
 _CELL = "·"
 #: The end of one row and the beginning of the next, with the rule between them.
+#: White space as `tokens` cuts it.
+_WHITE = re.compile(r"\r\n|[\r\n]|[^\S\r\n]+")
 _ROW_END = re.compile(rf"{_CELL}(?:[\s:-]*{_CELL})+")
 
 
@@ -138,5 +140,4 @@ def _few(items: Sequence[str], words: int) -> Iterator[str]:
 
 def _flat(text: str) -> str:
     """Return `text` on one line; white space at its ends is kept as one space, so that neighbours stay apart."""
-    flat = "".join(" " if piece.isspace() else piece for piece in tokens(text)).replace("  ", " ")
-    return _ROW_END.sub(_CELL, flat)
+    return _ROW_END.sub(_CELL, _WHITE.sub(" ", text).replace("  ", " "))
