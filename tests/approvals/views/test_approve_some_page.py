@@ -18,11 +18,6 @@ from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
 
-@pytest.fixture
-def client(as_tim: Client) -> Client:
-    return as_tim
-
-
 def fields_of(client: Client, proposal: Proposal) -> dict[str, Any]:
     return form(client.get(url(proposal)), approve_url(proposal))
 
@@ -32,22 +27,22 @@ def ticks_url(proposal: Proposal, page: int) -> str:
 
 
 def test_every_change_has_a_box_that_is_ticked_but_for_a_single_one(
-    client: Client, three_changes: Proposal, goals: Block, propose: Propose
+    as_tim: Client, three_changes: Proposal, goals: Block, propose: Propose
 ) -> None:
-    page = client.get(url(three_changes))
+    page = as_tim.get(url(three_changes))
     assert "Change 2 of 3" in words(page)
     assert len(form(page, approve_url(three_changes))["accepted"]) == 3
     assert "Approve some" not in words(page)
-    assert "accepted" not in fields_of(client, propose(goals, "math", "maths"))
+    assert "accepted" not in fields_of(as_tim, propose(goals, "math", "maths"))
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
 def test_two_of_three_are_approved_and_the_third_goes_back(
-    client: Client, goals: Block, three_changes: Proposal, headers: dict[str, str]
+    as_tim: Client, goals: Block, three_changes: Proposal, headers: dict[str, str]
 ) -> None:
-    fields = fields_of(client, three_changes)
+    fields = fields_of(as_tim, three_changes)
     fields["accepted"] = fields["accepted"][1:]
-    answer = client.post(approve_url(three_changes), fields | {"comment": "Still math."}, headers=headers, follow=True)
+    answer = as_tim.post(approve_url(three_changes), fields | {"comment": "Still math."}, headers=headers, follow=True)
     assert answer.status_code == 200
     three_changes.refresh_from_db()
     assert three_changes.approval == Approval.PART
@@ -59,25 +54,25 @@ def test_two_of_three_are_approved_and_the_third_goes_back(
     assert "likes math." in body
 
 
-def test_the_rest_is_rejected_with_a_reason(client: Client, three_changes: Proposal) -> None:
-    fields = fields_of(client, three_changes)
+def test_the_rest_is_rejected_with_a_reason(as_tim: Client, three_changes: Proposal) -> None:
+    fields = fields_of(as_tim, three_changes)
     some = fields | {"accepted": fields["accepted"][:1], "rest": "reject"}
-    answer = client.post(approve_url(three_changes), some)
+    answer = as_tim.post(approve_url(three_changes), some)
     assert answer.status_code == 422
     assert "Choose a reason; the agent learns from it." in words(answer)
     again = form(answer, approve_url(three_changes))
     assert (again["accepted"], again["rest"]) == (some["accepted"], "reject")
-    answer = client.post(approve_url(three_changes), again | {"rest_reason": "outdated"}, follow=True)
+    answer = as_tim.post(approve_url(three_changes), again | {"rest_reason": "outdated"}, follow=True)
     assert "2 of 3 changes were not accepted" in words(answer)
     three_changes.refresh_from_db()
     assert (three_changes.status, three_changes.decision_reason) == (Status.APPROVED, "outdated")
     assert not three_changes.rest_went_back
 
 
-def test_without_a_word_about_the_rest_it_is_asked(client: Client, three_changes: Proposal) -> None:
-    fields = fields_of(client, three_changes)
+def test_without_a_word_about_the_rest_it_is_asked(as_tim: Client, three_changes: Proposal) -> None:
+    fields = fields_of(as_tim, three_changes)
     del fields["rest"]
-    answer = client.post(
+    answer = as_tim.post(
         approve_url(three_changes), fields | {"accepted": fields["accepted"][:1], "comment": "Only the first."}
     )
     assert answer.status_code == 422
@@ -88,9 +83,9 @@ def test_without_a_word_about_the_rest_it_is_asked(client: Client, three_changes
 
 
 def test_no_ticks_and_ticks_of_another_text_are_refused_in_words(
-    client: Client, goals: Block, three_changes: Proposal
+    as_tim: Client, goals: Block, three_changes: Proposal
 ) -> None:
-    fields = fields_of(client, three_changes)
+    fields = fields_of(as_tim, three_changes)
     accepted = fields.pop("accepted")
     for ticks, said in (
         ({}, "Nothing is ticked."),
@@ -99,25 +94,25 @@ def test_no_ticks_and_ticks_of_another_text_are_refused_in_words(
             "What is ticked are not the changes of this proposal as it is now.",
         ),
     ):
-        answer = client.post(approve_url(three_changes), fields | ticks)
+        answer = as_tim.post(approve_url(three_changes), fields | ticks)
         assert answer.status_code == 409
         assert said in words(answer)
     assert reads.block("alice", "goals") == goals
 
 
 def test_after_another_change_the_ticks_and_the_comment_are_kept(
-    client: Client, goals: Block, alice: User, three_changes: Proposal
+    as_tim: Client, goals: Block, alice: User, three_changes: Proposal
 ) -> None:
-    fields = fields_of(client, three_changes)
+    fields = fields_of(as_tim, three_changes)
     some = fields | {"accepted": fields["accepted"][1:], "comment": "Not the first."}
     edit(alice, "goals", "# Goals", "# My goals")
-    answer = client.post(approve_url(three_changes), some)
+    answer = as_tim.post(approve_url(three_changes), some)
     assert answer.status_code == 409
     again = form(answer, approve_url(three_changes))
     # The line above the first change is another, and so is its id.
     assert (len(again["accepted"]), again["comment"]) == (2, "Not the first.")
     assert fields["accepted"][0] not in again["shown"]
-    assert client.post(approve_url(three_changes), again, follow=True).status_code == 200
+    assert as_tim.post(approve_url(three_changes), again, follow=True).status_code == 200
     assert "likes math." in reads.block("alice", "goals").body
 
 
@@ -138,32 +133,32 @@ def many(alice: User, tim: User, scribe: Agent) -> Proposal:
     return proposed_import(scribe, 205)
 
 
-def test_ticks_go_along_from_page_to_page(client: Client, many: Proposal) -> None:
-    fields = fields_of(client, many)
+def test_ticks_go_along_from_page_to_page(as_tim: Client, many: Proposal) -> None:
+    fields = fields_of(as_tim, many)
     assert len(fields["accepted"]) == 100
     fields["accepted"].remove("mem-7-aaaa")
-    second = client.post(ticks_url(many, 2), fields)
+    second = as_tim.post(ticks_url(many, 2), fields)
     assert "204 of 205 notes ticked" in words(second)
     assert "Approve 204 of 205" in words(second)
     fields = form(second, approve_url(many))
     fields["accepted"].remove("mem-150-aaaa")
-    first = client.post(ticks_url(many, 1), fields)
+    first = as_tim.post(ticks_url(many, 1), fields)
     fields = form(first, approve_url(many))
     assert "mem-7-aaaa" not in fields["accepted"]
-    answer = client.post(approve_url(many), fields, follow=True)
+    answer = as_tim.post(approve_url(many), fields, follow=True)
     assert "2 of 205 notes went back to scribe" in words(answer)
     ids = {note.id for note in reads.notes("alice")}
     assert len(ids) == 203
     assert not {"mem-7-aaaa", "mem-150-aaaa"} & ids
 
 
-def test_many_are_ticked_at_once_and_turning_the_page_keeps_what_is_typed(client: Client, many: Proposal) -> None:
-    fields = fields_of(client, many) | {"comment": "Not yet.", "rest": "reject", "rest_reason": "wrong"}
-    again = form(client.post(ticks_url(many, 3), fields), approve_url(many))
+def test_many_are_ticked_at_once_and_turning_the_page_keeps_what_is_typed(as_tim: Client, many: Proposal) -> None:
+    fields = fields_of(as_tim, many) | {"comment": "Not yet.", "rest": "reject", "rest_reason": "wrong"}
+    again = form(as_tim.post(ticks_url(many, 3), fields), approve_url(many))
     assert [again[name] for name in ("comment", "rest", "rest_reason")] == ["Not yet.", "reject", "wrong"]
     del fields["accepted"]
     for which, count, here in (("all", 205, 100), ("none", 0, 0), ("page", 100, 100)):
-        answer = client.post(ticks_url(many, 1), fields | {"tick": which})
+        answer = as_tim.post(ticks_url(many, 1), fields | {"tick": which})
         assert f"{count} of 205 notes ticked" in words(answer)
         assert len(form(answer, approve_url(many)).get("accepted", [])) == here
     many.refresh_from_db()
@@ -171,15 +166,15 @@ def test_many_are_ticked_at_once_and_turning_the_page_keeps_what_is_typed(client
 
 
 def test_of_an_import_with_a_note_that_changed_the_others_can_be_approved(
-    client: Client, alice: User, many: Proposal
+    as_tim: Client, alice: User, many: Proposal
 ) -> None:
     by = notes.ChangeContext(actor=alice)
     notes.save(by=by, owner="alice", content="Mine.", note_id="mem-3-aaaa")
-    page = client.get(url(many))
+    page = as_tim.get(url(many))
     assert "Changed since, left out" in words(page)
     assert "Approve 204 of 205" in words(page)
     fields = form(page, approve_url(many))
     assert "mem-3-aaaa" not in fields["accepted"]
-    answer = client.post(approve_url(many), fields | {"rest": "reject", "rest_reason": "outdated"}, follow=True)
+    answer = as_tim.post(approve_url(many), fields | {"rest": "reject", "rest_reason": "outdated"}, follow=True)
     assert "1 of 205 notes was not accepted" in words(answer)
     assert reads.note("alice", "mem-3-aaaa").content == "Mine."

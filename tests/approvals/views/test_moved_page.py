@@ -31,16 +31,11 @@ def moved(alice: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
     return change(scribe, Rewrite(AFTER), label="plan", reasoning="What is next.")
 
 
-@pytest.fixture
-def client(as_tim: Client) -> Client:
-    return as_tim
-
-
 @pytest.mark.parametrize("view", ["inline", "source", "side"])
 def test_a_moved_paragraph_says_so_in_both_places_and_what_changed_in_it(
-    client: Client, moved: Proposal, view: str
+    as_tim: Client, moved: Proposal, view: str
 ) -> None:
-    page = client.get(f"{url(moved)}?view={view}")
+    page = as_tim.get(f"{url(moved)}?view={view}")
     said = words(page).lower()
     assert "+2 −2 words, 1 paragraph moved" in words(page)
     assert "+2 −2 words, 1 moved" in words(page)
@@ -57,33 +52,33 @@ def test_a_moved_paragraph_says_so_in_both_places_and_what_changed_in_it(
     assert re.search(r"<del>.{,60}every</del>.*?<ins>.{,60}each</ins>", here, re.S)
 
 
-def test_both_places_lead_to_each_other(client: Client, moved: Proposal) -> None:
-    drawn = client.get(url(moved)).content.decode()
+def test_both_places_lead_to_each_other(as_tim: Client, moved: Proposal) -> None:
+    drawn = as_tim.get(url(moved)).content.decode()
     assert drawn.count('href="#moved-1"') == drawn.count('id="moved-1"') == 1
     assert 'id="change-1"' in drawn
     assert drawn.index('id="change-1"') < drawn.index('href="#moved-1"') < drawn.index('id="moved-1"')
 
 
-def test_a_moved_paragraph_has_one_box(client: Client, moved: Proposal) -> None:
-    assert len(form(client.get(url(moved)), approve_url(moved))["accepted"]) == 2
+def test_a_moved_paragraph_has_one_box(as_tim: Client, moved: Proposal) -> None:
+    assert len(form(as_tim.get(url(moved)), approve_url(moved))["accepted"]) == 2
 
 
 @pytest.mark.parametrize("taken", [0, 1], ids=["the move", "the other change"])
-def test_a_move_is_taken_or_left_in_both_places(client: Client, moved: Proposal, taken: int) -> None:
-    fields: dict[str, Any] = form(client.get(url(moved)), approve_url(moved))
+def test_a_move_is_taken_or_left_in_both_places(as_tim: Client, moved: Proposal, taken: int) -> None:
+    fields: dict[str, Any] = form(as_tim.get(url(moved)), approve_url(moved))
     fields |= {"accepted": fields["accepted"][taken], "rest": Rest.AGENT, "reason": "wrong"}
-    client.post(approve_url(moved), fields)
+    as_tim.post(approve_url(moved), fields)
     moved.refresh_from_db()
     assert moved.approval == Approval.PART
     body = reads.block("alice", "plan").body
     assert body.count("Alice reads one chapter") == 1
     assert body.index("Alice") > body.index("aunt") if taken == 0 else body.index("Alice") < body.index("swims")
     assert ("sixth" in body) == (taken == 1)
-    page = words(client.get(url(moved)))
+    page = words(as_tim.get(url(moved)))
     assert "What was left out" in page
 
 
-def test_the_list_says_what_was_moved(client: Client, moved: Proposal) -> None:
-    page = words(client.get("/"))
+def test_the_list_says_what_was_moved(as_tim: Client, moved: Proposal) -> None:
+    page = words(as_tim.get("/"))
     assert "1 paragraph moved" in page
     assert "moved: Alice reads one chapter" in page

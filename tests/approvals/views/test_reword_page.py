@@ -24,11 +24,6 @@ def proposal(goals: Block, tim: User, propose: Propose) -> Proposal:
     return propose(goals, "likes math", "loves mathematics")
 
 
-@pytest.fixture
-def client(as_tim: Client) -> Client:
-    return as_tim
-
-
 def edit_url(proposal: Proposal) -> str:
     return reverse("edit", args=[proposal.pk])
 
@@ -41,28 +36,28 @@ def fields_of(client: Client, address: str) -> dict[str, Any]:
     return form(client.get(address), address)
 
 
-def test_the_page_leads_to_the_editor_with_the_proposed_text(client: Client, goals: Block, proposal: Proposal) -> None:
-    assert f'href="{edit_url(proposal)}"' in client.get(url(proposal)).content.decode()
-    page = client.get(edit_url(proposal))
+def test_the_page_leads_to_the_editor_with_the_proposed_text(as_tim: Client, goals: Block, proposal: Proposal) -> None:
+    assert f'href="{edit_url(proposal)}"' in as_tim.get(url(proposal)).content.decode()
+    page = as_tim.get(edit_url(proposal))
     assert form(page, edit_url(proposal))["text"] == goals.body.replace("likes math", "loves mathematics")
     assert "Your changes to what scribe proposed None yet." in words(page)
 
 
 def test_the_breadcrumb_leads_back_to_the_list_one_came_from(
-    client: Client, alice: User, goals: Block, propose: Propose
+    as_tim: Client, alice: User, goals: Block, propose: Propose
 ) -> None:
     back = '<a href="/?agent=scribe">Review</a>'
     proposal = propose(goals, "likes math", "loves mathematics")
-    assert back in client.get(edit_url(proposal), {"list": "agent=scribe"}).content.decode()
-    assert '<a href="/">Review</a>' in client.get(edit_url(proposal)).content.decode()
+    assert back in as_tim.get(edit_url(proposal), {"list": "agent=scribe"}).content.decode()
+    assert '<a href="/">Review</a>' in as_tim.get(edit_url(proposal)).content.decode()
     edit(alice, "goals", "likes math", "is done with math")
-    assert back in client.get(resolve_url(proposal), {"list": "agent=scribe"}).content.decode()
+    assert back in as_tim.get(resolve_url(proposal), {"list": "agent=scribe"}).content.decode()
 
 
-def test_the_preview_shows_what_would_change_and_decides_nothing(client: Client, proposal: Proposal) -> None:
-    fields = fields_of(client, edit_url(proposal))
+def test_the_preview_shows_what_would_change_and_decides_nothing(as_tim: Client, proposal: Proposal) -> None:
+    fields = fields_of(as_tim, edit_url(proposal))
     fields["text"] = fields["text"].replace("loves mathematics", "enjoys algebra")
-    page = client.post(edit_url(proposal), fields | {"preview": "1", "comment": "Hers."})
+    page = as_tim.post(edit_url(proposal), fields | {"preview": "1", "comment": "Hers."})
     assert page.status_code == 200
     said = words(page)
     assert "added: enjoys algebra" in said
@@ -73,28 +68,28 @@ def test_the_preview_shows_what_would_change_and_decides_nothing(client: Client,
     assert proposal.status == Status.OPEN
 
 
-def test_the_edited_text_is_approved_and_both_are_named(client: Client, goals: Block, proposal: Proposal) -> None:
-    fields = fields_of(client, edit_url(proposal))
+def test_the_edited_text_is_approved_and_both_are_named(as_tim: Client, goals: Block, proposal: Proposal) -> None:
+    fields = fields_of(as_tim, edit_url(proposal))
     text = fields["text"].replace("loves mathematics", "enjoys algebra").replace("\n", "\r\n")
-    answer = client.post(edit_url(proposal), fields | {"text": text, "comment": "Hers."}, follow=True)
+    answer = as_tim.post(edit_url(proposal), fields | {"text": text, "comment": "Hers."}, follow=True)
     assert answer.redirect_chain == [(url(proposal), 302)]
     said = words(answer)
     assert "Approved with changes by Tim Okafor" in said
     assert "Proposed by scribe, reworded and approved by Tim Okafor." in said
     assert reads.block("alice", "goals").body == goals.body.replace("likes math", "enjoys algebra")
-    history = words(client.get(reverse("block_history", args=["alice", "goals"])))
+    history = words(as_tim.get(reverse("block_history", args=["alice", "goals"])))
     assert f"Tim Okafor approved proposal {proposal.pk} by scribe with changes" in history
-    as_proposed = words(client.get(f"{url(proposal)}?revision=1"))
+    as_proposed = words(as_tim.get(f"{url(proposal)}?revision=1"))
     assert "added: loves mathematics" in as_proposed
 
 
 def test_line_breaks_stay_as_the_block_has_them(
-    client: Client, tim: User, alice: User, make_block: MakeBlock, propose: Propose
+    as_tim: Client, tim: User, alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     block = make_block(alice, "log", "One.\r\nTwo.\r\n")
     proposal = propose(block, "Two.", "Three.")
-    fields = fields_of(client, edit_url(proposal))
-    client.post(edit_url(proposal), fields | {"text": "One.\r\nFour.\r\n"})
+    fields = fields_of(as_tim, edit_url(proposal))
+    as_tim.post(edit_url(proposal), fields | {"text": "One.\r\nFour.\r\n"})
     assert reads.block("alice", "log").body == "One.\r\nFour.\r\n"
 
 
@@ -107,21 +102,21 @@ def test_line_breaks_stay_as_the_block_has_them(
     ],
 )
 def test_what_cannot_be_saved_is_said_beside_the_text(
-    client: Client, goals: Block, proposal: Proposal, text: str, said: str
+    as_tim: Client, goals: Block, proposal: Proposal, text: str, said: str
 ) -> None:
-    fields = fields_of(client, edit_url(proposal))
-    answer = client.post(edit_url(proposal), fields | {"text": text.replace("{}", goals.body), "comment": "Kept."})
+    fields = fields_of(as_tim, edit_url(proposal))
+    answer = as_tim.post(edit_url(proposal), fields | {"text": text.replace("{}", goals.body), "comment": "Kept."})
     assert answer.status_code == 422
     assert said in words(answer)
     assert form(answer, edit_url(proposal))["comment"] == "Kept."
     assert reads.block("alice", "goals") == goals
 
 
-def test_an_edit_over_an_edit_keeps_both_texts(client: Client, alice: User, proposal: Proposal) -> None:
-    fields = fields_of(client, edit_url(proposal))
+def test_an_edit_over_an_edit_keeps_both_texts(as_tim: Client, alice: User, proposal: Proposal) -> None:
+    fields = fields_of(as_tim, edit_url(proposal))
     mine = fields["text"].replace("loves mathematics", "enjoys algebra")
     edit(alice, "goals", "in June", "in July")
-    answer = client.post(edit_url(proposal), fields | {"text": mine, "comment": "Hers."})
+    answer = as_tim.post(edit_url(proposal), fields | {"text": mine, "comment": "Hers."})
     assert answer.status_code == 409
     said = words(answer)
     assert "The block changed since you opened this page." in said
@@ -131,34 +126,34 @@ def test_an_edit_over_an_edit_keeps_both_texts(client: Client, alice: User, prop
     again = form(answer, edit_url(proposal))
     assert (again["text"], again["comment"]) == (mine, "Hers.")
     assert "July" in reads.block("alice", "goals").body
-    client.post(edit_url(proposal), again | {"text": mine.replace("in June", "in July")})
+    as_tim.post(edit_url(proposal), again | {"text": mine.replace("in June", "in July")})
     body = reads.block("alice", "goals").body
     assert "enjoys algebra" in body
     assert "in July" in body
 
 
-def test_an_edit_of_a_decided_proposal_is_not_lost(client: Client, alice: User, proposal: Proposal) -> None:
-    fields = fields_of(client, edit_url(proposal))
+def test_an_edit_of_a_decided_proposal_is_not_lost(as_tim: Client, alice: User, proposal: Proposal) -> None:
+    fields = fields_of(as_tim, edit_url(proposal))
     approve(alice, proposal)
-    answer = client.post(edit_url(proposal), fields | {"text": "Mine.\n"})
+    answer = as_tim.post(edit_url(proposal), fields | {"text": "Mine.\n"})
     assert answer.status_code == 409
     assert "Alice Berg approved this." in words(answer)
     assert "Mine." in words(answer)
     assert not has_form(answer, edit_url(proposal))
-    assert client.get(edit_url(proposal)).headers["Location"] == url(proposal)
+    assert as_tim.get(edit_url(proposal)).headers["Location"] == url(proposal)
 
 
-def test_the_same_form_sent_twice_is_approved_once(client: Client, proposal: Proposal) -> None:
-    fields = fields_of(client, edit_url(proposal)) | {"text": "Mine.\n"}
+def test_the_same_form_sent_twice_is_approved_once(as_tim: Client, proposal: Proposal) -> None:
+    fields = fields_of(as_tim, edit_url(proposal)) | {"text": "Mine.\n"}
     for _ in range(2):
-        assert client.post(edit_url(proposal), fields).headers["Location"] == url(proposal)
+        assert as_tim.post(edit_url(proposal), fields).headers["Location"] == url(proposal)
     assert proposal.events.filter(what="approved").count() == 1
 
 
-def test_the_text_outlives_an_expired_session(client: Client, tim: User, proposal: Proposal) -> None:
-    fields = fields_of(client, edit_url(proposal)) | {"text": "Typed for long.\n", "comment": "Hers."}
-    client.logout()
-    answer = sign_in_again(client, tim, client.post(edit_url(proposal), fields))
+def test_the_text_outlives_an_expired_session(as_tim: Client, tim: User, proposal: Proposal) -> None:
+    fields = fields_of(as_tim, edit_url(proposal)) | {"text": "Typed for long.\n", "comment": "Hers."}
+    as_tim.logout()
+    answer = sign_in_again(as_tim, tim, as_tim.post(edit_url(proposal), fields))
     again = form(answer, edit_url(proposal))
     assert (again["text"], again["comment"]) == ("Typed for long.\n", "Hers.")
     assert "What you typed is still here." in words(answer)
@@ -173,17 +168,17 @@ def conflict(alice: User, proposal: Proposal) -> Proposal:
     return proposal
 
 
-def test_a_conflict_leads_to_its_own_page(client: Client, conflict: Proposal) -> None:
-    page = client.get(url(conflict)).content.decode()
+def test_a_conflict_leads_to_its_own_page(as_tim: Client, conflict: Proposal) -> None:
+    page = as_tim.get(url(conflict)).content.decode()
     assert f'href="{resolve_url(conflict)}"' in page
     assert f'href="{edit_url(conflict)}"' not in page
-    assert client.get(edit_url(conflict)).headers["Location"] == resolve_url(conflict)
+    assert as_tim.get(edit_url(conflict)).headers["Location"] == resolve_url(conflict)
 
 
-def test_a_deleted_block_has_nothing_to_resolve(client: Client, alice: User, goals: Block, proposal: Proposal) -> None:
+def test_a_deleted_block_has_nothing_to_resolve(as_tim: Client, alice: User, goals: Block, proposal: Proposal) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
-    assert resolve_url(proposal) not in client.get(url(proposal)).content.decode()
-    assert client.get(resolve_url(proposal)).headers["Location"] == url(proposal)
+    assert resolve_url(proposal) not in as_tim.get(url(proposal)).content.decode()
+    assert as_tim.get(resolve_url(proposal)).headers["Location"] == url(proposal)
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -195,29 +190,29 @@ def by_scribe(alice: User, tim: User, scribe: Agent) -> notes.ChangeContext:
     return notes.ChangeContext(actor=scribe, may_apply=True, reasoning="She said so.")
 
 
-def test_a_note_is_edited_and_approved(client: Client, by_scribe: notes.ChangeContext) -> None:
+def test_a_note_is_edited_and_approved(as_tim: Client, by_scribe: notes.ChangeContext) -> None:
     made = notes.save(by=by_scribe, owner="alice", content="She rows.")
     assert made.proposal
-    fields = fields_of(client, edit_url(made.proposal))
+    fields = fields_of(as_tim, edit_url(made.proposal))
     assert fields["text"] == "She rows."
-    answer = client.post(edit_url(made.proposal), fields | {"text": "She rows on Mondays."}, follow=True)
+    answer = as_tim.post(edit_url(made.proposal), fields | {"text": "She rows on Mondays."}, follow=True)
     assert "Approved with changes by Tim Okafor" in words(answer)
     assert reads.note("alice", made.note_id).content == "She rows on Mondays."
     made.proposal.refresh_from_db()
     assert made.proposal.approval == Approval.EDITED
 
 
-def test_a_note_that_changed_is_resolved(client: Client, alice: User, by_scribe: notes.ChangeContext) -> None:
+def test_a_note_that_changed_is_resolved(as_tim: Client, alice: User, by_scribe: notes.ChangeContext) -> None:
     mine = notes.ChangeContext(actor=alice)
     id_ = notes.save(by=mine, owner="alice", content="She rows.").note_id
     proposal = notes.update(by=by_scribe, owner="alice", note_id=id_, content="She rows daily.").proposal
     assert proposal
     notes.update(by=mine, owner="alice", note_id=id_, content="She rows on Mondays.")
-    page = client.get(resolve_url(proposal))
+    page = as_tim.get(resolve_url(proposal))
     for text in ("She rows", "on Mondays", "daily"):
         assert text in words(page)
     fields = form(page, resolve_url(proposal))
-    answer = client.post(
+    answer = as_tim.post(
         resolve_url(proposal), fields | {"text": "She rows on Mondays, and daily in summer."}, follow=True
     )
     assert "Approved by Tim Okafor after resolving a conflict" in words(answer)
@@ -236,16 +231,16 @@ def two_conflicts(goals: Block, alice: User, tim: User, scribe: Agent) -> Propos
     return proposal
 
 
-def test_each_conflict_is_settled_in_its_own_way(client: Client, two_conflicts: Proposal) -> None:
+def test_each_conflict_is_settled_in_its_own_way(as_tim: Client, two_conflicts: Proposal) -> None:
     address = resolve_url(two_conflicts)
-    page = client.get(address)
+    page = as_tim.get(address)
     assert "Conflict 2 of 2" in words(page)
     fields = form(page, address) | {"choice_1": "now", "choice_2": "own", "own_2": "She reads two or three books."}
-    preview = client.post(address, fields | {"preview": "1"})
+    preview = as_tim.post(address, fields | {"preview": "1"})
     assert "two or three" in words(preview)
     two_conflicts.refresh_from_db()
     assert two_conflicts.status == Status.OPEN
-    answer = client.post(address, fields | {"comment": "Asked her."}, follow=True)
+    answer = as_tim.post(address, fields | {"comment": "Asked her."}, follow=True)
     assert "Approved by Tim Okafor after resolving a conflict" in words(answer)
     body = reads.block("alice", "goals").body
     assert "is done with math." in body
@@ -254,56 +249,56 @@ def test_each_conflict_is_settled_in_its_own_way(client: Client, two_conflicts: 
     assert "C1 exam" in body
 
 
-def test_a_conflict_that_is_not_decided_is_asked_about(client: Client, two_conflicts: Proposal) -> None:
+def test_a_conflict_that_is_not_decided_is_asked_about(as_tim: Client, two_conflicts: Proposal) -> None:
     address = resolve_url(two_conflicts)
-    fields = fields_of(client, address) | {"choice_1": "proposed", "own_2": "Typed."}
-    answer = client.post(address, fields)
+    fields = fields_of(as_tim, address) | {"choice_1": "proposed", "own_2": "Typed."}
+    answer = as_tim.post(address, fields)
     assert answer.status_code == 422
     assert "Choose which text to keep here." in words(answer)
     again = form(answer, address)
     assert (again["choice_1"], again["own_2"]) == ("proposed", "Typed.")
 
 
-def test_the_whole_text_can_be_written_instead(client: Client, two_conflicts: Proposal) -> None:
+def test_the_whole_text_can_be_written_instead(as_tim: Client, two_conflicts: Proposal) -> None:
     address = resolve_url(two_conflicts)
-    fields = fields_of(client, address) | {"choice_1": "proposed", "comment": "Mine."}
-    page = client.post(address, fields | {"whole": "1"})
+    fields = fields_of(as_tim, address) | {"choice_1": "proposed", "comment": "Mine."}
+    page = as_tim.post(address, fields | {"whole": "1"})
     whole = form(page, address)
     assert "loves mathematics" in whole["text"]
     assert "three books" in whole["text"]
     assert whole["comment"] == "Mine."
-    client.post(address, whole | {"text": whole["text"] + "More.\n"})
+    as_tim.post(address, whole | {"text": whole["text"] + "More.\n"})
     assert reads.block("alice", "goals").body.endswith("More.\n")
 
 
 def test_a_conflict_that_changed_meanwhile_is_shown_again_with_what_was_typed(
-    client: Client, alice: User, two_conflicts: Proposal
+    as_tim: Client, alice: User, two_conflicts: Proposal
 ) -> None:
     address = resolve_url(two_conflicts)
-    fields = fields_of(client, address) | {"choice_1": "now", "choice_2": "own", "own_2": "Typed.", "comment": "Hers."}
+    fields = fields_of(as_tim, address) | {"choice_1": "now", "choice_2": "own", "own_2": "Typed.", "comment": "Hers."}
     edit(alice, "goals", "# Goals", "# My goals")
-    answer = client.post(address, fields)
+    answer = as_tim.post(address, fields)
     assert answer.status_code == 409
     assert "The block changed since you opened this page." in words(answer)
     again = form(answer, address)
     assert [again[name] for name in ("choice_1", "choice_2", "own_2", "comment")] == ["now", "own", "Typed.", "Hers."]
-    client.post(address, again)
+    as_tim.post(address, again)
     body = reads.block("alice", "goals").body
     assert body.startswith("# My goals")
     assert "Typed." in body
 
 
-def test_choosing_now_everywhere_keeps_only_what_fits(client: Client, conflict: Proposal) -> None:
+def test_choosing_now_everywhere_keeps_only_what_fits(as_tim: Client, conflict: Proposal) -> None:
     address = resolve_url(conflict)
-    answer = client.post(address, fields_of(client, address) | {"choice_1": "now"})
+    answer = as_tim.post(address, fields_of(as_tim, address) | {"choice_1": "now"})
     assert answer.status_code == 422
     assert "This is the block’s text as it is now." in words(answer)
 
 
-def test_choices_outlive_an_expired_session(client: Client, tim: User, two_conflicts: Proposal) -> None:
+def test_choices_outlive_an_expired_session(as_tim: Client, tim: User, two_conflicts: Proposal) -> None:
     address = resolve_url(two_conflicts)
-    fields = fields_of(client, address) | {"choice_1": "proposed", "choice_2": "own", "own_2": "Typed."}
-    client.logout()
-    answer = sign_in_again(client, tim, client.post(address, fields))
+    fields = fields_of(as_tim, address) | {"choice_1": "proposed", "choice_2": "own", "own_2": "Typed."}
+    as_tim.logout()
+    answer = sign_in_again(as_tim, tim, as_tim.post(address, fields))
     again = form(answer, address)
     assert [again[name] for name in ("choice_1", "choice_2", "own_2")] == ["proposed", "own", "Typed."]
