@@ -12,11 +12,10 @@ from enum import StrEnum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Kind, User
+from approvals.models import User
 from approvals.review.note_changes import NoteChange, sha256_of, stamped
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.services.notes import NoteChangeOutcome, change_notes, commit_notes, require_valid, tidied
-from approvals.services.proposed import ChangeContext
+from approvals.services.notes import NoteChangeOutcome, commit_notes, require_valid, tidied
 from memory_app import reads
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Note
@@ -35,7 +34,12 @@ class BulkAction(StrEnum):
     RETAG = "retag"
 
 
-_KINDS = {BulkAction.DELETE: Kind.DELETE, BulkAction.OUTDATE: Kind.FORGET, BulkAction.RETAG: Kind.UPDATE}
+#: Of the ledger, with the verb of the commit message.
+_ACTIONS = {
+    BulkAction.DELETE: (Change.Action.DELETED, "Delete"),
+    BulkAction.OUTDATE: (Change.Action.SUPERSEDED, "Forget"),
+    BulkAction.RETAG: (Change.Action.EDITED, "Update"),
+}
 
 
 @dataclass(frozen=True)
@@ -95,17 +99,13 @@ def change_many(
         require_valid(after)
         return after
 
-    def write(changes: Sequence[NoteChange]) -> NoteChangeOutcome:
-        by = ChangeContext(actor=actor, reasoning=comment)
-        return change_notes(by=by, owner=owner, kind=_KINDS[action], changes=changes)
-
     def wanted() -> tuple[list[NoteChange], list[str]]:
         there = reads.find_notes(owner, seen)
         fit = {id_: there[id_] for id_, sha256 in seen.items() if id_ in there and there[id_].sha256 == sha256}
         changes = [NoteChange(id_, note, changed(note)) for id_, note in fit.items()]
         return changes, [id_ for id_ in seen if id_ not in fit]
 
-    return _written(wanted, write)
+    return _write(wanted, actor, owner, *_ACTIONS[action], comment=comment)
 
 
 def take_back(*, actor: User, owner: str, commit: str) -> BulkOutcome:
@@ -137,15 +137,17 @@ def take_back(*, actor: User, owner: str, commit: str) -> BulkOutcome:
                 changes.append(NoteChange(id_, now, before))
         return changes, left_out
 
-    def write(changes: Sequence[NoteChange]) -> NoteChangeOutcome:
-        by, action = ChangeContext(actor=actor), Change.Action.REVERTED
-        return commit_notes(by, actor, owner, action, tuple(changes), subject="Take back the change of")
-
-    return _written(wanted, write)
+    return _write(wanted, actor, owner, Change.Action.REVERTED, "Take back the change of")
 
 
-def _written(
-    wanted: Callable[[], tuple[list[NoteChange], list[str]]], write: Callable[[Sequence[NoteChange]], NoteChangeOutcome]
+def _write(
+    wanted: Callable[[], tuple[list[NoteChange], list[str]]],
+    actor: User,
+    owner: str,
+    action: Change.Action,
+    verb: str,
+    *,
+    comment: str = "",
 ) -> BulkOutcome:
     """Write what is wanted of the notes as they are now; read again where one changed in between."""
     for _try in range(_TRIES):
@@ -156,7 +158,8 @@ def _written(
         if not real:
             raise NoChange(_("Nothing was changed."))
         try:
-            return BulkOutcome(write(real), tuple(left_out), len(changes) - len(real))
+            done = commit_notes(actor, owner, action, real, verb=verb, comment=comment)
+            return BulkOutcome(done, tuple(left_out), len(changes) - len(real))
         except NotesChanged:
             continue
     raise NotesChanged([change.id for change in changes])

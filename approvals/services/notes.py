@@ -289,12 +289,12 @@ log = structlog.get_logger(__name__)
 
 
 def commit_notes(
-    by: ChangeContext, actor: User, owner: str, action: Change.Action, changes: tuple[NoteChange, ...], *, subject: str
+    actor: User, owner: str, action: Change.Action, changes: Sequence[NoteChange], *, verb: str, comment: str
 ) -> NoteChangeOutcome:
     """Commit `changes` and record them as `action`.
 
     Args:
-        subject: the verb the commit message begins with.
+        verb: what the commit message begins with.
 
     Raises:
         `not_allowed`: this person may not write this memory.
@@ -311,8 +311,8 @@ def commit_notes(
             action,
             note_rows_to_write(owner, [change.as_json() for change in changes]),
             targets=tuple((TargetKind.NOTE, change.id) for change in changes),
-            subject=f"{subject} {named} of {owner}",
-            comment=by.reasoning,
+            subject=f"{verb} {named} of {owner}",
+            comment=comment,
         )
     except rows.TargetMoved as error:
         raise NotesChanged([change.id for change in changes]) from error
@@ -486,14 +486,8 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
     if not before.is_superseded:
         raise NoChange(_("The note is not outdated."))
     after = replace(before, superseded_at=None, superseded_by=None, superseded_reason=None)
-    return commit_notes(
-        ChangeContext(actor=actor, reasoning=comment),
-        actor,
-        owner,
-        Change.Action.REINSTATED,
-        (NoteChange(note_id, before, stamped(after, timezone.now())),),
-        subject="Reinstate",
-    )
+    changes = (NoteChange(note_id, before, stamped(after, timezone.now())),)
+    return commit_notes(actor, owner, Change.Action.REINSTATED, changes, verb="Reinstate", comment=comment)
 
 
 def change_notes(
@@ -516,7 +510,8 @@ def change_notes(
     if not changes:
         raise NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
-        return commit_notes(by, by.actor, owner, _ACTIONS[kind], changes, subject=kind.capitalize())
+        verb = kind.capitalize()
+        return commit_notes(by.actor, owner, _ACTIONS[kind], changes, verb=verb, comment=by.reasoning)
     by, proposal = anew(by, owner)
     if by.answers and by.answers.kind != kind:
         raise other_target(by.answers)
