@@ -274,7 +274,7 @@ class SearchIndex(models.Model):
 
 
 class Chunk(models.Model):
-    """One searchable passage, with its terms and its vector (see `search.rows.Row`)."""
+    """One searchable passage, with its terms and its vector (see `search.ranking.chunking.IndexRow`)."""
 
     owner = models.CharField(_("owner"), max_length=64)
     source = models.CharField(_("source"), max_length=16)

@@ -1,7 +1,7 @@
 """Searching one owner's memory: what tools and pages call.
 
 Belongs here: bringing the index up to date, searching it, and reading the texts of the hits; the memory as it was.
-Not here: the ranking (`ranking`), and the values of an answer (`answers`).
+Not here: the ranking (`ranking`), and how an answer is worded.
 """
 
 from __future__ import annotations

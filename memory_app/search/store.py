@@ -2,7 +2,7 @@
 
 Belongs here: what a change of the memory does to an owner's chunks. Idempotent and coalescing: each run
 takes all the ledger has since the last one, so a lost, repeated or killed task loses nothing.
-Not here: what is indexed (`documents`), the lease and the marks (`index_state`), the arrays (`cache`).
+Not here: how a text becomes chunks (`ranking.chunking`), the lease and the marks (`index_state`), the arrays (`cache`).
 """
 
 from __future__ import annotations

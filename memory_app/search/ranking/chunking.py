@@ -2,7 +2,7 @@
 
 Belongs here: cutting a block by its sections and then by length, a note or message by length, and what of a chunk is
 searched.
-Not here: words (`words`), vectors (`dense`) and the table of chunks.
+Not here: words (`vocabulary`), vectors (`dense`) and the table of chunks.
 """
 
 from __future__ import annotations

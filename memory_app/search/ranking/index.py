@@ -167,7 +167,7 @@ class OwnerIndex:
         """Return the best chunks for a query, best first; equal texts, and chunks of one note or message, only once.
 
         A chunk matches if it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
-        none. Of a long query the beginning counts (`words.LONGEST_QUERY`).
+        none. Of a long query the beginning counts (`LONGEST_QUERY`).
 
         Arguments:
             today: what "last week" in the query is relative to; without it such words are no dates.

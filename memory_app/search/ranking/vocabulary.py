@@ -1,7 +1,7 @@
 """The words of one owner: their terms, and known words one letter away from a misspelt one.
 
 Belongs here: numbering words and terms, finding a word one letter away.
-Not here: which chunks contain a term (`postings`) and which terms mean nearly the same (`similar`).
+Not here: which chunks contain a term (`postings`) and which terms mean nearly the same (`selection`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Three-way merge of texts by people and agents: prose, lists, tables, one language or another.
 
-Belongs here: cutting a text into units (`units`), finding them again in the changed texts (`align`), merging their
-sequence (`sequence`), words inside of one (`words`), what holds for the result as a whole (`whole`), the other columns
-of a row (`fields`), and `python -m memory_app.text.merge`, which behaves like `git merge-file -p` (`__main__`).
+Belongs here: cutting texts into units and finding them again in the changed texts (`units`), merging their sequence
+(`sequence`), changes of one side and words inside of a unit (`changes`), what holds for the result as a whole and the
+columns of a row (`whole`), and `python -m memory_app.text.merge`, which behaves like `git merge-file -p` (`__main__`).
 Not here: making edits (`edits`), showing changes (`worddiff`), and deciding conflicts.
 
     merge(base, ours, theirs)  # the merged str, or Conflicted

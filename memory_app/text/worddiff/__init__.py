@@ -1,7 +1,8 @@
 """What changed between two texts, word by word, for a person to read.
 
-Belongs here: cutting texts into words (`words`), comparing them (`compare`), laying the result out as
-paragraphs or side by side (`layout`), rewritten ones as a whole XX (`excerpt`).
+Belongs here: cutting texts into words (`segments`), comparing them in order (`compare`) and with lines that were moved
+(`moved`), laying the result out as paragraphs or side by side (`layout`), changes one by one (`hunks`), and the most
+telling ones on two lines (`excerpt`).
 Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
 """
 

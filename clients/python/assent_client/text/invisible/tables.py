@@ -1,7 +1,7 @@
 """Sets of characters by Unicode property, as ranges for a regular expression.
 
-Belongs here: which characters leave no ink, which are marks, symbols or emoji. Not here: where each of them is ordinary
-(`kinds`, `crowds`).
+Belongs here: which characters leave no ink, which are marks or symbols, and letters that look like those of another
+script. Not here: where each of them is ordinary.
 
 Taken from the properties rather than listed one by one: a list made by hand missed U+FFFC and U+070F.
 """
