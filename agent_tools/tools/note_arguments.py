@@ -1,8 +1,8 @@
-"""What the tools on notes take in common, with the words that explain it, and who changes a note in their name."""
+"""What several tools take, most of them about notes, with the words that explain it; and who changes a note."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -34,6 +34,16 @@ def has_words(query: str) -> str:
     if not query.strip():
         raise PydanticCustomError("query", "must not be empty")
     return query
+
+
+def version_field(reads: str) -> Any:
+    """Return the field of a version to read: `version_field("Read the block")`."""
+    return Field(
+        description=f"{reads} as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
+        "since is not found without the scope memory:history.",
+        min_length=1,
+        max_length=64,
+    )
 
 
 # A longer content is refused by the service, which says by how much.

@@ -15,6 +15,7 @@ from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads
+from agent_tools.tools.note_arguments import version_field
 from approvals.models import Kind, Proposal
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
@@ -77,15 +78,7 @@ class ReadArguments(BoundedArguments):
             max_length=200,
         ),
     ]
-    as_of: Annotated[
-        str | None,
-        Field(
-            description="Read the block as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
-            "since is not found without the scope memory:history.",
-            min_length=1,
-            max_length=64,
-        ),
-    ] = None
+    as_of: Annotated[str | None, version_field("Read the block")] = None
     view_range: bounds.ViewRange = None
 
 

@@ -14,7 +14,7 @@ from agent_tools.calls import audit
 from agent_tools.calls.arguments import Arguments, BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words
+from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words, version_field
 from approvals.pages import notes_page
 from approvals.pages.notes_page import Wanted
 from memory_app import reads, recall_counts
@@ -189,15 +189,7 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
 
 class NoteReadArguments(Arguments):
     note_id: NoteId
-    as_of: Annotated[
-        str | None,
-        Field(
-            description="Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
-            "since is not found without the scope memory:history.",
-            min_length=1,
-            max_length=64,
-        ),
-    ] = None
+    as_of: Annotated[str | None, version_field("Read the note")] = None
 
 
 @endpoint(

@@ -10,7 +10,7 @@ from agent_tools.answers import bounds, refusals, representations
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
-from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
+from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words, version_field
 from approvals import services
 from memory_app import reads
 from memory_app.search import service
@@ -36,15 +36,7 @@ _Sources = Annotated[
 _Category = Annotated[str | None, Field(description="Only notes of this category.", min_length=1, max_length=64)]
 _Type = Annotated[Type | None, Field(description="Only notes of this type.")]
 _Tags = Annotated[list[str] | None, Field(description="Only notes with one of these tags.", max_length=50)]
-_AsOf = Annotated[
-    str | None,
-    Field(
-        description="Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
-        "since is not found without the scope memory:history.",
-        min_length=1,
-        max_length=64,
-    ),
-]
+_AsOf = Annotated[str | None, version_field("Search the memory")]
 
 _RESULTS = {
     "results[].note_id": "of a note; else not there",
