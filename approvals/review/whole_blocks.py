@@ -2,7 +2,7 @@
 
 Such a revision has one entry in `edits`, which says so. The text of a new block is its `result_text`, that of a deleted
 one its `base_text`. Values only. How they stand to the block as it is now is `mergeability`; proposing them is
-`services.whole_blocks`.
+`services.blocks`.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def propose_block(
         `label_invalid`, `invalid_arguments`, ForbiddenCharacter, `over_limit`: what was given is no block.
         LabelTaken: there is a block with this label.
         `block_waits`: the agent has proposed one with this label and other words.
-        What else `propose.ask` raises.
+        What else `proposing.ask` raises.
     """
     _require_valid(label, title, description, body)
     new = NewBlock(title=title, description=description, limit=settings.BLOCK_LIMIT)
@@ -149,7 +149,7 @@ def propose_deletion(
 
     Raises:
         BlockNotFound, `block_read_only`, `precondition_failed`: as for `propose`.
-        What else `propose.ask` raises.
+        What else `proposing.ask` raises.
     """
 
     def change() -> ProposedChange:

@@ -392,7 +392,7 @@ def update(
 
     Raises:
         NoteNotFound, `note_invalid`, NoChange.
-        `note_waits`, `being_made`, BeingDecided, AlreadyDecided: for a note in an undecided proposal; see `waiting`.
+        `note_waits`, `being_made`, BeingDecided, AlreadyDecided: for a note in an undecided proposal.
         NotesChanged: it is no longer at `loaded_sha256`.
         `note_superseded`: only for agents, since searches would not find the new text; people see what they edit.
     """
@@ -504,7 +504,7 @@ def change_notes(
         `rejected_before`: a person rejected the same, and it is not forced.
         NotesChanged: a note changed since it was read.
         NoChange, `too_many_pending`, `memory_full`, `being_made`.
-        ProposalNotFound, `other_target`, NoChange and what else `amending.amend` raises: for a proposal to amend.
+        ProposalNotFound, `other_target`, NoChange and what else `proposing.amend` raises: for a proposal to amend.
     """
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:

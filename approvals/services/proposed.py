@@ -47,7 +47,7 @@ class ChangeContext:
         operation: for agents, 32 hexadecimal digits; a call with the same one has the same outcome.
         proposal_id: for agents, their undecided proposal that gets this change as its next revision. What is empty
             here stays as it is there. Of one approved in part, what went back is proposed anew.
-        answers: the one approved in part that this takes up again; set by `propose.anew`.
+        answers: the one approved in part that this takes up again; set by `proposing.anew`.
         force: for agents, ask a person again about what was rejected; it takes another reasoning than then.
     """
 

@@ -126,7 +126,7 @@ def make(by: ChangeContext, change: ProposedChange, *, require: Callable[[], Non
         require: raises what else stands against it, called where no other call of the agent is being made.
 
     Raises:
-        `too_many_pending`, `memory_full`: see `caps`.
+        `too_many_pending`, `memory_full`: there is no room for another one.
         `rejected_before`: a person rejected the same, and it is not forced.
         EngineUnavailable: the branch could not be written; the row stays, and `recover` finishes it.
     """
