@@ -26,6 +26,8 @@ from django.db.backends.signals import connection_created
 from tests import environment, nightly
 from tests.support.background import wait_for_threads
 
+ROOT = Path(__file__).resolve().parent.parent
+
 if TYPE_CHECKING:  # Django is set up below
     from django.test import Client
 
@@ -57,6 +59,13 @@ hypothesis.settings.load_profile("assent")
 def pytest_report_header() -> str:
     leg = "DoltLite + SQLite" if environment.is_embedded() else "Dolt server + PostgreSQL + Redis"
     return f"assent: testing on {leg}"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files that run at night alone before they are imported: to collect some takes seconds."""
+    if "not nightly" in config.option.markexpr and nightly.is_nightly(str(collection_path.relative_to(ROOT))):
+        return True
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
