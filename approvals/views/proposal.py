@@ -55,20 +55,31 @@ def proposal(request: Request, pk: int) -> HttpResponse:
     """Show the page; for the switch between views of the change, only the change."""
     found = proposal_or_404(pk, viewer_of(request))
     kept = kept_fields(request)
-    if not kept:
-        response = proposal_page(request, found, seen_before=_seen_before(request, found))
-    elif {"said", "to"} & kept.keys():
-        text = _("Nothing was saved while you were signed out. What you typed is still here.")
-        typed: dict[str, Any] = {"comment_form": CommentForm(initial=kept)}
-    else:
-        text = _("Nothing was decided while you were signed out. Your text is still here.")
-        typed = {"form": _form_kept(kept), "ticks": Ticks.of(kept)}
     if kept:
-        panel = Panel(_("Welcome back."), text)
-        response = proposal_page(request, found, panel=panel, list_query=kept.get("list", ""), **typed)
+        response = _page_with_form_kept(request, found, kept)
+    else:
+        response = proposal_page(request, found, seen_before=_seen_before(request, found))
     if request.GET.get("view") in set(DiffMode):
         keep(response, "view", request.GET["view"])
     return response
+
+
+def _page_with_form_kept(request: Request, found: Proposal, kept: dict[str, str]) -> HttpResponse:
+    """Return the page with a form that was sent while signed out, as typed; not checked yet, so without errors."""
+    typed: dict[str, Any]
+    if {"said", "to"} & kept.keys():
+        text = _("Nothing was saved while you were signed out. What you typed is still here.")
+        typed = {"comment_form": CommentForm(initial=kept)}
+    else:
+        text = _("Nothing was decided while you were signed out. Your text is still here.")
+        initial = {name: kept.get(name, "") for name in ("comment", "reason", "rest", "rest_reason")}
+        is_rejection = "reason" in kept or not kept.get("seen_sha256")
+        form = ApproveForm if "back" in kept else RejectForm if is_rejection else ApproveSomeForm
+        if "asks" in kept:
+            form = RequestChangesForm
+        typed = {"form": form(initial=initial), "ticks": Ticks.of(kept)}
+    panel = Panel(_("Welcome back."), text)
+    return proposal_page(request, found, panel=panel, list_query=kept.get("list", ""), **typed)
 
 
 def proposal_or_404(pk: int, viewer: User) -> Proposal:
@@ -259,17 +270,6 @@ def _view(request: Request) -> DiffMode:
     """Return how the change is shown: as asked for, else as it was last asked for in this browser."""
     wanted = request.GET.get("view", "")
     return DiffMode((wanted if wanted in set(DiffMode) else chosen(request, "view", set(DiffMode))) or DiffMode.INLINE)
-
-
-def _form_kept(kept: dict[str, str]) -> ApproveForm:
-    """Return the form that was sent while signed out, with what was typed; not checked yet, so without errors."""
-    typed = {name: kept.get(name, "") for name in ("comment", "reason", "rest", "rest_reason")}
-    if "back" in kept:
-        return ApproveForm(initial={})
-    if "asks" in kept:
-        return RequestChangesForm(initial=typed)
-    is_rejection = "reason" in kept or not kept.get("seen_sha256")
-    return RejectForm(initial=typed) if is_rejection else ApproveSomeForm(initial=typed)
 
 
 #: Changes offered to comment on one by one; with more, a comment says which it means.
