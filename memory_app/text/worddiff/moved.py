@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
@@ -93,7 +93,8 @@ def _with_moves(before: str, after: str, moves: Sequence[Move]) -> tuple[Segment
     """Return the segments with what was moved."""
     head, tail = common_ends(before, after)
     used = set(before + after)
-    signs = (sign for point in range(0xF0000, 0x110000) if (sign := chr(point)) not in used)
+    points = chain(range(0xF0000, 0x110000), range(0x20000, 0xF0000))  # private use first; no text has all of them
+    signs = (sign for point in points if (sign := chr(point)) not in used)
     moved: dict[str, Segment] = {}
     texts = []
     kinds: tuple[Kind, Kind] = ("removed", "added")

@@ -189,6 +189,15 @@ def test_items_moved_together_are_one_change_and_count_by_themselves() -> None:
     assert len({segment.move for segment in segments} - {0}) == 1
 
 
+def test_a_text_with_every_sign_for_private_use_is_compared_like_others() -> None:
+    private = "".join(map(chr, range(0xF0000, 0x110000)))
+    head = f"{private}\none\ntwo\nthree\n"
+    before, after = f"{head}{ALGEBRA}\n{SWIMS}\n{EXAM}\n", f"{head}{SWIMS}\n{EXAM}\n{ALGEBRA}\n"
+    segments = diff(before, after)
+    assert (before_of(segments), after_of(segments)) == (before, after)
+    assert count_moved(segments) == 1
+
+
 def test_two_hundred_moves_in_ten_thousand_words_are_found_soon() -> None:
     chance = random.Random(4)
     words = [f"{chance.choice('bcdfg')}{chance.choice('aeiou')}{number}" for number in range(2_000)]
