@@ -153,20 +153,26 @@ class _Linking:
         """Open the link of this sentence, and what is around these words, unless that was done."""
         self._out += self._space
         self._space = []
-        if not self._is_open and self._number is not None and self._number < len(self._sentences):
-            is_first = self._number not in self._begun
-            self._begun.add(self._number)
-            self._out.append(_html(_opening(self._sentences[self._number], self._number, is_first=is_first)))
+        if not self._is_open and (opening := self._link()):
+            self._out.append(_token("html_inline", "", opening))
             self._is_open = True
         self._out += self._around[self._drawn :]
         self._drawn = len(self._around)
+
+    def _link(self) -> SafeString | None:
+        """Return the beginning of this sentence's link; None for words of no sentence."""
+        if self._number is None or self._number >= len(self._sentences):
+            return None
+        is_first = self._number not in self._begun
+        self._begun.add(self._number)
+        return _opening(self._sentences[self._number], self._number, is_first=is_first)
 
     def _close(self) -> None:
         for token in reversed(self._around[: self._drawn]):
             self._out.append(Token(token.type.replace("_open", "_close"), token.tag, -1))
         self._drawn = 0
         if self._is_open:
-            self._out.append(_html(SafeString("</a>")))
+            self._out.append(_token("html_inline", "", "</a>"))
         self._is_open = False
 
     def _code(self, token: Token) -> Token:
@@ -174,13 +180,10 @@ class _Linking:
         out = []
         for number, words in _parts(token.content):
             self._number = self._number if number is None else number
-            if self._number is None or self._number >= len(self._sentences) or not words.strip():
+            if words.strip() and (opening := self._link()):
+                out.append(format_html("{}{}</a>{}", opening, words.rstrip(), _space_after(words)))
+            else:
                 out.append(escape(words))
-                continue
-            is_first = self._number not in self._begun
-            self._begun.add(self._number)
-            opening = _opening(self._sentences[self._number], self._number, is_first=is_first)
-            out.append(format_html("{}{}</a>{}", opening, words.rstrip(), _space_after(words)))
         return _token("html_block", "", f"<pre><code>{''.join(out)}</code></pre>\n")
 
 
@@ -195,7 +198,3 @@ def _parts(text: str) -> Iterator[tuple[int | None, str]]:
 
 def _token(type_: str, tag: str, content: str) -> Token:
     return Token(type_, tag, 0, content=content)
-
-
-def _html(markup: SafeString) -> Token:
-    return _token("html_inline", "", markup)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.utils.safestring import SafeString
@@ -202,17 +203,13 @@ def lines_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
 def html_of(pieces: Iterable[Piece]) -> str:
     """Return HTML that still has to be sanitised: attributes are escaped, but addresses may be of any scheme."""
     shown: list[str] = []
-    open_ones: tuple[Style, ...] = ()
     before: str = "same"
-    for piece in pieces:
-        both = zip(open_ones, piece.style, strict=False)
-        kept = next((at for at, (one, other) in enumerate(both) if one != other), min(len(open_ones), len(piece.style)))
-        shown += (f"</{tag}>" for _type, tag, _attributes in reversed(open_ones[kept:]))
-        shown += map(_opening, piece.style[kept:])
-        open_ones = piece.style
-        shown.append(_drawn(piece, is_said=piece.kind != before))
-        before = piece.kind
-    shown += (f"</{tag}>" for _type, tag, _attributes in reversed(open_ones))
+    for style, group in groupby(pieces, key=attrgetter("style")):
+        shown += map(_opening, style)
+        for piece in group:
+            shown.append(_drawn(piece, is_said=piece.kind != before))
+            before = piece.kind
+        shown += (f"</{tag}>" for _type, tag, _attributes in reversed(style))
     return "".join(shown)
 
 

@@ -271,8 +271,7 @@ def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
         return ()
     if len(old) + len(new) > ROW_CHARACTERS:
         return ()
-    segments = _diff(old, new)
-    return segments if any(worddiff.count_words(segments)) else ()
+    return _reworded(old, new)
 
 
 def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segment, ...]:
@@ -281,20 +280,23 @@ def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segme
     What takes the place of a superseded note is another note, which a list does not read: that one is read on
     its page. So is a change of more than the text, which takes a table.
     """
-    said = (before, after)
-    if sum(map(_length, filter(None, said))) > ROW_CHARACTERS:
+    if sum(map(_length, filter(None, (before, after)))) > ROW_CHARACTERS:
         return ()
-    segments = _diff(*(note.content if note else "" for note in said))
+    old, new = (note.content if note else "" for note in (before, after))
     if not (before and after):
-        return segments if any(worddiff.count_words(segments)) else ()
+        return _reworded(old, new)
     # Whose words a reworded note has follows from who proposes them, which the row says.
-    same = replace(
-        after, content=before.content, source=before.source, sha256=before.sha256, updated_at=before.updated_at
-    )
+    same = replace(after, content=old, source=before.source, sha256=before.sha256, updated_at=before.updated_at)
     if same == before:
-        return segments if any(worddiff.count_words(segments)) else ()
+        return _reworded(old, new)
     marked = replace(same, superseded_at=None, superseded_reason=None)
-    return segments if marked == before and after.content == before.content else ()
+    return _diff(old, new) if marked == before and old == new else ()
+
+
+def _reworded(old: str, new: str) -> tuple[Segment, ...]:
+    """Return the change of a text; empty where no word changes."""
+    segments = _diff(old, new)
+    return segments if any(worddiff.count_words(segments)) else ()
 
 
 @lru_cache(maxsize=512)

@@ -131,7 +131,7 @@ def in_context(text: str, words: Sequence[str]) -> tuple[ExcerptPart, ...]:
     # Longer words match with their endings ("exam" in "exams"); "an" must not match in "and".
     longest_first = sorted([*wanted][:MOST_WORDS], key=len, reverse=True)
     one = (re.escape(word) + (r"\w{0,2}" if len(word) > 3 else "") for word in longest_first)
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(one)})(?!\w)", re.IGNORECASE)
+    pattern = re.compile(rf"((?<!\w)(?:{'|'.join(one)})(?!\w))", re.IGNORECASE)
     found = pattern.search(text)
     around = max(found.start() - _AROUND, 0) if found else 0
     if around:  # whole lines, where there are any: what begins one may be a mark
@@ -142,16 +142,7 @@ def in_context(text: str, words: Sequence[str]) -> tuple[ExcerptPart, ...]:
     if begin:
         begin = flat.find(" ", begin, first.start() if first else None) + 1 or begin
     shown = _cut(flat, begin, is_cut=around > 0)
-    parts: list[ExcerptPart] = []
-    end = 0
-    for match in pattern.finditer(shown):
-        if match.start() > end:
-            parts.append(ExcerptPart(shown[end : match.start()], False))
-        parts.append(ExcerptPart(match[0], True))
-        end = match.end()
-    if end < len(shown):
-        parts.append(ExcerptPart(shown[end:], False))
-    return tuple(parts)
+    return tuple(ExcerptPart(text, bool(number % 2)) for number, text in enumerate(pattern.split(shown)) if text)
 
 
 def _cut(flat: str, begin: int, *, is_cut: bool = False) -> str:

@@ -279,21 +279,18 @@ def _actions(
     actions = available_actions(viewer, proposal)
     if assessment is None or standing is None:
         return actions - _APPROVING
-    fits = assessment.can_be_approved
-    if not fits:
-        actions -= {ReviewAction.APPROVE}
+    fits, is_conflict = assessment.can_be_approved, assessment.state == Mergeability.CONFLICT
     notes = len(proposal.current_revision.note_changes)
-    is_import_in_conflict = notes > 1 and assessment.state == Mergeability.CONFLICT
-    if not (fits and (1 < hunks <= MOST_BOXES or notes > 1)) and not is_import_in_conflict:
-        actions -= {ReviewAction.APPROVE_SOME}
     has_text = _has_text(proposal, standing)
-    if whole_blocks.is_of_whole_block(proposal.current_revision):
-        actions -= {ReviewAction.RESOLVE}  # there is nothing to merge a new block, or a deletion, with
-    if not (fits and has_text):
-        actions -= {ReviewAction.EDIT}
-    if not (assessment.state == Mergeability.CONFLICT and has_text):
-        actions -= {ReviewAction.RESOLVE}
-    return actions
+    # There is nothing to merge a new block, or a deletion, with.
+    may_merge = has_text and not whole_blocks.is_of_whole_block(proposal.current_revision)
+    can_succeed = {
+        ReviewAction.APPROVE: fits,
+        ReviewAction.APPROVE_SOME: (fits and 1 < hunks <= MOST_BOXES) or (notes > 1 and (fits or is_conflict)),
+        ReviewAction.EDIT: fits and has_text,
+        ReviewAction.RESOLVE: is_conflict and may_merge,
+    }
+    return actions - {action for action, can in can_succeed.items() if not can}
 
 
 #: What ends in a merge.

@@ -27,7 +27,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.review import summary, trust
 from approvals.review.trust import Acceptance
-from approvals.review.turn import ThreadSummary, thread_summary
+from approvals.review.turn import thread_summary
 from approvals.risks.flags import Risk
 from approvals.services.close import BEFORE_EXPIRY
 from approvals.services.hand_back import REASONS
@@ -35,12 +35,11 @@ from approvals.templatetags.texts import marked, opening
 from memory_app import conversations
 
 register = template.Library()
-
-
-@register.simple_tag
-def target_url(proposal: Proposal) -> str:
-    """Return the page of a proposal's target; for one that does not exist yet, the list it would be in."""
-    return url_of_target(proposal)
+register.simple_tag(url_of_target, name="target_url")
+register.simple_tag(new_batch, name="new_batch")  # so that sending a form twice decides once
+register.simple_tag(trust.kind_in_words, name="kind_words")
+register.filter("risk_title", summary.risk_title)
+register.filter("thread", thread_summary)
 
 
 @register.simple_tag
@@ -91,12 +90,6 @@ def list_url_of(group: inbox.Group, listing: Listing) -> str:
     return url_of(listing.parameters | {"owner": group.owner, "target": group.target})
 
 
-@register.simple_tag(name="new_batch")
-def batch_of_form() -> str:
-    """Return an id for a form that decides about several, so that sending it twice decides once."""
-    return new_batch()
-
-
 @register.filter
 def headline(proposal: Proposal) -> SafeString:
     """Return a proposal on one line: its reason, or where none was given what it does."""
@@ -107,12 +100,6 @@ def headline(proposal: Proposal) -> SafeString:
 def is_seen_first(proposal: Proposal) -> bool:
     """Whether it has a warning for which a person is asked, whatever a rule says."""
     return bool(trust.SEEN_FIRST.intersection(proposal.risks))
-
-
-@register.filter
-def risk_title(key: str) -> str:
-    """Return a flag in two or three words."""
-    return summary.risk_title(key)
 
 
 @register.inclusion_tag("components/risk.html")
@@ -160,8 +147,8 @@ def reject_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[s
     """Return the fields of reasons and free text, filled in from `form`."""
     return {
         "proposal": proposal,
-        "choices": _reasons(get_language() or "", _typed(form, "reason"), must=True),
-        "comment": _typed(form, "comment"),
+        "choices": _reasons(get_language() or "", typed(form, "reason"), must=True),
+        "comment": typed(form, "comment"),
         "reason_errors": form.errors.get("reason", []) if form else [],
         "comment_errors": form.errors.get("comment", []) if form else [],
     }
@@ -172,8 +159,8 @@ def request_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[
     """Return the fields of what should change and why, filled in from `form`."""
     return {
         "proposal": proposal,
-        "choices": _reasons(get_language() or "", _typed(form, "reason"), must=False),
-        "comment": _typed(form, "comment"),
+        "choices": _reasons(get_language() or "", typed(form, "reason"), must=False),
+        "comment": typed(form, "comment"),
         "comment_errors": form.errors.get("comment", []) if form else [],
     }
 
@@ -193,19 +180,9 @@ def _reasons(language: str, chosen: str, *, must: bool) -> SafeString:
 @register.filter
 def typed(form: ApproveForm | None, name: str) -> str:
     """Return the value of a field of a form; empty without a form."""
-    return _typed(form, name)
-
-
-def _typed(form: ApproveForm | None, name: str) -> str:
     if not form:  # a name the context does not have arrives as ""
         return ""
     return str(form[name].value() or "")
-
-
-@register.filter
-def thread(proposal: Proposal) -> ThreadSummary:
-    """Return what a row says of the talk about a proposal; a query for one that was not read with its thread."""
-    return thread_summary(proposal)
 
 
 @register.inclusion_tag("talk/at.html", takes_context=True)
@@ -224,12 +201,6 @@ def talk_at(context: template.Context, change: int | None, *, oob: bool = False)
 def rule_words(rule: dict[str, Any] | TrustRule) -> str:
     """Return a rule, or what an event keeps of one, in words."""
     return trust.in_words(trust.as_data(rule) if isinstance(rule, TrustRule) else rule)
-
-
-@register.simple_tag
-def kind_words(kind: str) -> str:
-    """Return a kind of change as the forms of rules have it."""
-    return trust.kind_in_words(kind)
 
 
 @register.simple_tag

@@ -28,18 +28,17 @@ def standing(wanted: Revision, body: str, *, limit: int = 1000) -> Assessment:
     return assess(wanted, block(body, limit=limit))
 
 
-def test_a_rewrite_is_merged_with_what_was_changed_elsewhere() -> None:
-    wanted = revision(edits.Rewrite(BODY.replace("train", "bus")))
-    found = standing(wanted, BODY.replace("green", "black"))
-    assert found.state == Mergeability.REBASABLE
-    assert found.result_text == BODY.replace("train", "bus").replace("green", "black")
-    assert found.is_stale
+FIRST = BODY.partition("\n")[0]
 
 
-def test_an_edit_around_words_that_changed_is_merged() -> None:
-    first = "Ann drinks green tea in the morning. She reads on the train to work."
-    wanted = revision(edits.Replace(first, first.replace("train", "bus")))
-    found = standing(wanted, BODY.replace("green", "black"))
+@pytest.mark.parametrize(
+    "wanted",
+    [edits.Rewrite(BODY.replace("train", "bus")), edits.Replace(FIRST, FIRST.replace("train", "bus"))],
+    ids=["a rewrite", "an edit around words that changed"],
+)
+def test_it_is_merged_with_what_was_changed_elsewhere(wanted: edits.Edit) -> None:
+    found = standing(revision(wanted), BODY.replace("green", "black"))
+    assert (found.state, found.is_stale) == (Mergeability.REBASABLE, True)
     assert found.result_text == BODY.replace("train", "bus").replace("green", "black")
 
 
@@ -51,17 +50,11 @@ def test_what_cannot_be_merged_says_where() -> None:
     assert found.conflict.resolved(["topology"]) == wanted.result_text
 
 
-def test_everything_asked_for_is_there_already() -> None:
+def test_what_is_asked_for_may_be_there_already_all_or_in_part() -> None:
     wanted = revision(edits.Rewrite(BODY.replace("train", "bus").replace("green", "black")))
-    body = BODY.replace("train", "bus").replace("green", "black") + "- analysis\n"
-    assert standing(wanted, body).state == Mergeability.ALREADY_APPLIED
-
-
-def test_what_is_there_only_in_part_is_still_to_be_approved() -> None:
-    wanted = revision(edits.Rewrite(BODY.replace("train", "bus").replace("green", "black")))
+    assert standing(wanted, wanted.result_text + "- analysis\n").state == Mergeability.ALREADY_APPLIED
     found = standing(wanted, BODY.replace("train", "bus") + "- analysis\n")
-    assert found.state == Mergeability.REBASABLE
-    assert found.result_text == wanted.result_text + "- analysis\n"
+    assert (found.state, found.result_text) == (Mergeability.REBASABLE, wanted.result_text + "- analysis\n")
 
 
 def test_a_merged_text_longer_than_the_block_may_be_is_a_conflict() -> None:
@@ -76,8 +69,4 @@ def test_the_block_as_it_would_be_once_a_proposal_is_approved() -> None:
     assert after is not None
     assert after.body == BODY.replace("green", "black")
     assert assess(other, after).state == Mergeability.REBASABLE
-
-
-def test_one_that_cannot_be_approved_changes_nothing() -> None:
-    one = revision(edits.Replace("green", "black"))
-    assert block_after(one, block(BODY.replace("green tea", "coffee"))) is None
+    assert block_after(one, block(BODY.replace("green tea", "coffee"))) is None, "it cannot be approved"

@@ -87,6 +87,7 @@ def test_a_secret_is_found_and_shown_only_by_its_beginning(text: str, kind: str,
     (found,) = credentials.find(text)
     assert found.kind == kind
     assert found.masked == (kind if kind == "private key" else f"{kind} {shown}…")
+    assert len(shown) <= max(4, len(found.value) // 3)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -99,13 +100,6 @@ def test_a_text_about_secrets_numbers_and_hashes_is_none(text: str) -> None:
 def test_any_text_can_be_searched(text: str) -> None:
     for found in credentials.find(text + " passwort: " + text):
         assert found.value
-
-
-def test_most_of_a_secret_is_never_shown() -> None:
-    for text, kind, _ in SECRETS:
-        (found,) = credentials.find(text)
-        shown = found.masked.removeprefix(kind).strip(" …")
-        assert len(shown) <= max(4, len(found.value) // 3)
 
 
 # -- as a flag --------------------------------------------------------------------------------------
