@@ -45,12 +45,8 @@ def test_an_approval_as_proposed_says_so(call: Call, tim: User, two: Proposal) -
     services.approve(actor=tim, **seen(two))
     answer = answered(call("get_proposal", proposal_id=two.pk))
     data = answer["data"]
-    assert (data["approval"], data["final_text"], data["difference"], data["not_accepted"]) == (
-        "as_proposed",
-        None,
-        [],
-        [],
-    )
+    assert (data["approval"], data["final_text"], data["difference"]) == ("as_proposed", None, [])
+    assert (data["not_accepted"], data["merge_commit"], data["decision"]["by"]) == ([], reads.head(), "tim")
     assert answer["text"] == f"Proposal {two.pk} for block 'goals' is approved, by tim."
 
 

@@ -51,14 +51,6 @@ def test_the_list_says_what_the_reviewer_said(call: Call, tim: User, proposal: P
     assert line.endswith("x… (get_proposal has all of it)")
 
 
-def test_an_approval_comes_back_with_its_commit(call: Call, tim: User, goals: Block, proposal: Proposal) -> None:
-    services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
-    data = answered(call("get_proposal", proposal_id=proposal.pk))["data"]
-    assert data["status"] == "approved"
-    assert data["merge_commit"]
-    assert data["decision"]["by"] == "tim"
-
-
 def test_a_branch_is_named_for_as_long_as_it_is_there(call: Call, tim: User, proposal: Proposal) -> None:
     def branch() -> str | None:
         found: str | None = answered(call("get_proposal", proposal_id=proposal.pk))["data"]["branch"]

@@ -75,15 +75,6 @@ def test_without_either_scope_a_write_is_refused(machine: MachineOf, issue: Issu
     assert error["details"]["required"] == "notes:write"
 
 
-def test_the_same_waiting_change_is_not_proposed_twice(machine: MachineOf, issue: Issue, alice: User) -> None:
-    careful = machine(issue(alice, scopes=["memory:propose"]))
-    first = answered(careful.call("memory_save", content="Alice likes tea."))["data"]
-    again = answered(careful.call("memory_save", content="Alice likes tea."))
-    assert again["data"]["proposal_id"] == first["proposal_id"]
-    assert again["data"]["created"] is False
-    assert "nothing new was made" in again["text"]
-
-
 def test_reasoning_and_evidence_go_into_the_record(call: Call, alice: User) -> None:
     evidence = [{"role": "user", "content": "I like tea."}]
     saved = answered(call("memory_save", content="x", reasoning="She said so.", evidence=evidence, session_id="s"))

@@ -71,6 +71,7 @@ def test_the_same_update_again_makes_no_revision(call: Call, tea: dict[str, Any]
     for _ in range(2):
         answer = answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
     assert (answer["data"]["revision"], answer["data"]["created"]) == (2, False)
+    assert "asks for exactly this already; nothing new was made." in answer["text"]
     assert Revision.objects.count() == 2
 
 

@@ -73,12 +73,6 @@ def test_a_bad_field_is_named(call: Call, alice: User) -> None:
     assert not Proposal.objects.exists()
 
 
-def test_a_text_over_the_limit_says_by_how_much(call: Call, alice: User) -> None:
-    with override_settings(BLOCK_LIMIT=10):
-        error = refused(call("propose_memory_block", **new(body="x" * 12)), 422, "over_limit")
-    assert error["details"] == {"block_label": "diary", "used": 12, "limit": 10, "over_by": 2}
-
-
 def test_a_label_that_is_there_names_the_tools_that_edit_it(
     call: Call, alice: User, goals: Block, make_block: MakeBlock
 ) -> None:
@@ -209,11 +203,6 @@ def test_a_deletion_becomes_a_proposal(call: Call, goals: Block) -> None:
     told = answered(call("get_proposal", proposal_id=number))
     assert told["text"] == f"Proposal {number} for the deletion of block 'goals' is open (clean)."
     assert (told["data"]["edits"], told["data"]["result"]) == ([{"op": "delete_block"}], "")
-
-
-def test_no_rule_deletes(call: Call, alice: User, goals: Block) -> None:
-    services.create_rule(actor=alice, owner="alice", agent="scribe", needs="apply")
-    assert answered(call("propose_block_deletion", **GONE))["data"]["status"] == "open"
 
 
 def test_what_cannot_be_deleted_says_why(call: Call, alice: User, goals: Block, make_block: MakeBlock) -> None:
