@@ -89,13 +89,6 @@ def form(response: Any, action: str) -> dict[str, Any]:
     raise AssertionError(f"no form to {action}; there are {[at for at, _ in forms.forms]}")
 
 
-def form_of_id(response: Any, form_id: str) -> dict[str, Any]:
-    """The fields of the form with this id, where several post to one address."""
-    forms = _Forms()
-    forms.feed(response.content.decode())
-    return forms.of_id[form_id]
-
-
 def has_form(response: Any, action: str) -> bool:
     forms = _Forms()
     forms.feed(response.content.decode())

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,8 +27,13 @@ class Text:
     words: str
 
 
-def texts() -> Iterator[Text]:
-    """Every such string of the repository."""
+@cache
+def texts() -> tuple[Text, ...]:
+    """Every such string of the repository, read once."""
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[Text]:
     for path in sorted((ROOT / "templates").rglob("*.*")):
         yield from _of_template(path)
     for app in APPS:
