@@ -43,6 +43,7 @@ from memory_app.databases.backups import (
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.models import Change, Message, SearchIndex
+from memory_app.runtime import upkeep
 
 log = structlog.get_logger(__name__)
 
@@ -146,6 +147,7 @@ def _now() -> datetime:
 Restored = tuple[str, list[str]]
 
 
+@upkeep.paused()
 def restore(folder: Path) -> Restored:
     """Restore a backup into the databases the settings name, which must be empty, and bring it up to date.
 
@@ -186,6 +188,7 @@ def verify(folder: Path) -> None:
         raise BackupError(f"The backup in {folder} can be restored, but does not agree: {' '.join(done[1][:5])}")
 
 
+@upkeep.paused()
 def restore_here(folder: Path) -> Restored:
     """Restore in place, into the databases the settings name; `restore` calls it in a child process."""
     manifest = Manifest.read(folder)

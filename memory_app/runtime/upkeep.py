@@ -13,6 +13,8 @@ import atexit
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -112,8 +114,11 @@ class _Upkeep:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
+        self.is_paused = False
 
     def start(self) -> None:
+        if self.is_paused:
+            return
         if self._thread is not None and self._thread.is_alive():  # a forked child has none
             return
         with self._lock:
@@ -176,6 +181,20 @@ def start() -> None:
 def stop(**kwargs: Any) -> None:
     """Stop in this process, emptying the log once more; before its files are replaced, and when it exits."""
     _upkeep.stop()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Look after nothing in this process during the block: its databases are being restored.
+
+    A task by the clock would open files that are to be empty, or mail what a backup says is news.
+    """
+    _upkeep.is_paused = True
+    stop()
+    try:
+        yield
+    finally:
+        _upkeep.is_paused = False
 
 
 def start_with_first_connection(**kwargs: Any) -> None:

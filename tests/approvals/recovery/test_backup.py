@@ -273,6 +273,30 @@ def test_a_whole_backup_is_verified_and_nothing_is_left_of_that(made: Path) -> N
                 assert not [name for (name,) in cursor.fetchall() if name.endswith("_verify")]
 
 
+RESTORE_SLOWLY = """
+import threading, time
+from pathlib import Path
+from approvals import services
+from approvals.recovery import backup
+from memory_app.runtime import upkeep
+upkeep.FIRST = 0.0
+recover, seen = backup.recover, []
+def slowly(**given):
+    time.sleep(3 * upkeep.TICK)
+    seen.extend(thread.name for thread in threading.enumerate())
+    return recover(**given)
+backup.recover = slowly
+services.restore_here(Path({folder!r}))
+print([name for name in seen if name in ("upkeep", upkeep.TASKS)])
+"""
+
+
+def test_nothing_is_done_by_the_clock_in_a_place_that_is_being_restored(made: Path, tmp_path: Path) -> None:
+    """After ten seconds its tasks made the files that had to be missing; and they would mail what a backup has."""
+    with empty_place(tmp_path / "new") as place:
+        assert python(RESTORE_SLOWLY.format(folder=str(made)), **place) == "[]"
+
+
 @server_only
 def test_editions_can_be_mixed(tmp_path: Path) -> None:
     """SQLite beside a Dolt server."""
