@@ -69,7 +69,7 @@ class Heading:
 def render(text: str, *, top: int = TOP) -> SafeString:
     """Return HTML for `text`, by any author. Invisible characters are replaced by visible marks.
 
-    A text over `commonmark.LONGEST` is shown as it is written, under a note that says so.
+    A text over `parsing.LONGEST` is shown as it is written, under a note that says so.
 
     Args:
         top: the level of its highest heading, one below that of the page's heading above it.

@@ -1,7 +1,7 @@
 """What the memory pages show beside the texts: who changed what and why, what waits, two versions compared.
 
 Reads only; frozen values come out. Rules of access are `permissions`, reading itself is
-`memory_app.reads`, HTTP is `views.memory`.
+`memory_app.reads`, HTTP is `views.block_views`.
 """
 
 from __future__ import annotations

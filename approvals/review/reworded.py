@@ -1,4 +1,4 @@
-"""The changes of a proposal that can be approved one by one."""
+"""The texts a proposal is reworded from, its changes that are approved one by one, and what of them was taken."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def _why_asked(rule: TrustRule, kind: str, weight: Weight) -> ReviewReason | Non
     return ReviewReason.RULE if SEEN_FIRST.intersection(weight.risks) else None
 
 
-# -- words ----------------------------------------------------------------------------------------
+# -- Rules in words.
 
 
 def as_data(rule: TrustRule) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def needs_in_words(needs: str) -> str:
     return str(TrustRule.Needs(needs).label) if needs in TrustRule.Needs.values else needs
 
 
-# -- whom rules are about -------------------------------------------------------------------------
+# -- Whom rules are about.
 
 
 def _active_agents(owner: str) -> set[int]:

@@ -90,8 +90,7 @@ def change_request(proposal: Proposal) -> ChangeRequest | None:
 
 def change_requests(proposals: Iterable[Proposal]) -> dict[int, ChangeRequest]:
     """Return what the agents are asked for, by proposal, for those whose agent's turn it is. Two queries, or none."""
-    waiting = [proposal.pk for proposal in proposals if proposal.is_with_agent]
-    return _last_requests(waiting) if waiting else {}
+    return _last_requests([proposal.pk for proposal in proposals if proposal.is_with_agent])
 
 
 def last_request(proposal: Proposal) -> ChangeRequest | None:
@@ -100,6 +99,8 @@ def last_request(proposal: Proposal) -> ChangeRequest | None:
 
 
 def _last_requests(ids: list[int]) -> dict[int, ChangeRequest]:
+    if not ids:
+        return {}
     asked = list(Event.objects.filter(proposal__in=ids, what=Event.What.CHANGES_REQUESTED).order_by("at", "id"))
     by_people = {event.actor for event in asked if event.actor_kind == Event.ActorKind.PERSON}
     people = User.objects.filter(username__in=by_people) if by_people else ()
@@ -241,13 +242,9 @@ def said_of_revision(
     if target_kind != TargetKind.BLOCK:
         return tuple(map(said_of_note, note_changes))
     if asked and asked[0].get("op") in WHOLE_OPERATIONS:
-        return (said_of_whole_block(target, result_text, is_deletion=asked == DELETION),)
+        # To delete a block again is the same whatever stands in it.
+        return (Said(f"{target}\x1fdeletes") if asked == DELETION else alike.said(target, "", result_text),)
     return (alike.said(target, base_text, result_text),)
-
-
-def said_of_whole_block(label: str, text: str, *, is_deletion: bool) -> Said:
-    """Return what a new block says, or the deletion of one: to delete it again is the same whatever stands in it."""
-    return Said(f"{label}\x1fdeletes") if is_deletion else alike.said(label, "", text)
 
 
 def said_of_note(change: dict[str, Any]) -> Said:
