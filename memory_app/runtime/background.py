@@ -98,6 +98,8 @@ def while_it_lasts(name: str, work: Callable[[], bool], *, every: float) -> Iter
 
 #: Seconds to wait for more items: a run takes as long for twenty as for one.
 _GATHERING = 0.1
+#: Seconds after which the thread ends, and with it its connections: opening one takes longer than most runs.
+_IDLE = 5.0
 #: Seconds to let a run finish when the process ends.
 _LAST_RUN = 5.0
 
@@ -119,37 +121,40 @@ class Gatherer(Generic[Item]):
         self._name = name
         self._work = work
         self._pause = pause
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._items: list[Item] = []
         self._settling = 0
-        self._hurries = threading.Event()
         atexit.register(self.settle, _LAST_RUN)
 
     def add(self, item: Item) -> None:
-        with self._lock:
+        with self._changed:
             self._items.append(item)
             is_first = len(self._items) == 1
+            if is_first:
+                self._changed.notify_all()
         if is_first or not is_at_work(self._name):  # the second: after a fork
             soon(self._name, self._run)
 
     def settle(self, seconds: float = threading.TIMEOUT_MAX) -> None:
         """Wait until nothing that was added in this process is left to do."""
-        with self._lock:
+        with self._changed:
             self._settling += 1
-            self._hurries.set()
+            self._changed.notify_all()
         try:
             settle(self._name, seconds)
         finally:
-            with self._lock:
+            with self._changed:
                 self._settling -= 1
-                if not self._settling:
-                    self._hurries.clear()
 
     def _run(self) -> None:
-        self._hurries.wait(_GATHERING)
-        with self._lock:
-            items, self._items = self._items, []
-        if items:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._items or self._settling, timeout=_IDLE)
+                self._changed.wait_for(lambda: self._settling, timeout=_GATHERING)
+                items, self._items = self._items, []
+            if not items:
+                return
             self._work(items)
-        if pause := self._pause():
-            self._hurries.wait(pause)
+            if pause := self._pause():
+                with self._changed:
+                    self._changed.wait_for(lambda: self._settling, timeout=pause)
