@@ -54,7 +54,7 @@ NIGHTLY = {
 }
 
 #: What runs by day with files alone, as each takes half a minute with servers, and what is about servers alone.
-ON_SERVERS = {
+NIGHTLY_ON_SERVERS = {
     "tests/approvals/recovery/test_backup.py::test_editions_can_be_mixed": "whole backups of both editions",
     "tests/approvals/recovery/test_backup.py::test_what_was_acknowledged_before_a_backup_is_in_it_while_others_write": (
         "backups beside a writer; with files by day"
@@ -77,5 +77,5 @@ ON_SERVERS = {
 
 def is_nightly(test: str) -> bool:
     """Whether a test, named as pytest names it, is among them."""
-    named = NIGHTLY if environment.is_embedded() else NIGHTLY | ON_SERVERS
+    named = NIGHTLY if environment.is_embedded() else NIGHTLY | NIGHTLY_ON_SERVERS
     return any(test.startswith(path) for path in named)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nightly import NIGHTLY, ON_SERVERS
+from tests.nightly import NIGHTLY, NIGHTLY_ON_SERVERS
 
 pytestmark = pytest.mark.pure
 
@@ -77,7 +77,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
     assert {where: lines for where, lines in lengths.items() if lines > FUNCTION_LINES} == {}
 
 
-@pytest.mark.parametrize("path", [*NIGHTLY, *ON_SERVERS])
+@pytest.mark.parametrize("path", [*NIGHTLY, *NIGHTLY_ON_SERVERS])
 def test_what_runs_at_night_is_there(path: str) -> None:
     file, _, test = path.partition("::")
     assert f"def {test.partition('[')[0]}" in (ROOT / file).read_text()
