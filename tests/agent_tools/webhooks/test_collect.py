@@ -24,6 +24,7 @@ from memory_app.text import worddiff
 from memory_app.text.edits import Replace
 from tests import environment
 from tests.agent_tools.webhooks.conftest import create
+from tests.conftest import in_a_thread
 from tests.support.acts import approve
 
 if TYPE_CHECKING:
@@ -151,12 +152,8 @@ def test_many_processes_that_look_at_once_make_one_message(
     def look() -> None:
         together.wait()
         outbox.collect()
-        connections.close_all()
 
-    threads = [threading.Thread(target=look) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    for thread in [in_a_thread(look) for _ in range(6)]:
         thread.join()
     assert outbox.collect() == 0
     assert WebhookDelivery.objects.count() == 3
@@ -320,10 +317,8 @@ def test_an_event_whose_transaction_ends_late_is_told_too(
             events.record(slow, Event.What.REJECTED, actor=alice)
             written.set()
             go_on.wait(20)
-        connections.close_all()
 
-    thread = threading.Thread(target=decide_slowly)
-    thread.start()
+    thread = in_a_thread(decide_slowly)
     written.wait(20)
     reject(quick, alice)  # its event has the higher id and is there first
     assert len(types()) == 1

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
-from django.db import connections
 from django.utils import timezone
 
 from agent_tools.models import DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
@@ -23,7 +22,7 @@ from approvals.models import Agent, User
 from memory_app.celery import app
 from tests import environment
 from tests.agent_tools.webhooks.conftest import create, delivery, errors, pass_time, queue, run
-from tests.conftest import eventually
+from tests.conftest import eventually, in_a_thread
 from tests.support.acts import approve
 from tests.support.receiver import Receiver, hang, receiver
 
@@ -112,25 +111,22 @@ def test_a_new_address_gets_what_still_waits(there: Receiver, hook: WebhookEndpo
 # -- several at once ------------------------------------------------------------------------------
 
 
-def test_of_many_processes_one_sends(there: Receiver, hook: WebhookEndpoint) -> None:
-    queue(hook, 20)
+def test_of_many_processes_one_sends(there: Receiver, hook: WebhookEndpoint, alice: User, scribe: Agent) -> None:
+    for each in (hook, *(create(alice, scribe, there.url) for _ in range(4))):
+        queue(each, 4)
+    waiting = WebhookDelivery.objects.filter(state=DeliveryState.PENDING)
     together = threading.Barrier(8)
 
     def process() -> None:
         together.wait()
-        while claimed := deliveries.claim():
-            sending.send(claimed)
-        connections.close_all()
+        while waiting.exists():
+            if claimed := deliveries.claim():
+                sending.send(claimed)
 
-    threads = [threading.Thread(target=process) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    for thread in [in_a_thread(process) for _ in range(8)]:
         thread.join()
-    run()
     ids = [each.id for each in there.received]
     assert len(ids) == len(set(ids)) == 20
-    assert not WebhookDelivery.objects.filter(state=DeliveryState.PENDING).exists()
 
 
 def test_a_receiver_that_hangs_does_not_hold_up_another(

@@ -20,7 +20,7 @@ from approvals.models import Mail, User
 from approvals.notifications import mail as sending
 from approvals.notifications.news import news_for
 from tests.approvals.notifications.conftest import pass_time, send, wants
-from tests.conftest import make_user
+from tests.conftest import in_a_thread, make_user
 from tests.support.pages import form, words
 from tests.support.smtp import BACKEND, MailServer
 
@@ -154,15 +154,9 @@ def test_of_many_senders_one_sends(smtp: MailServer, goals: Block, tim: User, al
 
     def send_too() -> None:
         ready.wait()
-        try:
-            sending.send_due()
-        finally:
-            connections.close_all()
+        sending.send_due()
 
-    threads = [threading.Thread(target=send_too) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    for thread in [in_a_thread(send_too) for _ in range(4)]:
         thread.join(60)
     assert sorted(recipients(smtp)) == sorted(set(recipients(smtp)))
     assert len(smtp.mails) == 5
