@@ -1,8 +1,6 @@
 """Tokens, tool calls, idempotency keys and webhooks in the admin; read-only but for making and revoking tokens and
 disabling webhooks."""
 
-from __future__ import annotations
-
 from collections import ChainMap
 from datetime import datetime
 from typing import Any

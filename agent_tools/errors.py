@@ -4,8 +4,6 @@ Which exception is answered with which row: `answers.refusals` for what the memo
 happens before and around a call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum

@@ -4,8 +4,6 @@ A form that shows a secret has a nonce and does its work once: when the page wit
 made a second time.
 """
 
-from __future__ import annotations
-
 import secrets
 from datetime import datetime, timedelta
 from typing import Any

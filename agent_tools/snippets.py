@@ -4,8 +4,6 @@ Pure functions of the two, without Django: pages, documents and tests use the sa
 no token but name the variable it is in. Those of libraries have neither: the client reads MEMORY_URL and MEMORY_TOKEN.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from dataclasses import dataclass

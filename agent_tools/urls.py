@@ -1,7 +1,5 @@
 """The addresses of machines: the agent API, its description, health; and people's pages about agents and webhooks."""
 
-from __future__ import annotations
-
 from django.urls import path, re_path
 
 from agent_tools.console import agent_page, tokens_page

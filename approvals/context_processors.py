@@ -1,7 +1,5 @@
 """Template variables of every page: how many proposals wait for its reader, and the section it belongs to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -1,8 +1,6 @@
 """Middleware of the pages: refuse unreadable requests, set a deadline, activate the viewer's time zone, and answer
 while a database is away."""
 
-from __future__ import annotations
-
 import zoneinfo
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ act. Owners do everything on their own memory, tutors read and decide for assign
 admin. Agents read and propose; an agent is not a `User`.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from enum import StrEnum
 

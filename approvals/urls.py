@@ -1,7 +1,5 @@
 """The addresses of people's pages."""
 
-from __future__ import annotations
-
 from django.contrib.auth import views as django_views
 from django.urls import path
 

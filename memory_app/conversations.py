@@ -3,8 +3,6 @@
 Neither versioned nor part of the memory: kept for `settings.CONVERSATION_DAYS`, deletable at any time.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Sequence

@@ -4,8 +4,6 @@ Rows of `memory` name their owner by username: there are no foreign keys between
 New columns of versioned tables are null or have a `db_default`: otherwise older branches could not be merged.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 

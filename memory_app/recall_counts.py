@@ -1,7 +1,5 @@
 """How often agents recalled a note, and when last: beside the memory, so that reading commits nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

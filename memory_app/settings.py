@@ -4,8 +4,6 @@ Without any, everything is embedded under `var/`: DoltLite for the memory, SQLit
 run inline. MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL select servers instead.
 """
 
-from __future__ import annotations
-
 import sys
 from datetime import timedelta
 from email.utils import parseaddr

@@ -3,8 +3,6 @@
 Half a note or half a line could be taken for the whole. The first item is always included, even where it is too long.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

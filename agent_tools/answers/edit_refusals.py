@@ -5,8 +5,6 @@ that would work, the lines of several matches, its own proposal that has the tex
 nothing here changes what an edit does.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence

@@ -3,8 +3,6 @@
 The OpenAPI document has these tables, and a test compares them with what is really answered.
 """
 
-from __future__ import annotations
-
 from assent_client.text.notes import TYPES
 
 Fields = dict[str, str]

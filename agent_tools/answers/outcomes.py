@@ -3,8 +3,6 @@
 Each family of tools has its `Words`; which of them are said, and what follows, is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Keyset paging of lists: an opaque cursor out, the same one back in. What is in one is for the list that made it."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

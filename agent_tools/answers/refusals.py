@@ -4,8 +4,6 @@ A row is a code, which has the HTTP status, and a text; where the answer is more
 `edits` for what is wrong with an edit.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

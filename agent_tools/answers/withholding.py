@@ -4,8 +4,6 @@ A proposal keeps a copy of its target. A token without the scope `memory:history
 such a copy. What was never in the memory (a new note that waits or was rejected) is the agent's own and stays.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Who calls: an agent, by its bearer token, so often a minute. Sessions of people do not open the API."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Which owners a token serves. No other module decides that, so that an owner not granted is never read."""
 
-from __future__ import annotations
-
 from django.db.models import QuerySet
 
 from agent_tools.errors import ApiError, ErrorCode

@@ -4,8 +4,6 @@ A secret is random with 256 bits, so a plain SHA-256 is enough to keep it: there
 a slow hash would cost every call what it protects only for passwords.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -5,8 +5,6 @@ and `null` for what may be left out. `parse` reads a caller's JSON as a model, o
 field with a plain reason; `json_schema` says what a model takes.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

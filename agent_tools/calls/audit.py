@@ -3,8 +3,6 @@
 Names, sizes and outcomes only; no texts.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta

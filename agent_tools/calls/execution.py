@@ -3,8 +3,6 @@
 REST endpoints and the tool endpoint all come through here, so that a rule holds everywhere or nowhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Models have learnt the names of other memories and of editors. The table only su
 name, since its arguments mean something else there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

@@ -13,8 +13,6 @@ Refusals that follow from the arguments and the memory (4xx) are answers too and
 say "try again".
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import uuid

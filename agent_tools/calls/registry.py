@@ -4,8 +4,6 @@ REST, the four formats of `GET /api/v1/tools/`, and the OpenAPI document are mad
 tool does is in `tools/`; running one, with everything around it, in `execution`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

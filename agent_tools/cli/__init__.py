@@ -4,8 +4,6 @@ The command itself, and how it reaches a server, is part of the client (clients/
 imports Django, when it is used: the command is also used where only a server's address is known.
 """
 
-from __future__ import annotations
-
 from assent_client.cli import commands
 from assent_client.cli.memories import Memories
 

@@ -4,8 +4,6 @@ The only module of the command that imports Django, and only after `_start` has 
 come before anything imports sqlite3.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator, Sequence

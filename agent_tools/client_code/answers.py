@@ -5,8 +5,6 @@ listed here. A field that is in no list is `Any`, which is never wrong; what is 
 tests/clients.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections import defaultdict

@@ -3,8 +3,6 @@
 A tool that is not in this table becomes a method of `client.tools`, under its own name: nothing is left out in silence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 `resources` the methods, each written once: the resource of `AsyncAssent` has the same functions.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter, defaultdict
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Calls are from the rows of the audit: names, sizes and outcomes, no texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`/settings/agents/`: which agents serve me, a token for my own memory, rotating and revoking one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

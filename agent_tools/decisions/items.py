@@ -4,8 +4,6 @@ The same in the list and beside other answers. An item says what happened, with 
 the wording that was approved are those of today, as far as the token may read them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ The order is that of the events' ids, which become visible in their order (`memo
 on from a cursor misses none and gets none twice.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ off and repeated tells the same. Answers whose texts are complete as they stand 
 it is), and what programs read by address, tell nothing: there is no place for a line, and they are read most often.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

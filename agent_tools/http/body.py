@@ -4,8 +4,6 @@ Why not a parser of Django REST framework: it takes duplicate keys, lone surroga
 is looser and its answer is HTML.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -3,8 +3,6 @@
 Not here: what the memory refuses (`answers.refusals`).
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 Not here: what the methods do, and what the protocol asks of a message (`agent_tools.mcp`).
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Any
 

@@ -4,8 +4,6 @@ The same for everyone: it has the address and the tools that are switched on, an
 may use is asked of `/api/v1/tools/`. Not here: answering it (`views.llms`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.urls import reverse

@@ -4,8 +4,6 @@ drf-spectacular collects the endpoints; what they take comes from the same model
 one endpoint that runs tools is written as one path per tool of the registry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """`completion/complete`: labels of blocks, and the users a token serves, for the addresses of resources."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from agent_tools.auth import grants

@@ -1,7 +1,5 @@
 """One request and what is known of it: who asks, by which address, and what is noted about it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """The methods by name, in which era each is there, and what a client is told about the server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 The person who connects a client writes it, once; a model sees nothing of it. So a mistake is refused with each request.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pages of the lists of the protocol: an opaque cursor out, the same one back in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """The prompts: how to use the memory, and what has to be done about the agent's own proposals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

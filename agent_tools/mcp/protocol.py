@@ -4,8 +4,6 @@ The older versions begin with a handshake (`initialize`) and send one header. Th
 says its version and what its client can do, and headers repeat parts of the body, which are compared here.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import sys

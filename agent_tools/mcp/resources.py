@@ -4,8 +4,6 @@ Each is read by the operation that reads it for the API, with its scope, its che
 address has nothing to decode: what is no label or id, `..` and `%2e` among them, names nothing.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@ What a tool refuses is a result with `isError` and the text of the refusal, so t
 a tool that is not there, and parameters that are none, are errors of the protocol.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ No texts: a tool call's row holds names, sizes and outcomes. The answer kept wit
 for as long as the key is kept.
 """
 
-from __future__ import annotations
-
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _

@@ -4,8 +4,6 @@ A block counts as read when all of its text was in an answer: of `read_memory_bl
 is kept as a keyed hash, as is the session: this table tells nothing of either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
 

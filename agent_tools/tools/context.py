@@ -1,7 +1,5 @@
 """What an agent begins with: prime_memories, and the endpoint with everything for a system prompt."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from django.conf import settings

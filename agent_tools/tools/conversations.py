@@ -3,8 +3,6 @@
 A token that may read an owner's memory may read all of the owner's conversations, as `memory_search` searches them.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal
 

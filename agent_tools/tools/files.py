@@ -1,7 +1,5 @@
 """memories.md in and out: the endpoints behind `memory import` and `memory export`. No model is offered them."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated
 

@@ -3,8 +3,6 @@
 The texts are part of the agent contract, word for word; how much of the notes goes in is set by `MEMORIES_*`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

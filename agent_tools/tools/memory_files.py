@@ -9,8 +9,6 @@ Paths are matched as a whole, never decoded, joined or resolved: `..`, `%2e%2e`,
 look like ours match nothing, so nothing can lead out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What several tools take, most of them about notes, with the words that explain it; and who changes a note."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field

@@ -4,8 +4,6 @@ With `notes:write` the owner's policy decides whether it is applied at once; wit
 always waits for a person. Reading notes is in `recall`.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """An agent's own proposals: what became of them, talking about one, and taking one back."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 

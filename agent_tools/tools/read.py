@@ -3,8 +3,6 @@
 The texts of reading and listing are exactly those of the agent contract: everything else is in `data` only.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Reading notes: recall, and the endpoints that list notes and show one."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Searching notes, blocks and conversations: memory_search, and the same by address."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field

@@ -1,7 +1,5 @@
 """What all endpoints for machines share: token, rate limit, body, one shape of answers, the audit row."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, get_args
 

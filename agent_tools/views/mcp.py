@@ -3,8 +3,6 @@
 A view of Django alone: no session, no stream, no state between two requests. What the methods do: `agent_tools.mcp`.
 """
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from django.conf import settings

@@ -3,8 +3,6 @@
 What the OpenAPI document says of each is what the tool or endpoint says of itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`/api/v1/tools/`: the definitions, and running one."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponse

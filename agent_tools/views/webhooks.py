@@ -1,7 +1,5 @@
 """`/settings/webhooks/`: the addresses that are told about decisions, their secrets, and the log of what was sent."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from typing import Any

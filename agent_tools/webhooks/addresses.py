@@ -4,8 +4,6 @@ A name is checked twice: as it is typed (`check_url`), and once it is resolved, 
 (`may_connect`). Only the second decides: what a name resolves to is anybody's choice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit

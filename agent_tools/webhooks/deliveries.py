@@ -4,8 +4,6 @@ States are written by compare-and-swap. A process that is killed while it sends 
 sends the same message again, under the same id: at least once, in roughly the order of the events.
 """
 
-from __future__ import annotations
-
 import uuid
 from datetime import datetime, timedelta
 from typing import Any

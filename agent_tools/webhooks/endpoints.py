@@ -3,8 +3,6 @@
 Whose webhook it is, is asked by `of_person`, which every view goes through.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import timedelta
 

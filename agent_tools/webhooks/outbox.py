@@ -8,8 +8,6 @@ A message says ids and states, never text of the memory. The label of a block co
 agent chose its words; so do titles, reasons and comments. A receiver that may read them asks at `api_url`.
 """
 
-from __future__ import annotations
-
 import json
 import time
 import uuid

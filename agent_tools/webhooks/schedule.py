@@ -1,7 +1,5 @@
 """When a message is tried again, and when trying ends. No database here."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime

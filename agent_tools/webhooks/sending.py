@@ -4,8 +4,6 @@ Threads, so that a receiver that hangs holds up neither the other tasks of a wor
 whose webhook Assent disabled is told by mail here; their settings say it too.
 """
 
-from __future__ import annotations
-
 import smtplib
 from datetime import timedelta
 

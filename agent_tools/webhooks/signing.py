@@ -1,7 +1,5 @@
 """Secrets and signatures of Standard Webhooks 1.0. Pure but for the randomness of a new secret."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

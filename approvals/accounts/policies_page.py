@@ -3,8 +3,6 @@
 Each sets their own; tutors see those of their students.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse

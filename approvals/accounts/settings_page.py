@@ -1,7 +1,5 @@
 """The account page: what people set for themselves, and who may read their memory."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

@@ -3,8 +3,6 @@
 Who may do what once signed in is `permissions`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import ipaddress
 import json

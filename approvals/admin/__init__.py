@@ -4,8 +4,6 @@ The memory models are administered here and not in `memory_app`, because saving 
 `approvals.services`. Admins sign in where everybody does: the admin's own form would not be throttled.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

@@ -1,7 +1,5 @@
 """Blocks and the ledger. Saving or deleting a block here is a commit in the admin's name (`through_services`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """People, who tutors whom, and agents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

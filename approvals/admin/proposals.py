@@ -4,8 +4,6 @@ A decision names what was seen. The list does not show it, so both actions lead 
 is decided on its own page, as in the list of what waits.
 """
 
-from __future__ import annotations
-
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet

@@ -7,8 +7,6 @@ off. A refusal by the service becomes an error on the form, with what was typed 
 confirmation carry the sha256 of what the admin was shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from copy import copy
 from typing import Any, ClassVar, TypeVar, cast

@@ -4,8 +4,6 @@ Each step leaves a row that shows it was done (`_trace`). A step whose row is th
 a run that was killed is finished by the next, and what people did since stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -3,8 +3,6 @@
 What the keys of the file mean stands at its top.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 import uuid

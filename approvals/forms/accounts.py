@@ -1,7 +1,5 @@
 """The forms of people's accounts: signing in, one's own settings, and what agents may do without asking."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 No database work: the services answer whether a change is allowed, fits its limit or was overtaken.
 """
 
-from __future__ import annotations
-
 import binascii
 import zlib
 from base64 import b64decode, b64encode

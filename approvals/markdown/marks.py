@@ -1,7 +1,5 @@
 """Text of anybody as HTML, escaped: unseen characters as visible marks, and what was added or removed as that."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable

@@ -7,8 +7,6 @@ The bounds: a small text must not become a large page. 12 kB of a table with 1,5
 that name one long address again and again 52 MB.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

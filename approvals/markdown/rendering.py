@@ -5,8 +5,6 @@ link in their place says where they point. Headings are renumbered to follow tho
 table is scrolled in a box of its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The text is laid out as everywhere. Links of its own are shown as their words: a
 and a link inside a link is none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

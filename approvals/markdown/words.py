@@ -5,8 +5,6 @@ as removed and added, and so is one that links elsewhere; the address is written
 where they are asked for: that is most of the parser's time, and most of a long text did not change.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence

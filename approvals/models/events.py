@@ -1,7 +1,5 @@
 """Policies of owners, and the history of proposals."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone

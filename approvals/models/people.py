@@ -1,7 +1,5 @@
 """People, tutorships and agents. Their pages are in `approvals.accounts`, their rights in `approvals.permissions`."""
 
-from __future__ import annotations
-
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models

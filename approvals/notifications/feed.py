@@ -4,8 +4,6 @@ The address is the number of the person and a secret. The person is looked up by
 in constant time. A wrong one, one that was made anew and one of a person who is not active are the same: not found.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 from datetime import UTC, datetime, timedelta

@@ -5,8 +5,6 @@ is plain text, and HTML that brings its few styles along; the feed says the same
 `mailed_at` is moved by compare-and-swap first, and back if the server did not take the mail.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import html

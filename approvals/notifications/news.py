@@ -1,7 +1,5 @@
 """What a person is to be told: proposals they may decide now, that came, came back or waited long since last time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

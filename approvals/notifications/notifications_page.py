@@ -1,7 +1,5 @@
 """`/settings/notifications/`: how often mail comes, the private address of the feed, and notices of this browser."""
 
-from __future__ import annotations
-
 import secrets
 
 from django.conf import settings

@@ -4,8 +4,6 @@ RFC 8058: the program posts to the address of the `List-Unsubscribe` header, wit
 since scanners of mail follow links.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse

@@ -4,8 +4,6 @@ Reads only; frozen values come out. Rules of access are `permissions`, reading i
 `memory_app.reads`, HTTP is `views.block_views`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

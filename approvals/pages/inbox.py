@@ -4,8 +4,6 @@ Queries only, however many proposals wait. A row is `inbox_rows`, narrowing the 
 `services`, HTTP is `views.inbox`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby

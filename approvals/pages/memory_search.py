@@ -4,8 +4,6 @@ What is found in blocks, notes and conversations is `memory_app.search`'s answer
 are not part of the memory, so they are looked through here, for the letters as they stand.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Reads only; frozen values come out.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Index and catalogue may be a change behind: the notes they name are read, and must pass the filters as they are then.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

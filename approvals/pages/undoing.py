@@ -1,7 +1,5 @@
 """The page that says what undoing would do, before it is done."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import structlog

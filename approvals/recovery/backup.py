@@ -4,8 +4,6 @@
 commits. With the memory first, approved texts were lost: 12 to 18 problems that `recover` could not fix.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -3,8 +3,6 @@
 Read-only. A database that cannot be read is a finding as well: people run this check when a database is damaged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 

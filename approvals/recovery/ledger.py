@@ -5,8 +5,6 @@ memory), the proposal or direct write with its operation (in `default`), and the
 only trusted where the other two agree with it. See docs/architecture.md.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import datetime

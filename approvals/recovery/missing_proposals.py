@@ -1,7 +1,5 @@
 """Recreate the rows of proposals that are only in the memory, after a restore of an older `default`."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass

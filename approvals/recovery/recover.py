@@ -5,8 +5,6 @@ merge is finished. After a restore, what `default` lacks is read from the newer 
 as a command, and, where there is no beat, when a request reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

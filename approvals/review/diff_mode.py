@@ -3,8 +3,6 @@
 What the change is comes from `review`; comparing texts is `memory_app.text.worddiff`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum

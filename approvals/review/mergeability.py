@@ -4,8 +4,6 @@ A proposal's edits are made again where they still fit exactly. Where they do no
 became of the text (`memory_app.text.merge`); what cannot be merged is a conflict for a person.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

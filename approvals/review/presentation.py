@@ -4,8 +4,6 @@ For an open proposal the change is shown against the target as it is now; a deci
 revision row, since its branch is gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """The texts a proposal is reworded from, its changes that are approved one by one, and what of them was taken."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

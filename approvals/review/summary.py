@@ -1,7 +1,5 @@
 """What lists, filters and reviewers are told of a change without reading its texts again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Not here: asking and amending (`approvals.services.hand_back`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Reads only. `services.undo` writes what a plan says; a page shows it first, where the memory changed since.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile

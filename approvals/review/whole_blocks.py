@@ -5,8 +5,6 @@ one its `base_text`. Values only. How they stand to the block as it is now is `m
 `services.blocks`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

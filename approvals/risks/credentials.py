@@ -9,8 +9,6 @@ takes most words for secrets. A number alone is none (matriculation, telephone, 
 sentence about a password that does not say it. A reviewer still reads what is missed, word for word.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

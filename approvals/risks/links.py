@@ -4,8 +4,6 @@ Belongs here: what one program or another takes for a link, and whether it leads
 a change with new links gets (`flags`).
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator, Sequence

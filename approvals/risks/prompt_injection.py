@@ -8,8 +8,6 @@ A memory is full of sentences about rules and instructions ("he forgets the inst
 imperative and its object. What is missed is still shown to a person word for word.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

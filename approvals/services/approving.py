@@ -4,8 +4,6 @@ Each is bound to the revision and the state of the target that were seen (`check
 follows is in `merge`.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager

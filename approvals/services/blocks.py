@@ -3,8 +3,6 @@
 Called through `approvals.services`. The same life as an edit: see `services.proposing`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Unpack
 

@@ -3,8 +3,6 @@
 What was shown is what is changed: notes that are gone or differ since are left out, and named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum

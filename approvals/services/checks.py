@@ -1,7 +1,5 @@
 """The preconditions of a decision, and the refusals when they do not hold."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NoReturn
 

@@ -1,7 +1,5 @@
 """Close a proposal without merging it: rejected, withdrawn, already in the memory, or expired."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast

@@ -3,8 +3,6 @@
 Each change names the sha256 the form was loaded with, so that no edit overwrites a text its author has not seen.
 """
 
-from __future__ import annotations
-
 import structlog
 from django.utils.translation import gettext as _
 

@@ -4,8 +4,6 @@ A class of its own has only what is caught by name. What agents are answered is 
 (`agent_tools.answers.refusals`), and so is the HTTP status of a page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Record the events of a proposal, which the pages and the API show."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from functools import partial

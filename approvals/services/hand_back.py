@@ -4,8 +4,6 @@ OPEN → CHANGES_REQUESTED → PREPARING → OPEN with the next revision, when i
 ask for it; Assent does for what no longer fits.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import structlog

@@ -1,7 +1,5 @@
 """Import a memories.md: many notes as one change, reviewed or applied as a whole."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

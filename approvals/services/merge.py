@@ -6,8 +6,6 @@ leaves a lease behind; once it has expired, `recover` calls `finish_merging`, wh
 hash twice is harmless. See docs/architecture.md for the diagram.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import structlog

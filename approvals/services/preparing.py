@@ -1,7 +1,5 @@
 """Finish PREPARING proposals: any call may do it, one at a time."""
 
-from __future__ import annotations
-
 import re
 import time
 import uuid

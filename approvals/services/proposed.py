@@ -1,7 +1,5 @@
 """What an agent asks for, with which words and rights, and what comes of it: the values of proposing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Required, TypedDict

@@ -9,8 +9,6 @@ life".
 Here is what all of these have in common. The verbs are in `blocks` and `notes`.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """After a change to a target: recheck its other open proposals, and update the search index."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ when it is undone or the same is approved after all. `find_answered` links
 another wording to the rejection it answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 

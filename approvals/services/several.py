@@ -3,8 +3,6 @@
 All of them have one batch id, by which they are undone together. What needs a closer look is left where it is.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

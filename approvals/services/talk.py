@@ -3,8 +3,6 @@
 None of this changes a proposal's status. Called through `approvals.services`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Any

@@ -3,8 +3,6 @@
 Conversations are not versioned. Agents delete the messages they sent by `agent_tools.tools.conversations`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import structlog

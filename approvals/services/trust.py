@@ -4,8 +4,6 @@ Which rule holds for a change is `approvals.review.trust`. Called through `appro
 finishes what a crash interrupted.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import structlog

@@ -3,8 +3,6 @@
 Whoever may decide may undo. Called through `approvals.services`; `approvals.recovery` finishes what a crash left.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """How use cases write main: in whose name, and what the ledger says of it."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ Owners see their memory's, tutors their students', staff all. An agent that prop
 no token for that memory, is answered as if it did not exist. What counts as accepted is `review.trust.acceptance`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

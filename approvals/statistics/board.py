@@ -3,8 +3,6 @@
 Five queries for any number of people, answered by indexes. An owner who tutors no one goes to their own memory.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Calendar weeks of the viewer, and counting rows of the database by them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 

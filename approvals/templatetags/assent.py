@@ -1,7 +1,5 @@
 """`{% load assent %}`: all tags and filters. Each is in the module of its subject."""
 
-from __future__ import annotations
-
 from django import template
 
 from approvals.templatetags import changes, figures, proposals, texts

@@ -1,7 +1,5 @@
 """What changes in a text or a note, as marks on a page."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable, Sequence
 from datetime import datetime

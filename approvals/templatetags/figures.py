@@ -1,7 +1,5 @@
 """Times, numbers and shares on a page, numbers as links to the lists they count, and what people are called."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping
 from datetime import UTC, datetime

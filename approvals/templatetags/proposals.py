@@ -4,8 +4,6 @@ Also the link from wherever a session is named to the conversation kept of it: w
 may read that owner's conversations, `permissions.may_read` answers both.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode

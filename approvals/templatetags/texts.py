@@ -4,8 +4,6 @@ They are escaped here and never marked safe; the one exception is rendered Markd
 `approvals.markdown.rendering` has cleaned.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django import template

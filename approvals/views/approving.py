@@ -3,8 +3,6 @@
 Also turning the pages of an import while its notes are ticked, which decides nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

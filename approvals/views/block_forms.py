@@ -3,8 +3,6 @@
 Only owners do it here; staff use the admin, tutors and agents propose nothing by hand.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings

@@ -3,8 +3,6 @@
 Changing it is `block_forms`. A viewer who may not read an owner's memory gets the answer of a page that is not there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ A viewer who may not read an owner's memory gets the answer of a page that is no
 read, for the pages that delete.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -5,8 +5,6 @@ are answered with. What they answer is the row or the page that the form was on,
 redirect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import or_

@@ -1,7 +1,5 @@
 """Taking a memory out and bringing notes in: memories.md, and everything as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import datetime

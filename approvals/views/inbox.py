@@ -1,8 +1,6 @@
 """The review queue: its tabs, the list, whether something new arrived, filters saved under a name, and several of its
 proposals decided at once: a result for each, and one Undo."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

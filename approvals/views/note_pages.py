@@ -4,8 +4,6 @@ owner's own, each time as a commit in their name.
 A viewer who may not read an owner's memory gets the answer of a page that is not there.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeVar

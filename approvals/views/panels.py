@@ -1,8 +1,6 @@
 """What a person is told of what went wrong: pages of their own for errors, a panel where part of a page was asked for,
 and notices about a decision that could not be carried out, with what changed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

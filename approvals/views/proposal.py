@@ -1,7 +1,5 @@
 """The page of one proposal."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Mapping

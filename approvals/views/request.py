@@ -1,8 +1,6 @@
 """Requests: what our middleware adds to them, which of them a view answers, numbers read from their addresses, and
 cookies with how a person wants lists and changes to look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container
 from datetime import timedelta
 

@@ -7,8 +7,6 @@ A form carries the sha256 of what it was loaded with. Nothing typed is lost: eve
 was sent.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 

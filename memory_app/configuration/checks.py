@@ -1,7 +1,5 @@
 """System checks: `memory` really is Dolt and `default` is not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 

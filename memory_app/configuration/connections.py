@@ -1,7 +1,5 @@
 """How both databases are opened: engine, isolation, waiting for locks, and what each connection may use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ provide them: `NAME_FILE` names the file.
 Not here: which settings there are (`settings` and `webserver.options` read them) and what they mean (`reference`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import math

@@ -4,8 +4,6 @@
 the memory are never logged: names, sizes and outcomes are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import structlog

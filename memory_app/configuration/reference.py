@@ -5,8 +5,6 @@ Belongs here: the meaning of every setting, by subject. Not here: defaults and a
 words here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from memory_app.configuration.environment import READ_ELSEWHERE, Reading

@@ -3,8 +3,6 @@
 SQLite takes 32,766 parameters in a statement. A row of a note has 18, and some statements name an id twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 

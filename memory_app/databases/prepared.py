@@ -4,8 +4,6 @@ Compiling a query of the ORM takes 0.3 to 0.9 ms, each time; running it against 
 call are described once, as a queryset, and kept here as SQL. Not for rare queries: a queryset is easier to read.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which database serves which model, failing closed for the memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import Model

@@ -9,8 +9,6 @@ SQLite has a single writer, which inserts and commits before the next one begins
 Not here: the search index, whose writers may wait for each other (`memory_app.writing.ledger_lock`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -4,8 +4,6 @@ SQLite does that itself after 1,000 pages; the SQLite that DoltLite brings says 
 (a contract test watches it): after 4,000 notes the log had 906 MB beside a main file of 0.8 MB. `upkeep` decides when.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

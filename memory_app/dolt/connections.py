@@ -5,8 +5,6 @@ nothing can be left checked out. `connections.settings` is never changed, becaus
 this thread's slot is, and it is put back in `finally`.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 import threading

@@ -1,7 +1,5 @@
 """What differs between the engines: the class that both implement, tested by one contract on each."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from pathlib import Path

@@ -4,8 +4,6 @@ The engines' own exceptions are turned into these in `operations` and its two im
 outside `dolt/` never looks at an error number.
 """
 
-from __future__ import annotations
-
 
 class DoltError(Exception):
     """Base of everything below."""

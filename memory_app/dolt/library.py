@@ -5,8 +5,6 @@ it, which only works while `_sqlite3` is not yet loaded. Everything that starts 
 (manage.py, the web server, Celery, pytest) reads the settings first, and the settings call `load()`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

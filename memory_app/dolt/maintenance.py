@@ -6,8 +6,6 @@ connections do not notice, the GIL is free, and a writer waits for the end. So i
 beside writes only when there is much garbage. Dolt's server collects by itself.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

@@ -1,7 +1,5 @@
 """What the engines return: frozen, plain values, without Django instances or lazy querysets."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime

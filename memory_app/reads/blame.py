@@ -4,8 +4,6 @@ The ledger says which commits changed the block, and the text is read at each: 0
 Dolt. What was found is cached, as places and hashes without any text, and a new version is added to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b

@@ -12,8 +12,6 @@ Also what follows from the list: memories.md with only the ids that other progra
 (`memory_app.reads`), and finding by meaning (`memory_app.search`).
 """
 
-from __future__ import annotations
-
 import threading
 from bisect import insort
 from collections import Counter, OrderedDict

@@ -7,8 +7,6 @@ worker of Celery's does it instead (`workers.enqueue`), its module says. Threads
 not wait for a mail server; who has to, calls `settle`.
 """
 
-from __future__ import annotations
-
 import atexit
 import threading
 import time

@@ -3,8 +3,6 @@
 And how they are counted: in one round trip, since every call of an agent is counted.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ For `/readyz`. Answers come from real queries on migrated tables, since a server
 may still be without them. Reasons are logged, not shown: the endpoint needs no sign-in.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -4,8 +4,6 @@ Counted in the cache: across processes where that is Redis, in this one otherwis
 Not here: what is counted under which key, and what a caller over the limit is answered.
 """
 
-from __future__ import annotations
-
 import contextlib
 from datetime import timedelta
 

@@ -4,8 +4,6 @@ share (or the only one has to itself).
 It protects speed, not the memory, which is correct without it. So without a cache every caller goes through.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import threading

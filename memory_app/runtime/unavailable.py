@@ -1,7 +1,5 @@
 """Whether an error means that something Assent depends on is away: the answer is 503, and a retry may succeed."""
 
-from __future__ import annotations
-
 import re
 
 from django.db import DatabaseError, InterfaceError, OperationalError

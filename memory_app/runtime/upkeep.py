@@ -7,8 +7,6 @@ entry point: so web workers, Celery's children after their fork, long commands a
 the web server's first process and Celery's parent, which open nothing, do not.
 """
 
-from __future__ import annotations
-
 import atexit
 import sqlite3
 import threading

@@ -5,8 +5,6 @@ process wakes them at once; for what other processes do, the caller looks now an
 waited for, and no database is asked.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator

@@ -1,7 +1,5 @@
 """Enqueueing tasks for Celery's workers, and finding out soon when there are none."""
 
-from __future__ import annotations
-
 import time
 
 import structlog

@@ -3,8 +3,6 @@
 Built from chunk rows at first use and refreshed by version: only newer rows are read.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace

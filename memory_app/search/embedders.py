@@ -4,8 +4,6 @@
 compared.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

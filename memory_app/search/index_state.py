@@ -5,8 +5,6 @@ Its statements are written as SQL: every save makes them all, and building one w
 Not here: the chunks.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

@@ -4,8 +4,6 @@ Belongs here: bringing the index up to date, searching it, and reading the texts
 Not here: the ranking (`ranking`), and how an answer is worded.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

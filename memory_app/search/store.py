@@ -5,8 +5,6 @@ takes all the ledger has since the last one, so a lost, repeated or killed task 
 Not here: how a text becomes chunks (`ranking.chunking`), the lease and the marks (`index_state`), the arrays (`cache`).
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

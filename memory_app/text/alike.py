@@ -4,8 +4,6 @@ The same is decided by words alone, whatever stands around them, and recognised 
 The same matter is a guess from common words, for linking a second try to the first.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b

@@ -4,8 +4,6 @@ Pure: notes in short, recalls and a time in, text and receipt out. The texts of 
 of 20,000 notes some dozens fit, and reading them all took 0.9 s.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence, Set

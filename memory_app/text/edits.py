@@ -8,8 +8,6 @@ and a block's own character limit (the caller checks the result).
 Matching is exact, always: no change of case, white space, line ends or Unicode form.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ paragraph that was wrapped by hand.
 Not here: rendering Markdown (`approvals.markdown`). These are guesses that cut texts where people would.
 """
 
-from __future__ import annotations
-
 import re
 
 #: The sign an item, a heading or a quotation begins with, nested ones too; the blank after it stays outside.

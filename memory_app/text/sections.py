@@ -5,8 +5,6 @@ Headers are what CommonMark says (`#` and underlined ones); those in code fences
 are none, since replacing up to the next one would cut through what holds them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

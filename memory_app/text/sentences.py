@@ -4,8 +4,6 @@ A heading, a row of a table and a list item without full stops are a "sentence" 
 several lines is cut at its sentences, not at its lines. Not here: which version a sentence comes from (`blame`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Not here: cutting a text into words, which searches do (`search.ranking.vocabulary`).
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import unicodedata

@@ -4,8 +4,6 @@
 Django is imported but its exceptions: the server's first process must not import sqlite3.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

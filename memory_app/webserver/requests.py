@@ -4,8 +4,6 @@ The address limits are kept beside the URL configuration, which cannot say them:
 found. tests/memory_app/webserver/test_requests.py holds the two together, and deploy/nginx.conf repeats them.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from urllib.parse import unquote, urlsplit

@@ -5,8 +5,6 @@ imports sqlite3, which is what DoltLite needs. One that is killed is replaced. O
 setting, ends the server.
 """
 
-from __future__ import annotations
-
 import contextlib
 import html
 import json

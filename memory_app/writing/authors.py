@@ -1,7 +1,5 @@
 """The authors of commits, as Dolt stores them."""
 
-from __future__ import annotations
-
 from memory_app.dolt.types import Author
 
 ASSENT = Author("Assent", "assent@assent.invalid")

@@ -5,8 +5,6 @@ subject and trailers. The ledger can be rebuilt from the trailers, the rows the 
 `default` with its operation id. No text of an agent or a person goes into a message, because it could not be erased.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

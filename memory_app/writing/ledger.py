@@ -1,7 +1,5 @@
 """The ledger: one row per commit and target, and the trailers of commits from which it can be rebuilt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

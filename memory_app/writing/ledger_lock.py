@@ -4,8 +4,6 @@ The search index reads the ledger and the conversations from the highest id it h
 insertion and shows rows at commit: a lower id that becomes visible later would never be indexed.
 """
 
-from __future__ import annotations
-
 from django.db import connection
 
 

@@ -1,7 +1,5 @@
 """Write versioned rows inside an open transaction of the memory; `commits` makes the commit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from uuid import UUID

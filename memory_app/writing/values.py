@@ -1,7 +1,5 @@
 """Plain values that describe a write: the services create them, `commits` writes them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from memory_app.reads import Note

@@ -1,7 +1,5 @@
 """`manage.py client_code`: writes the generated part of the Python client from the registry; `--check` compares."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py demo`: makes the demo data where it is missing, and prints how to use it."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """`manage.py issue_token --agent scribe --owner alice`: prints a new token and nothing else."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any

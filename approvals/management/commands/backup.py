@@ -1,7 +1,5 @@
 """`manage.py backup DIR [--verify]`: copy both databases while the site runs."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

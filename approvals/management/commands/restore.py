@@ -1,7 +1,5 @@
 """`manage.py restore DIR [--verify]`: restore a backup into empty databases."""
 
-from __future__ import annotations
-
 import json
 from argparse import SUPPRESS, ArgumentParser
 from pathlib import Path

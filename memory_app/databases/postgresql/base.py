@@ -1,7 +1,5 @@
 """Django's backend for PostgreSQL, which does not begin to connect when a deadline has passed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgreSQLWrapper

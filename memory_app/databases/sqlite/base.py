@@ -4,8 +4,6 @@ SQLite has one writer. The next one polls for the lock, after 1, 2, 5 ms and so 
 end within one: with eight clients that write, most of their time went by in these sleeps.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

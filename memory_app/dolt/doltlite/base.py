@@ -3,8 +3,6 @@
 One writer per file at a time; a branch is a connection to `file@branch`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Needs the `server` extra (mysqlclient). A branch is a connection to the database
 only isolation level is REPEATABLE READ.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import time

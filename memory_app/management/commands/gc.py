@@ -1,7 +1,5 @@
 """`manage.py gc [--force]`: collect the memory's garbage now."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -4,8 +4,6 @@
 of `serve` and the container that runs before the others call this command instead.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

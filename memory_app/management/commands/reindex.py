@@ -1,7 +1,5 @@
 """`manage.py reindex [--owner NAME]`: rebuild the search index."""
 
-from __future__ import annotations
-
 import sys
 import time
 from argparse import ArgumentParser

@@ -5,8 +5,6 @@ server (exec), so that Ctrl-C and a supervisor's signals reach the server and no
 this command with the demo data.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import socket

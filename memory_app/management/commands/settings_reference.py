@@ -1,7 +1,5 @@
 """`manage.py settings_reference`: writes docs/settings.md from how the settings are read and what they mean."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ searched.
 Not here: words (`vocabulary`), vectors (`dense`) and the table of chunks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

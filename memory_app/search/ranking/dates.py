@@ -9,8 +9,6 @@ The degrees of agreement were measured: a day within a week 1, a month .7, the m
 day .6, a year alone .3. Without dates, recall at 10 on LoCoMo's turns falls from .801 to .792.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ The query's vector is the mean of its words' vectors weighted by their IDF among
 dropped: with a plain mean, vectors alone find .350 of LoCoMo's turns among the first ten, so .605.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import threading
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Belongs here: building from rows, adding and removing chunks, which chunks match
 Not here: keeping the indices of several owners within a bound on memory (`cache`), and the texts of hits (`service`).
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ Since weights are computed at query time, the IDF is always current and a chunk 
 weighted postings (bm25s) cannot add at all.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import insort
 from collections import Counter, defaultdict

@@ -8,8 +8,6 @@ expression lift the first hit on LoCoMo's turns (MRR .606 → .617, weights fitt
 They are English only: a query in another language asks for no kind, and the ranking does without.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

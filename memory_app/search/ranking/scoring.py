@@ -10,8 +10,6 @@ question was looked at alone. Half or one and a half times any one weight moves 
 what was measured, not the third digit of a weight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ when places are few (why: docs/decisions/0017).
 Not here: what matches (`index`), and the scores (`scoring`).
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass

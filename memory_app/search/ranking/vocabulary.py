@@ -4,8 +4,6 @@ Belongs here: numbering words and terms, finding a word one letter away.
 Not here: which chunks contain a term (`postings`) and which terms mean nearly the same (`selection`).
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

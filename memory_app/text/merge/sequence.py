@@ -1,7 +1,5 @@
 """Merging texts step by step: what only one side changed is taken, what both changed is taken apart further."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple

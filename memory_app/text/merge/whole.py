@@ -1,7 +1,5 @@
 """A merge as a whole: line ends, numbered lists, and what no part of it can see."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set

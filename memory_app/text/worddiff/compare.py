@@ -8,8 +8,6 @@ Each item is coded as one character, and rapidfuzz matches these. The same texts
 are on sizes, not on time.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The most telling changes of a diff on two lines, for a row of the inbox."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

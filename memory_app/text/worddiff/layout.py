@@ -5,8 +5,6 @@ redline a mostly rewritten one is shown as the old one and then the new one, sin
 the last line is a line like any other.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The parts of a comparison: stretches of text that were kept, removed or added."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata
