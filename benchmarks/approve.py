@@ -1,7 +1,5 @@
 """A person approves: the page they look at, the form they send, and the service alone."""
 
-from __future__ import annotations
-
 import time
 
 from approvals import services

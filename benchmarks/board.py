@@ -3,8 +3,6 @@
 `make bench ARGS='--part board'` runs it alone.
 """
 
-from __future__ import annotations
-
 from django.db.models import F
 
 from approvals.models import Proposal, Status

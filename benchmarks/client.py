@@ -5,8 +5,6 @@ loopback, over a connection that is kept, by turns, so that what slows the machi
 does to `read_memory_block` with a block of 4,000 characters, and to `list_proposals` with 50.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import multiprocessing

@@ -4,8 +4,6 @@ Cases are compared by what a slow machine does not change: ours divided by bare,
 case has neither, by milliseconds.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

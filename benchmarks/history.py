@@ -3,8 +3,6 @@
 `make bench ARGS='--part history'` runs these alone.
 """
 
-from __future__ import annotations
-
 import time
 
 from benchmarks import pages

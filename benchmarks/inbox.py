@@ -1,7 +1,5 @@
 """The first page of an inbox in which 10,000 proposals wait: of their tutor, and of an administrator."""
 
-from __future__ import annotations
-
 from benchmarks import pages
 from benchmarks.measure import Result, result, timed
 from benchmarks.pages import ROUNDS

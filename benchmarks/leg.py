@@ -3,8 +3,6 @@
 Started by `run`, which has put a throw-away data directory and the rest of it into the environment.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

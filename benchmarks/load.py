@@ -1,7 +1,5 @@
 """What people and agents do to a server in a soak: proposing, approving, saving, searching, reading, in a fixed mix."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys

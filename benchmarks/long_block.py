@@ -1,8 +1,6 @@
 """The page of a proposal that changes a block of 10,000 words in many places, in each of its views: at the first look
 and again."""
 
-from __future__ import annotations
-
 from approvals import services
 from approvals.models import Agent, Kind, User
 from approvals.review.presentation import forget_texts

@@ -3,8 +3,6 @@
 No code of ours is measured here but the web server.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace

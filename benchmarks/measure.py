@@ -1,7 +1,5 @@
 """Timing calls, and what came of it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A unit is a sentence, an item, a row or a section. Each person edits, rewrites, 
 or puts one in after them. In a third of the cases both also do something to one unit that cannot be had together.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

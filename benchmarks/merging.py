@@ -6,8 +6,6 @@ the same, or contradict each other, so the right result is known. Many scripts, 
 later document. A conflict where none was needed is not right, but only a merge that is not what both meant is wrong.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -4,8 +4,6 @@
 would write first) beside them on a few of the same cases.
 """
 
-from __future__ import annotations
-
 import difflib
 import random
 import re

@@ -1,7 +1,5 @@
 """Notes: saved and searched through HTTP, imported and indexed by the thousand, and listed by the page."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """A page asked for in this process: its time, and how many queries it makes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.db import connections

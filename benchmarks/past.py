@@ -3,8 +3,6 @@
 `make bench ARGS='--part past'` runs it alone. Beside it stands what a page costs that says nothing.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

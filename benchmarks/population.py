@@ -3,8 +3,6 @@
 `make_history` gives one owner the past of some years of use: every table that grows has thousands of their rows.
 """
 
-from __future__ import annotations
-
 import io
 import uuid
 from collections.abc import Iterable

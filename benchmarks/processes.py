@@ -1,7 +1,5 @@
 """Processes the benchmarks start (the web server, a Celery worker), and an HTTP client to speak to them."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import socket

@@ -1,7 +1,5 @@
 """An agent proposes one edit, through HTTP with its token."""
 
-from __future__ import annotations
-
 import json
 
 from benchmarks.measure import timed

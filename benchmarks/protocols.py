@@ -3,8 +3,6 @@
 Both sides are one request on a connection that is kept, run the same tool and write the same audit row.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

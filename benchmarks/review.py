@@ -1,7 +1,5 @@
 """Proposing and approving in turns, so that a usual number of proposals waits and not all of them."""
 
-from __future__ import annotations
-
 from approvals.models import Proposal, Status
 from benchmarks import approve, propose
 from benchmarks.measure import Result, result

@@ -4,8 +4,6 @@ DoltLite and SQLite always; Dolt, PostgreSQL and Redis where their programs are 
 folders of its own that are thrown away, on free loopback ports.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@
 worker does it after.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ compares with the first, and what memory, file descriptors, threads and every fi
 Ends by itself. Seconds decide nothing, since machines differ; `--check` exits 1 where a bound below is passed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

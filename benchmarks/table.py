@@ -1,7 +1,5 @@
 """The report, as text for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from benchmarks.measure import Against, Result

@@ -1,7 +1,5 @@
 """An application that does nothing, for the round trip's own time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

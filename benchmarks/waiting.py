@@ -4,8 +4,6 @@
 back when they are told to, as the client library does; a third of the server's threads hold the few that wait.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import threading

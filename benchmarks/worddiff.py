@@ -1,7 +1,5 @@
 """Word-level differences of two texts of 10,000 words; pure computing, the same on every engine."""
 
-from __future__ import annotations
-
 import random
 import re
 

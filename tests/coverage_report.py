@@ -5,8 +5,6 @@ process measures itself, from its first line (`COVERAGE_PROCESS_START`): the wor
 servers and Celery workers that tests start. A process that is killed leaves nothing.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from pathlib import Path

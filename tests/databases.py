@@ -5,8 +5,6 @@ from the migrated state: DoltLite and SQLite by copying the two files (2 ms), Do
 and resetting main to a baseline commit (10 ms), PostgreSQL by deleting the rows there are (4 ms).
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

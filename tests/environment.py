@@ -4,8 +4,6 @@ Each pytest-xdist worker has databases of its own. The leg is what the environme
 MEMORY_DATABASE_URL Dolt server, PostgreSQL and Redis, without it DoltLite and SQLite.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -5,8 +5,6 @@ undocumented status, shape or media type, and what the document forbids must be 
 takes minutes, and finds by chance.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A path of a file, or of a test in it. Whoever names one of these to `make test` 
 `nightly` where it stands.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests import environment

@@ -8,8 +8,6 @@ an engine in them (`ON_SERVERS`). With `--all` (`make test-all`) it runs every t
 anything about, and measures what of the code the embedded leg runs (`--coverage`, for that alone).
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib.util

@@ -8,8 +8,6 @@ Standard library only: it also runs where nothing is installed yet. `python test
 says what is missing, and exits 1 when something is.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A benchmark's case that became worse is shown in red, whichever way worse is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

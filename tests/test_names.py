@@ -4,8 +4,6 @@ These are limits of the three apps and the client, and for names of the benchmar
 (test_wording.py) and what documents name (docs/test_documents.py).
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """One word for one thing: no text that people can read uses a word that docs/glossary.md retired."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

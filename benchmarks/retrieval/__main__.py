@@ -1,7 +1,5 @@
 """`python -m benchmarks.retrieval`: both tables; with `quality` or `speed` only that one."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -9,8 +9,6 @@ turns (or an observation made from one) is among the first k. *share*: the part 
 cover; questions of several hops count in parts. MRR is over the first hit.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What every answer has to look like, asked the same way by every test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How the tests of the agent API speak to it: as a machine, over HTTP, with a token."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Django admin: blocks saved there are commits, proposals are decided there, the rest is read."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

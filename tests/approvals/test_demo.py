@@ -1,7 +1,5 @@
 """`manage.py demo`: what it makes, and that making it again or after an interruption does no harm."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

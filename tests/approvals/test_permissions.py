@@ -1,7 +1,5 @@
 """Who may do what: a table of people and one of states."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

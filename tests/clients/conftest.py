@@ -1,7 +1,5 @@
 """The Python client against this very server, over its WSGI application: every middleware, no socket."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

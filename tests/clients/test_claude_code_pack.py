@@ -1,7 +1,5 @@
 """The pack for Claude Code: a configuration it can read, and a skill that names the tools there are."""
 
-from __future__ import annotations
-
 import json
 import re
 

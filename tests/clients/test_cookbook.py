@@ -1,7 +1,5 @@
 """The cookbook's programs in examples/: each does what it says, as it stands."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from datetime import date

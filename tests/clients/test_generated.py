@@ -1,7 +1,5 @@
 """The client's generated part is what the registry says, now."""
 
-from __future__ import annotations
-
 import sys
 import typing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The client as its users have it: installed from its folder into an environment of its own, without Django."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Each method of the client against the real server: it is answered, and with the fields and types it promises."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -5,8 +5,6 @@ collect static files) and start each service's own command in that folder with i
 only the addresses of the databases replaced.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

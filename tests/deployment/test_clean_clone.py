@@ -4,8 +4,6 @@ An environment that one of them made may not hide what the other one forgot to i
 taken from there.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """docker-compose.yml keeps what the issue asks of it: pinned, checked, private, without default secrets."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

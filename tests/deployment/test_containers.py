@@ -1,7 +1,5 @@
 """Each service of docker-compose.yml, run by its own command, with real processes in place of containers."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

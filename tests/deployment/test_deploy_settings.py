@@ -1,7 +1,5 @@
 """What `manage.py check --deploy` says of an installation that people reach over https, and keys that are refused."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import subprocess

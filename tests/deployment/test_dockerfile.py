@@ -1,7 +1,5 @@
 """The image is pinned, small, complete and runs as a normal user."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

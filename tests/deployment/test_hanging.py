@@ -1,7 +1,5 @@
 """A server that takes connections and answers nothing: everybody hears it in time, and health tells the truth."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

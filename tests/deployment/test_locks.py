@@ -1,7 +1,5 @@
 """What gets installed is exactly what the lock files say, and they say it without naming a place."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Requests that never reach the application, over real sockets: the shape of the answer, and headers nobody obeys."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

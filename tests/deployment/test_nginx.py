@@ -1,7 +1,5 @@
 """deploy/nginx.conf, run by this machine's nginx in front of the real server."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os

@@ -1,7 +1,5 @@
 """What Assent writes under its data folder is for its user alone, whichever entry point came first."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """What a process takes of the machine by default."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -3,8 +3,6 @@
 `tests/support/make_release.py` makes them, at each release.
 """
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A setting that cannot be used stops the start with its name; misspelt ones are logged; secrets in files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Clients that are slow, silent or never read: the server outlives them, and serves those who are alive."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """`make run` and what it is made of: what it prints, what it refuses, and that it ends when told to."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`make torture` works: a few kills of this edition, and a model that finds what it is there to find."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

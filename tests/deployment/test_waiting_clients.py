@@ -1,7 +1,5 @@
 """Clients that wait for decisions, at the real server: who else is served, and what ends their wait."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The documents of this repository, and what they name: links, paths, tests, commands, settings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 That the examples run inside their frameworks is tested by tests/integrations; the cookbook by tests/clients.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """What the documents say exists, does: files they link, paths, tests, commands and settings they name."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 The examples it names are run inside each framework by tests/integrations.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

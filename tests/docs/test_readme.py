@@ -1,7 +1,5 @@
 """The README is short, names the commands people start with, and its map is that of the folders."""
 
-from __future__ import annotations
-
 import re
 from itertools import takewhile
 

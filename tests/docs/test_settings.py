@@ -1,7 +1,5 @@
 """docs/settings.md names every setting, no setting that does not exist, and is what the code writes."""
 
-from __future__ import annotations
-
 import pytest
 
 from memory_app.configuration import reference

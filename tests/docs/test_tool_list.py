@@ -1,7 +1,5 @@
 """docs/tools.md names every tool."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A real server process on loopback, real HTTP clients, on the databases of the test."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

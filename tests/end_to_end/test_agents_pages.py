@@ -1,7 +1,5 @@
 """An agent's page and the tokens in a real browser, with JavaScript and without."""
 
-from __future__ import annotations
-
 import subprocess
 
 from playwright.sync_api import expect

@@ -1,7 +1,5 @@
 """Asking for changes, the agent's answer over HTTP, and the approval: by mouse, by keyboard, and without scripts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

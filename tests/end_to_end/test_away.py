@@ -1,7 +1,5 @@
 """A database or Redis is away: every address says so in words its asker can read, and none breaks."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

@@ -4,8 +4,6 @@ Each page is looked at with something behind it and in every state it can show, 
 page that is not in the lists below fails `test_every_page_is_looked_at`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

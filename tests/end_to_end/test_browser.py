@@ -1,7 +1,5 @@
 """The pages in a real browser: focus, keyboard, narrow windows, and without scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

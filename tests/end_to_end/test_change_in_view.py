@@ -1,7 +1,5 @@
 """The change comes before the decision: it is in view when the page opens, and the bar names what was not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A long change is read change by change: buttons and keys step, a counter follows, a map leads to each."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -3,8 +3,6 @@
 Run by another process, against a real server and reviewer.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

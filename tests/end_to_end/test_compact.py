@@ -1,7 +1,5 @@
 """The compact list of Review in a real browser: more rows, and still large enough to press."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """The whole way over HTTP, against a live server: an agent proposes, a person decides, the agent sees."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

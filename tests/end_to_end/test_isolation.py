@@ -5,8 +5,6 @@ id of ben's either, unless the request itself named it. What is asked comes from
 and the command itself, so something new is asked too, or fails here until it is told how to be asked.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

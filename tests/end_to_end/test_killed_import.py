@@ -1,7 +1,5 @@
 """A server killed in the middle of an import: the same call again is answered as soon as the import is known done."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The memory and token pages in a real browser: wide tables, long texts, copying, and a session that ended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

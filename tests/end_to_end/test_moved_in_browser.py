@@ -1,7 +1,5 @@
 """A moved paragraph in the browser: from one place to the other, in the map, and ticked on a narrow phone."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

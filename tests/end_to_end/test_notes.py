@@ -1,7 +1,5 @@
 """A note's life over HTTP against a live server; in the server leg a real worker keeps the index."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """Several notes are selected with mouse, keyboard or without scripts, deleted, and put back."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

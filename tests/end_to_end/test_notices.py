@@ -1,7 +1,5 @@
 """Notices of the desk: only a browser with a window of its own may show them."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """What people and agents write paints nothing outside its own box: what stands beside it can be read."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable
 

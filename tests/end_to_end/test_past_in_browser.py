@@ -1,7 +1,5 @@
 """A block's past in a real browser: its timeline, why it says what it says, and restoring, with and without scripts."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 

@@ -1,7 +1,5 @@
 """A decision on its way: what a slow answer says, what is said when nothing was sent, and sending from the keyboard."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Route, expect
 

@@ -1,8 +1,6 @@
 """Twenty-five proposals decided at once with two left out, and decisions taken back: by mouse, by keyboard, without
 scripts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

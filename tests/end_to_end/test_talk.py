@@ -1,7 +1,5 @@
 """Talking about a proposal in a browser: by mouse, by keyboard, without JavaScript; and a rule that applies at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Told outside the page, in a browser: the board on a phone and by keyboard, notifications, and the dot on the icon."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from playwright.sync_api import Page, expect

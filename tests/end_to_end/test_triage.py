@@ -1,7 +1,5 @@
 """Going through the review queue by keyboard, in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 

@@ -1,7 +1,5 @@
 """What somebody typed and did not save is never lost without a question."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Approving some, approving in one's own words, resolving a conflict: with mouse, keyboard and without scripts."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Dialog, Page, Route, expect
 

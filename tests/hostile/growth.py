@@ -1,7 +1,5 @@
 """How processor time grows with the length of a text. Growth is compared, never seconds."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Iterable

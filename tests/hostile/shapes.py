@@ -4,8 +4,6 @@ A matcher is slow on a text where a repetition can begin or end in many places a
 for each repetition of a pattern: what leads to it, what it repeats (again and again), and something that fits nowhere.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """An address nobody has is refused before Django compares it with those there are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

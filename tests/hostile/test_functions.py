@@ -1,7 +1,5 @@
 """What reads the texts of others takes about as much longer as they are longer, whatever they are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

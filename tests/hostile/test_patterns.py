@@ -4,8 +4,6 @@
 11 seconds. Every compiled pattern of the project is found here by itself; a new one needs no entry.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

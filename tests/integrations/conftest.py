@@ -1,7 +1,5 @@
 """The server all integrations speak to, and the documents whose examples they run. Standard library only."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

@@ -12,8 +12,6 @@ fixtures too.
 Not here: what the tests ask for. To add an integration, add a folder and run `make lock`.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os

@@ -3,8 +3,6 @@
 Belongs here: how a page is looked at. Not here: which pages are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

@@ -3,8 +3,6 @@
 Belongs here: acts that tests of several rooms share. Not here: `propose`, which is a fixture, as scribe has to be made.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test import Client

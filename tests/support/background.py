@@ -1,7 +1,5 @@
 """What a call leaves at work behind its answer, and waiting until none of it is left."""
 
-from __future__ import annotations
-
 import threading
 
 #: Seconds a thread is waited for.

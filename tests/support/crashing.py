@@ -7,8 +7,6 @@ for them).
 `killed` is for the one step that a test is about: its program puts `die` in the place of a function.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re

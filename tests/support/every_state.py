@@ -3,8 +3,6 @@
 Belongs here: what several pages need at once. A test of one page makes what that page needs itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta

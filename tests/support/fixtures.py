@@ -3,8 +3,6 @@
 Belongs here: protocols of what tests/conftest.py returns. Not here: the fixtures, and helpers that tests import.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from django.test import Client

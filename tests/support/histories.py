@@ -5,8 +5,6 @@ restored backup says the same. The choices depend on the seed alone; operation i
 give the same kinds of changes and not the same hashes.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

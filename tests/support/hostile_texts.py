@@ -4,8 +4,6 @@ Random but reproducible: each function draws from the generator it is given. NUL
 them, since forms and tools refuse those before a service sees them.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 #: A person's or an agent's name, and a block's label, at the longest.

@@ -5,8 +5,6 @@ people, a history, and proposals that wait, to `tests/fixtures/releases/`; `depl
 one of them with the code of today.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

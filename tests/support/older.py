@@ -1,7 +1,5 @@
 """Putting one of the two databases back to how it was, as after a restore of a pair that was not copied at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

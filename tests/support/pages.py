@@ -1,7 +1,5 @@
 """Reading pages in tests the way a browser does: the forms on them, and the words people see."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import Any
 

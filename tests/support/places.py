@@ -1,7 +1,5 @@
 """Empty places to restore a backup into, and commands that run there."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import subprocess

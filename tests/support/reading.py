@@ -3,8 +3,6 @@
 What agents are told (errors and results of the API) is not collected: its texts are fixed by contract.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A receiver of webhooks on loopback: a real HTTP server that answers as it is told, and checks signatures itself."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Refusals of the services, of edits and of sections, by their code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

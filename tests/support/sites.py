@@ -3,8 +3,6 @@
 Making those takes ten seconds of the processor, so it is done once by a run of tests, and copied.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A mail server on loopback that takes mail, refuses some, puts some off, and dies in the middle when told to."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import socketserver

@@ -1,7 +1,5 @@
 """A block and a proposed revision that are in no database."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from approvals.models import Revision

@@ -1,7 +1,5 @@
 """Where a text is left: in the tables of `default`, in the files of either database."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """New blocks and deletions in every state a page can show, for `every_state`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is done to a site while its clients work. Each fault ends healed: everything runs, nothing is held."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import socket

@@ -4,8 +4,6 @@
 JSON. Run with the site's settings, in a process of its own.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

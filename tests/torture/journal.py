@@ -1,7 +1,5 @@
 """What clients asked for and what they were told, in a file outside Assent's data, on the disk before anything else."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

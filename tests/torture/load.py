@@ -4,8 +4,6 @@ Each is a thread with an HTTP client of its own and its own random numbers. They
 they were told, and care for nothing else: a server that is away is waited for.
 """
 
-from __future__ import annotations
-
 import collections
 import itertools
 import json

@@ -4,8 +4,6 @@ databases say (`inside.report`).
 What was sent and never answered may have happened or not, but never twice and never by half.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping

@@ -9,8 +9,6 @@ Every fault comes once, in an order drawn from the seed, and again until the min
 named. The same seed gives the same faults and the same clients, not the same interleaving.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

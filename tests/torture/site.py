@@ -2,8 +2,6 @@
 their children, each by its own process id.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Tests of the client alone: no server, no Django. What a server really answers: the project's tests/clients."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

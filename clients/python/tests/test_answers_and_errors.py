@@ -1,7 +1,5 @@
 """What comes back: answers with their fields, and one class of error for each status."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx2

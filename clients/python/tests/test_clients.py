@@ -1,7 +1,5 @@
 """Making a client: where it finds address and token, what it refuses, and what its copies share."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 from typing import Any

@@ -1,7 +1,5 @@
 """What an agent's own context keeps, on messages of three shapes. Properties on made-up conversations come last."""
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Waiting for a decision, and the feed of decisions, as the server will hold and refuse requests."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

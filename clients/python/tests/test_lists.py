@@ -1,7 +1,5 @@
 """Lists: one page at a time, or all by iterating."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

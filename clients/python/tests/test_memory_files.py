@@ -1,7 +1,5 @@
 """The memory tool's steps, driven by hand: what people decided is told, and paths mean one thing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The distribution: its names, its version, and that it works alone."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

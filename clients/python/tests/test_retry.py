@@ -1,7 +1,5 @@
 """Which calls are sent again, when, and with which key."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import uuid

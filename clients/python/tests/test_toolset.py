@@ -1,7 +1,5 @@
 """The tools for any framework: what is sent, and that nothing is raised. With a real server: tests/integrations."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Messages about decisions are taken only when they are signed, and new."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

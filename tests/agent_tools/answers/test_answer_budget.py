@@ -1,7 +1,5 @@
 """Answers of tools have a longest length: whole items that fit, and how to get the rest."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What people deleted: agents do not read it in the past either, unless their token has `memory:history`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

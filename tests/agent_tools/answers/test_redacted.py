@@ -1,7 +1,5 @@
 """What an agent is told of a proposal whose texts were removed: that, by whom and why, and none of its own words."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What reads like a secret waits for a person, whatever policy says, and the agent is told why."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

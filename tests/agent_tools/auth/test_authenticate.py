@@ -1,7 +1,5 @@
 """Who gets in: a usable token of an active agent, for the owners it serves, with the scope it has."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls per minute and token."""
 
-from __future__ import annotations
-
 from django.test import override_settings
 
 from agent_tools.calls import audit

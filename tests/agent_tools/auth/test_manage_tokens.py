@@ -1,7 +1,5 @@
 """Making and revoking tokens: the settings page, the admin, the command."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from io import StringIO

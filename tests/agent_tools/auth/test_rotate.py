@@ -1,7 +1,5 @@
 """Rotating a token: a new secret with the same rights, while the old one goes on working for a time."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

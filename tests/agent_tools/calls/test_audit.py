@@ -1,7 +1,5 @@
 """A row and a log line for each call: names, sizes, outcomes, and no texts."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A call that is cut between its commit and the books: readers see what the memory says, and it is finished."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

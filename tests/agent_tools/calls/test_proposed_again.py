@@ -1,7 +1,5 @@
 """What people rejected is answered with their reason when its agent proposes it again, before anything is made."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arguments that are none: each is named, with a reason that is true and reads well."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The same call twice: one effect, one answer."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any

@@ -3,8 +3,6 @@
 Transactions begin and end beside them, and are not counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

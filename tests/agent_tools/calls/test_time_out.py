@@ -1,7 +1,5 @@
 """A call that takes too long is answered 504 in time, and what it had begun is neither lost nor done twice."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """What is indexed while a call's time runs out: nothing is lost, and what is done is not called undone."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -3,8 +3,6 @@
 It keeps notes in a dict. What the product itself does with the same calls is tested with the product.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -4,8 +4,6 @@ Here the bridge alone, over a transport without a network. With a real server an
 tests/integrations/mcp_sdk.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

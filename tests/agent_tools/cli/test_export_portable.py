@@ -1,7 +1,5 @@
 """Exporting for programs that know four sections, and importing that again: nothing is doubled and no type lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

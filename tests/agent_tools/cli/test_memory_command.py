@@ -1,7 +1,5 @@
 """The `memory` command against a server that answers as the agent API's contract says."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """The `memory` command on this installation's own databases: no server, no token, the owner's own name."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """One agent's page: its tokens, its calls about this person's memory, refusals, and what became of its proposals."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

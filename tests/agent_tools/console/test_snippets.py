@@ -1,7 +1,5 @@
 """What to type to connect: well-formed, with the address and the token where they belong, and nowhere else."""
 
-from __future__ import annotations
-
 import ast
 import json
 import shlex

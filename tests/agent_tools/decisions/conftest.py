@@ -1,7 +1,5 @@
 """What tests of decisions begin with: proposals of scribe's, and reading the feed to its end."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import pytest

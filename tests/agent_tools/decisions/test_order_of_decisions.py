@@ -1,7 +1,5 @@
 """The order of decisions under concurrency: a reader who goes on from a cursor misses none and gets none twice."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The feed: what people decided, in its order, and nothing that a token may not read."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What was decided, beside the answers to other calls: once, about that owner alone, and lost by nothing."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any

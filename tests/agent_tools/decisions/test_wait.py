@@ -1,7 +1,5 @@
 """Waiting for a decision: who may, what it holds, what ends it, and what is answered then."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any

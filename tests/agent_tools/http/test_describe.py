@@ -1,7 +1,5 @@
 """What describes the API says what the API does: OpenAPI, its page, the list of fields."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

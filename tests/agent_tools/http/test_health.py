@@ -1,7 +1,5 @@
 """/healthz and /readyz, open to everybody."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager

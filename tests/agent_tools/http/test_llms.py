@@ -1,7 +1,5 @@
 """/llms.txt: in step with the registry, the same for everyone, and nothing of anyone."""
 
-from __future__ import annotations
-
 import json
 import re
 

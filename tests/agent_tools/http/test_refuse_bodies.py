@@ -1,7 +1,5 @@
 """What is refused below the level of arguments: bytes, sizes, media types, addresses, methods."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 

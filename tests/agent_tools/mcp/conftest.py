@@ -1,7 +1,5 @@
 """Clients of `/mcp` in each era, for scribe, who serves alice."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.agent_tools.mcp.peer import MODERN, OLD, Peer

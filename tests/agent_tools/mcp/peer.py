@@ -1,7 +1,5 @@
 """A client of `/mcp` for tests: one message at a time, in either era, with what may be wrong in it."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Made-up messages: whatever is sent, the answer is one of the protocol, never a 5xx and never an exception's words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What the protocol asks of a message, in each version, and what it says of one that is wrong."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The prompts: the skill, and the agent's own proposals with what to do about them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Blocks and notes as resources, their templates, and completion of their addresses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Listing tools and calling them: what a client is offered, and what its model reads."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

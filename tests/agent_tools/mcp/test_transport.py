@@ -1,7 +1,5 @@
 """What HTTP refuses at `/mcp`: methods, tokens, origins, hosts, sizes, media types; each as a JSON-RPC error."""
 
-from __future__ import annotations
-
 import json
 from io import BytesIO
 from typing import Any

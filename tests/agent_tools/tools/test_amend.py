@@ -1,7 +1,5 @@
 """Amending over HTTP: `proposal_id` on every tool that proposes, and what the agent is told it is asked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry

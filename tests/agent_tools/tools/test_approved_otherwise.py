@@ -1,7 +1,5 @@
 """What an agent learns of an approval that is not as it proposed."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

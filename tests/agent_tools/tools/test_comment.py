@@ -1,7 +1,5 @@
 """The thread of a proposal, as its agent sees it: comment_on_proposal, and comments in get_proposal."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

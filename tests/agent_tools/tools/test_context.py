@@ -1,7 +1,5 @@
 """prime_memories and the context endpoint: budget, receipt, filters, injection modes."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The messages endpoint: kept once, bounded, deletable, forgotten after their time."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What became of a proposal: list_proposals, get_proposal, withdraw_proposal, and their addresses."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One import at a time for an owner and for an agent; whoever comes meanwhile is told when to come again."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

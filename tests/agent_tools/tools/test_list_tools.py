@@ -1,7 +1,5 @@
 """GET /api/v1/tools/: definitions a model of each maker takes as they are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The memory as files: paths, words, what becomes of a change; nothing outside of it can be named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

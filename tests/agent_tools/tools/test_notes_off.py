@@ -1,7 +1,5 @@
 """MEMORIES_ENABLED=false: no tool for notes is there, those for blocks are, and people are told."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

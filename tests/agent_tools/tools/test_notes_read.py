@@ -1,7 +1,5 @@
 """The endpoints that list notes and show one; memories.md over HTTP; what a token is."""
 
-from __future__ import annotations
-
 import base64
 import json
 from datetime import timedelta

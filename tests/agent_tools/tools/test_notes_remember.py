@@ -1,7 +1,5 @@
 """remember, recall, forget: types, confidence, filters, supersession, accesses, signals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """memory_save, memory_update, memory_delete: automatic or waiting, texts, limits, refusals."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import override_settings
 from django.utils import timezone

@@ -1,7 +1,5 @@
 """memory_search and the whole lives of notes: what was saved is found, what was changed or deleted is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

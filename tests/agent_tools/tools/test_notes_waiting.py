@@ -1,7 +1,5 @@
 """A note that waits for a person is changed and taken back by the agent that proposed it, and is there for no other."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """Proposing over HTTP: the contract's words, the order of its checks, and the help after a refusal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

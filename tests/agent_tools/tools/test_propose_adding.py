@@ -1,7 +1,5 @@
 """propose_memory_append, _prepend and _insert over HTTP: nothing is changed, no reading needed, each refusal helps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

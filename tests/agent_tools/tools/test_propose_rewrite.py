@@ -1,7 +1,5 @@
 """propose_memory_rewrite and propose_memory_edits over HTTP, and what counts as having read a block."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

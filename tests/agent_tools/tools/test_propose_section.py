@@ -1,7 +1,5 @@
 """propose_section_update over HTTP: the section is replaced, the rest is left, and each refusal says how to go on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@ the whole of an index either. PostgreSQL goes by what is in the tables too, and 
 is told to do so only where no index helps.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

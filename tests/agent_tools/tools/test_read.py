@@ -1,7 +1,5 @@
 """Listing and reading blocks: the exact texts, as of, ranges, history, paging."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

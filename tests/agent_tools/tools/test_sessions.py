@@ -1,7 +1,5 @@
 """memory_list_sessions and memory_read_session, and the same by address."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

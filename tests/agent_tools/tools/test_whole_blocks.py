@@ -1,7 +1,5 @@
 """New blocks and deletions over HTTP: the words, what is refused, and what an agent learns of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A receiver on loopback, an endpoint of alice's for scribe there, and time that passes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from ipaddress import ip_network

@@ -1,7 +1,5 @@
 """Which addresses a webhook may have, and which a connection may go to."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest

@@ -1,7 +1,5 @@
 """When trying ends: retries over a week, receivers that say they are gone or are busy, and telling the person."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 

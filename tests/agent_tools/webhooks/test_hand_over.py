@@ -1,7 +1,5 @@
 """Handing one message over: real sockets, receivers that do what they should not, and names that change."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Messages are signed as Standard Webhooks 1.0 says."""
 
-from __future__ import annotations
-
 import base64
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Who can sign in: the other tests begin with a session."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals.models import User

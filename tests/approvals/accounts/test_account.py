@@ -1,7 +1,5 @@
 """The account page: name, time zone, shortcuts, and who may read one's memory."""
 
-from __future__ import annotations
-
 from django.urls import reverse
 
 from approvals.models import User

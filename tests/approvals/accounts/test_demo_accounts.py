@@ -1,7 +1,5 @@
 """The sign-in page names the demo's accounts while there are any, and never on a site that serves others."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any

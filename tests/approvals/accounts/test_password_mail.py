@@ -1,7 +1,5 @@
 """A forgotten password: the link that is mailed, and what asking for one tells a stranger."""
 
-from __future__ import annotations
-
 import re
 import socketserver
 import threading

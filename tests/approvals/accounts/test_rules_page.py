@@ -1,7 +1,5 @@
 """Settings → Policies: rules of trust in words, with what people decided beside each."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """People sign in, stay themselves, and lose nothing they typed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

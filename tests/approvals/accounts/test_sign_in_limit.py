@@ -1,7 +1,5 @@
 """Guessing passwords: how many tries there are, and that no spelling, header or flood gives more."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a form says of ticks, on the page it shows and on others."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals.forms.proposal import Ticks

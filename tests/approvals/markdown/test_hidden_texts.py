@@ -1,7 +1,5 @@
 """Characters nobody can see, in everything people and agents can name: no page shows them as they are."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A change of Markdown as a person reads it: nothing that changes is left out, and nothing of the text is markup."""
 
-from __future__ import annotations
-
 import re
 import time
 from html.parser import HTMLParser

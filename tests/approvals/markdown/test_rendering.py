@@ -1,7 +1,5 @@
 """Markdown of whoever wrote it becomes a page of about its own size, in about its own time."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """A text in which every sentence is a link: the words and the layout are those of the text."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

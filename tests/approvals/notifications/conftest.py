@@ -1,7 +1,5 @@
 """People with addresses, and what is sent to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any

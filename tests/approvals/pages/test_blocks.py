@@ -1,7 +1,5 @@
 """Reading memory in the browser: whose, which blocks, one block now and earlier, its history."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

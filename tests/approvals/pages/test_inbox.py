@@ -1,7 +1,5 @@
 """The review queue: what waits for whom, narrowed down, page by page, decided on a row that shows all of the change."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from dataclasses import replace

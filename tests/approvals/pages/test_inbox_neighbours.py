@@ -1,7 +1,5 @@
 """Several proposals for one block in the review queue: deciding about one leaves the others ready to be decided."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """From one proposal to the next: the list it was opened from, its place there, and what follows a decision."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import quote, unquote

@@ -1,7 +1,5 @@
 """Rows of a list that change the same words of a block."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals.models import User

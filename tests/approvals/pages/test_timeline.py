@@ -1,7 +1,5 @@
 """The strip of a block's changes: which versions have a bar, how high each is, and where it leads."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

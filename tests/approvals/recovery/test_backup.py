@@ -1,7 +1,5 @@
 """`manage.py backup` and `restore`: nothing lost, nothing doubled, and nothing restored that is no backup."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`check_memory` finds what was changed past Assent, says what to do, and never fails itself."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

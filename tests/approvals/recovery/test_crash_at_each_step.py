@@ -4,8 +4,6 @@ Each use case runs again and again in a process of its own, killed before its fi
 each crash `recover` runs here, in another process. The process that finishes says what "as it was to become" is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

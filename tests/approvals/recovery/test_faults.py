@@ -1,7 +1,5 @@
 """Faults at awkward moments: a connection lost while committing, servers that are away, a full queue."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """After a restore one database is older than the other: what `default` lacks is read from the memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The generated histories other tests rely on: they hold every kind of change, and the memory agrees afterwards."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals.models import Proposal, Revision, Status

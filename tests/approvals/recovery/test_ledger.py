@@ -1,7 +1,5 @@
 """The ledger says what commits did to whose rows, and no text of anybody can make it say more."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """What a crash leaves half done is finished; the crashes are real: a process killed in mid-step."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """A process dies while a rule applies a change of a block: recover finishes it, or a person is asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

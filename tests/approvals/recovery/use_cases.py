@@ -3,8 +3,6 @@
 Functions of a module, since they also run in processes of their own; nothing of pytest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta

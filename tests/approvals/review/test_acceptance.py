@@ -1,7 +1,5 @@
 """How often people took what an agent proposed."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

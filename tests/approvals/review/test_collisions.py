@@ -1,7 +1,5 @@
 """Undecided proposals that collide: what approving the one makes of the other."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The change in its four views: all count the same places, and the one chosen last is shown again."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A proposal on a text that changed since: it fits, is merged, is there already, or is a conflict that says where."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals.models import Mergeability, Revision

@@ -1,7 +1,5 @@
 """What owners let agents do without asking."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 

@@ -1,7 +1,5 @@
 """An owner changes what agents may do without asking, while a note is on its way."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

@@ -1,7 +1,5 @@
 """The words a proposal is found by: all of its change, and of nothing else."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Nothing of a note is remembered that its reviewer was not shown."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, timedelta
 from html import unescape

@@ -1,7 +1,5 @@
 """Keys, tokens, passwords and card numbers are found, and what only looks or reads like them is not."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Flags for what a change adds or takes away."""
 
-from __future__ import annotations
-
 import time
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Additions and section updates in review: on a text that changed since, in part, amended, with rules, in lists."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever people and the agent do to one proposal at the same time: the memory and its ledger agree afterwards."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable

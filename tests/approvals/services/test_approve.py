@@ -1,7 +1,5 @@
 """A person approves what was seen, and only that."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 from typing import Any

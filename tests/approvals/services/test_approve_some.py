@@ -1,7 +1,5 @@
 """A person approves some of a proposal's changes; the others are rejected, or go back to the agent."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

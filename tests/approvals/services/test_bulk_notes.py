@@ -1,7 +1,5 @@
 """Several notes are changed in one commit, and put back in one."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals.models import Agent, User

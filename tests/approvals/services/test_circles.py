@@ -1,7 +1,5 @@
 """Notes that would supersede each other in a circle, so that none of them held: refused when it would be closed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

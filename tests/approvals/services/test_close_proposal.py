@@ -1,7 +1,5 @@
 """A proposal that can no longer be approved: closed where its change is there, else written by hand from its text."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 

@@ -1,7 +1,5 @@
 """People write memory themselves, in their own name, and never over what they have not seen."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Importing a memories.md: one change, updated by id, applied or reviewed as a whole."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """One proposal is made by one call at a time, however often it is asked for."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import replace

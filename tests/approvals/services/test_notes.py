@@ -1,7 +1,5 @@
 """Notes: applied at once where the owner's policy says so, else proposed; people's own at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

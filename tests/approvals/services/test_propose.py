@@ -1,7 +1,5 @@
 """An agent proposes; the memory does not move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """After a decision the other proposals on what changed are checked again: rightly, and without a query for each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Removing the texts of what was not taken: they are in no table, no file, no answer and on no page."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Saying no: by a person, with a reason the agent gets back; by the agent itself; by time."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Undoing what an approval or a policy brought into the memory, when the process that does it dies on the way."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

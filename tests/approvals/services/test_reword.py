@@ -1,7 +1,5 @@
 """A person approves words of their own instead of the agent's: reworded, or to resolve a conflict."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Several proposals decided at once: a result for each, one undo for all, and what needs a closer look is left."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

@@ -1,7 +1,5 @@
 """Talking about a proposal, assigning it, saying that one looks at it, and putting it off."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

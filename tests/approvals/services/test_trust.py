@@ -1,7 +1,5 @@
 """Rules that earn trust: which one holds for an agent's change, and what it lets through without a person."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Taking a decision back: an approval by a new commit, a rejection by opening it again, and what cannot be."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Browsers in which the people of the tests are signed in, and the proposal that most pages are looked at with."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

@@ -1,7 +1,5 @@
 """The page on which some changes of a proposal are approved: with and without scripts, also what goes wrong."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

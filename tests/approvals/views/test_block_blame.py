@@ -1,7 +1,5 @@
 """Why does it say that: each sentence of a block by who proposed it, who approved it, when and why."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

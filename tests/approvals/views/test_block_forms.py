@@ -1,7 +1,5 @@
 """Owners write their own memory in the browser: edit, restore, create, delete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

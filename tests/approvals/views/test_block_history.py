@@ -1,7 +1,5 @@
 """A block's history: the strip, a version chosen on it, and two compared."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 

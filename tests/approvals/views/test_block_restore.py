@@ -1,7 +1,5 @@
 """Making an earlier version of a block the current one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

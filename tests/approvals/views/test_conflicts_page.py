@@ -1,7 +1,5 @@
 """Proposals that conflict: the page of each names the other."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

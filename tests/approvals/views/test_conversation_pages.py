@@ -1,7 +1,5 @@
 """What was said with an owner, in the browser: listed, read, deleted, and by whom."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A deleted conversation: nothing of what was said is left in `default` but what the page says stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

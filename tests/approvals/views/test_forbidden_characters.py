@@ -1,8 +1,6 @@
 """NUL, which PostgreSQL takes nowhere: in an address, a question, a cookie, a form it is nobody's fault but the
 sender's."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

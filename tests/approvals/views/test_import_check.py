@@ -1,7 +1,5 @@
 """A file is checked before it is imported: what it would do is said, nothing is written, nothing of it is lost."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The import page: what may be sent, and what became of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order of the review list, and filters kept under a name."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """A paragraph that was moved, as its reviewer reads it in each view and decides about it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

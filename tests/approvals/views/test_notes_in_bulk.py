@@ -1,7 +1,5 @@
 """The list of notes: counts that narrow it, its order and pages, and several notes changed at once."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Notes in the browser: the list, one note now and earlier, its owner's changes, review, revert, search, export."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

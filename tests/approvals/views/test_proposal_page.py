@@ -1,7 +1,5 @@
 """One proposal on its page: what it shows, deciding there, and what is said when that cannot be done."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,7 +1,5 @@
 """The page of what is proposed again shows the rejection, and the agent's reasons then and now."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test import Client

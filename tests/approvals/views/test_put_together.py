@@ -1,7 +1,5 @@
 """A block that changed while its owner edited it: both texts are put together, looked at, and saved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test import Client

@@ -1,7 +1,5 @@
 """What people see of a proposal whose texts were removed, and how an owner has them removed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Asking for changes on the pages: the form, what the other pages say then, and what changed when it comes back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

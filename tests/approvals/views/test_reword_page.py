@@ -1,7 +1,5 @@
 """The pages on which a person writes what is approved: editing a proposal, and resolving a conflict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,6 @@
 """A form that comes again, from a page that was gone back to or another window, with something else in it: it is never
 taken for what was decided before, and what was typed is given back."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,8 +1,6 @@
 """Several rows decided with one press: by the form of the list, with and without JavaScript, and on the page of a
 change that is the same for several people."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 That no answer has anything of another's in it is `tests/end_to_end/test_isolation.py`, which asks all addresses.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

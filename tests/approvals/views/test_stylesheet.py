@@ -1,7 +1,5 @@
 """What can be said of the look without looking: enough contrast in light and dark, nothing from elsewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The thread on a proposal's page, and assigning; without JavaScript and in part."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Undoing on pages: from the outcome, from its own page, from a row, and what it answers when it cannot."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,7 +1,5 @@
 """Requests nobody can read are refused before anything does: other charsets, and too many bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import product

@@ -1,7 +1,5 @@
 """The pages of new blocks and of deletions: what a person reads, decides and undoes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

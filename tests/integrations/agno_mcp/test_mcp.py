@@ -1,7 +1,5 @@
 """Agno with the memory as an MCP server: examples/mcp_agno.py, with a scripted model."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """`MemoryBlockTools` against a real server: its tools awaited as they are, and run by Agno's agent."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

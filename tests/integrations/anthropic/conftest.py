@@ -1,7 +1,5 @@
 """Claude as a script: the Anthropic package runs the memory tool, and a transport plays the Messages API."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import uuid

@@ -1,7 +1,5 @@
 """Paths that lead elsewhere, arguments that do not fit, and a server that is away: a text, and nothing changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

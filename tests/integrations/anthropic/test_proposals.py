@@ -1,7 +1,5 @@
 """What Claude writes is proposed, a person sees it, and the file says that it waits."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from typing import Any

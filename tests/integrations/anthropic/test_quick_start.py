@@ -1,7 +1,5 @@
 """The quick start of the agents page, as it is shown there."""
 
-from __future__ import annotations
-
 import anthropic
 import httpx2
 import pytest

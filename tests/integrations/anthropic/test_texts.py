@@ -1,7 +1,5 @@
 """The model reads what the package's own tool says, word for word, and after that what became of its write."""
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tools as `StructuredTool`s, run by LangChain's agent with a scripted model."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """LangGraph's store over a memory: examples/langgraph_store.py, which reads and never writes."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The official client without a socket: against the view itself, on the databases of this test process."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The official client of the protocol, in both eras: over HTTP, through the stdio bridge, and without a socket."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable

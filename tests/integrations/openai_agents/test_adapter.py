@@ -1,7 +1,5 @@
 """The tools as `FunctionTool`s, run by the Agents SDK with a scripted model."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import uuid

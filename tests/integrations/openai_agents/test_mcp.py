@@ -1,7 +1,5 @@
 """OpenAI's Agents SDK with the memory as an MCP server: examples/mcp_openai_agents.py, with a scripted model."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

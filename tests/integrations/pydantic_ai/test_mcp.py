@@ -1,7 +1,5 @@
 """Pydantic AI with the memory as an MCP server: examples/mcp_pydantic_ai.py, with a scripted model."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

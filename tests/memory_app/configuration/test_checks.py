@@ -1,7 +1,5 @@
 """The system checks that refuse an arrangement of databases on which Assent would be wrong."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Queries and rows that are put together once: they answer and write as the ORM does."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Transactions of one process on the embedded `default` take turns, and a turn is given back however they end."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The versioned tables grow in ways that leave branches made before mergeable."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 

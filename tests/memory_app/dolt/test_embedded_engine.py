@@ -3,8 +3,6 @@
 The first test holds a fault of the engine: once a later version fixes it, it fails, and `databases.wal` may be deleted.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

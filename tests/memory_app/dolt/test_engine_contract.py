@@ -1,7 +1,5 @@
 """One contract for both engines: what every verb does, and by which name it fails."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What is Dolt's server's alone. The server of these tests is their own: sessions of others would be ended."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

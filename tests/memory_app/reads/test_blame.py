@@ -1,7 +1,5 @@
 """Where the sentences of a block come from, read from its versions and cached."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The catalogue of an owner's notes: always what the memory says, however it came to be held."""
 
-from __future__ import annotations
-
 import sys
 from datetime import UTC, datetime
 from typing import Any

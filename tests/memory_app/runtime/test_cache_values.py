@@ -1,7 +1,5 @@
 """What lies in Redis is JSON: reading it runs no code, whoever wrote it."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A deadline interrupts waiting on real databases: for a lock, for a server that hangs, for the index builder."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The rate limiter's contract, on the cache of each edition: this process's memory, or Redis."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """The thread that looks after embedded databases: in every process that opens one, and in no other."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

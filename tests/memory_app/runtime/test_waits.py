@@ -1,7 +1,5 @@
 """Places for clients that wait: how many, for whom, and what wakes them."""
 
-from __future__ import annotations
-
 import threading
 import time
 

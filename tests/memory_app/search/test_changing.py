@@ -1,7 +1,5 @@
 """An index that is changed chunk by chunk equals one built anew."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Cutting blocks, notes and conversations into what a search finds."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Dates a query names."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Search where vectors come from a service: it is not waited for twice, and meaning comes back with it."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import threading

@@ -1,7 +1,5 @@
 """Searching one owner's memory: what is found, in which order, and what is not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any

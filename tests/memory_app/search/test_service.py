@@ -1,7 +1,5 @@
 """Search follows the memory: what is saved is found, what is gone is not, whoever was killed in between."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The default embedder and how vectors are kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Search while what it reads changes: nothing is dropped without a word, and what breaks ends with the call."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Callable, Iterator

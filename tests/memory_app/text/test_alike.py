@@ -1,7 +1,5 @@
 """The same said again has the fingerprint of what was rejected; whatever differs by a word has another."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Which version each sentence comes from."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

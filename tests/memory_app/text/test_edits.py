@@ -1,7 +1,5 @@
 """Edits of a text: applied exactly, all or none, or refused by name; and made again only where that is safe."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The beginning of a text: on one line, whole words, never longer than asked."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

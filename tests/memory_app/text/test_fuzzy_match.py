@@ -1,7 +1,5 @@
 """The passage an agent meant is found, explained, and offered as an old_string that works."""
 
-from __future__ import annotations
-
 import random
 import time
 

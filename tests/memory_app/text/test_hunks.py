@@ -1,7 +1,5 @@
 """Changes one by one: all of them make the new text, none leaves the old one, and each has a name that stays."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

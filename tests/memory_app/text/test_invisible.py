@@ -1,7 +1,5 @@
 """Unseen characters are found, told from ordinary typography, and shown."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

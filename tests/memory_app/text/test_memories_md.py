@@ -1,7 +1,5 @@
 """memories.md: read, written, and the same after both."""
 
-from __future__ import annotations
-
 import re
 import time
 from datetime import date

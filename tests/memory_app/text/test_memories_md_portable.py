@@ -1,7 +1,5 @@
 """A portable memories.md is read whole by a reader that knows only the plan's four sections and ids."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date, timedelta

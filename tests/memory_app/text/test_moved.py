@@ -1,7 +1,5 @@
 """What was moved is told from what was removed and added: whole lines, in two places that belong together."""
 
-from __future__ import annotations
-
 import random
 import time
 

@@ -1,7 +1,5 @@
 """Sections of a Markdown text: found by their header, and updated without a change to anything else."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

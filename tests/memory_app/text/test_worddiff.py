@@ -1,7 +1,5 @@
 """Word-level diffs: complete, readable, bounded in time; and how they are laid out."""
 
-from __future__ import annotations
-
 import random
 import time
 from itertools import pairwise

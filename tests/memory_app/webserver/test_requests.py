@@ -1,7 +1,5 @@
 """What the web server knows about addresses agrees with what the application has there."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import resolve, reverse
 

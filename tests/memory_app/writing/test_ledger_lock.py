@@ -1,7 +1,5 @@
 """Rows of one owner become visible in the order of their numbers, which the index counts on."""
 
-from __future__ import annotations
-
 from django.db import transaction
 from django.utils import timezone
 

@@ -1,7 +1,5 @@
 """An agent amends its undecided proposal: the next revision, on today's text."""
 
-from __future__ import annotations
-
 import threading
 from datetime import timedelta
 from importlib import import_module

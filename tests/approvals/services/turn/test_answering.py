@@ -1,7 +1,5 @@
 """A second try is tied to the rejection that it answers."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

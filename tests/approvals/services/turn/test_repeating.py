@@ -1,7 +1,5 @@
 """Fingerprints of rejections: their cost, their table, and what is left of a rejection where they are not enough."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from typing import Any

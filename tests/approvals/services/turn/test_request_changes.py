@@ -1,7 +1,5 @@
 """A person asks an agent for changes, takes that back, or decides all the same."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

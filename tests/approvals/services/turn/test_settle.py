@@ -1,7 +1,5 @@
 """What no longer fits is handed back by itself, and what is there already is closed."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.utils import timezone

@@ -1,7 +1,5 @@
 """scribe proposes whole blocks of alice's, in one line."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import pytest

@@ -1,7 +1,5 @@
 """People decide about new blocks and deletions, and about what else waits for the same block."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

@@ -1,7 +1,5 @@
 """An agent proposes a new block; the memory does not move."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import override_settings
 

@@ -1,7 +1,5 @@
 """An agent proposes to delete a block; a person always decides."""
 
-from __future__ import annotations
-
 import pytest
 
 from approvals import services

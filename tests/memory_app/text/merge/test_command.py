@@ -1,7 +1,5 @@
 """`python -m memory_app.text.merge` prints what `git merge-file -p` prints, and ends with its exit codes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

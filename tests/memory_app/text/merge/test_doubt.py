@@ -1,7 +1,5 @@
 """Where the order or the meaning of two changes is a guess, a merge is a conflict, not one of the guesses."""
 
-from __future__ import annotations
-
 import random
 import textwrap
 

@@ -1,7 +1,5 @@
 """Rows are merged column by column, each as a whole."""
 
-from __future__ import annotations
-
 import pytest
 
 from memory_app.text.merge import FieldConflict, merge_fields

@@ -1,7 +1,5 @@
 """Two people changed one text: what both can have is merged, and what they cannot is a conflict."""
 
-from __future__ import annotations
-
 import random
 import time
 
