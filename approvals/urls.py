@@ -3,7 +3,7 @@
 from django.contrib.auth import views as django_views
 from django.urls import path
 
-from approvals.accounts import policies_page, settings_page, sign_in
+from approvals.accounts import settings_page, sign_in
 from approvals.notifications import feed, notifications_page, unsubscribe
 from approvals.statistics import agents, board
 from approvals.views import (
@@ -77,11 +77,11 @@ urlpatterns = [
     path("manifest.webmanifest", feed.manifest, name="manifest"),
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),
-    path("settings/policies/", policies_page.policies, name="policies"),
-    path("settings/policies/rules/", policies_page.create, name="rule_create"),
-    path("settings/policies/rules/<int:pk>/", policies_page.change, name="rule_change"),
-    path("settings/policies/rules/<int:pk>/delete/", policies_page.delete, name="rule_delete"),
-    path("settings/", settings_page.settings, name="settings"),
+    path("settings/policies/", settings_page.policies, name="policies"),
+    path("settings/policies/rules/", settings_page.create_rule, name="rule_create"),
+    path("settings/policies/rules/<int:pk>/", settings_page.change_rule, name="rule_change"),
+    path("settings/policies/rules/<int:pk>/delete/", settings_page.delete_rule, name="rule_delete"),
+    path("settings/", settings_page.account, name="settings"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     # With what was typed before, which may be a whole block: the first one takes less.
     path("sign-in/and-go-on/", sign_in.SignIn.as_view(), name="sign_in_and_go_on"),

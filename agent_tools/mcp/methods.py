@@ -1,16 +1,387 @@
-"""The methods by name, in which era each is there, and what a client is told about the server."""
+"""The methods by name, in which era each is there, what each answers, and what a client is told about the server."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 
-from agent_tools.errors import ApiError
+from agent_tools.answers.paging import pack
+from agent_tools.auth import grants
+from agent_tools.calls import execution, registry
+from agent_tools.calls.arguments import LONGEST_ANSWER, invalid
+from agent_tools.calls.foreign_names import nearest
+from agent_tools.calls.registry import Tool
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.http import body, exceptions
 from agent_tools.http.json_rpc import RpcCode, RpcError
-from agent_tools.mcp import completion, prompts, resources, tools
+from agent_tools.mcp import paging
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, MODERN_VERSIONS
+from agent_tools.models import Scope
+from agent_tools.tools import guidance
+from agent_tools.tools.proposals import list_proposals
+from agent_tools.tools.read import block_list, read_memory_block
+from agent_tools.tools.recall import note_list, note_read
+from approvals.models import Status
+from assent_client.text import memories_md, notes
+from memory_app.models import LABEL, USERNAME
+
+# -- `completion/complete`: labels of blocks, and the users a token serves, for the addresses of resources.
+
+#: Values the protocol allows.
+_MOST = 100
+#: Blocks that are looked at; the API gives no more at once.
+_LABELS = 200
+
+
+def complete(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that begin as what was typed; none for what has no list."""
+    reference, argument = params.get("ref"), params.get("argument")
+    if not isinstance(reference, dict) or reference.get("type") not in ("ref/resource", "ref/prompt"):
+        raise RpcError(RpcCode.INVALID_PARAMS, "params.ref must name a prompt or the template of a resource.")
+    if not isinstance(argument, dict) or not all(isinstance(argument.get(part), str) for part in ("name", "value")):
+        raise RpcError(RpcCode.INVALID_PARAMS, "params.argument must have a name and a value, both strings.")
+    found = _values(exchange, params, argument["name"], argument["value"])
+    return {"completion": {"values": found[:_MOST], "total": len(found), "hasMore": len(found) > _MOST}}
+
+
+def _values(exchange: Exchange, params: dict[str, Any], name: str, typed: str) -> list[str]:
+    token = exchange.caller.token
+    if params["ref"]["type"] != "ref/resource" or not grants.has_scope(token, Scope.MEMORY_READ):
+        return []
+    if name == "user":
+        if exchange.owner is not None:
+            return [exchange.owner] if exchange.owner.startswith(typed) else []
+        return grants.owners_beginning(token, typed, _MOST + 1)
+    context = params.get("context")
+    chosen = context.get("arguments") if isinstance(context, dict) else None
+    owner = exchange.owner or (chosen.get("user") if isinstance(chosen, dict) else None)
+    if name != "label" or not isinstance(owner, str) or not USERNAME.fullmatch(owner):
+        return []
+    items = exchange.run(block_list, {"user_id": owner, "limit": _LABELS})["data"]["items"]
+    return [item["label"] for item in items if item["label"].startswith(typed)]
+
+
+# -- The prompts: how to use the memory, and what has to be done about the agent's own proposals.
+
+_SKILL, _REVIEW = "memory_skill", "review_my_proposals"
+_DESCRIBED = {
+    _SKILL: ("How to use the memory", "When to read what is remembered about the user, and how to propose changes."),
+    _REVIEW: ("Review my proposals", "What people decided about your proposals, and what they ask you to change."),
+}
+#: What became of a proposal without its agent: one that it withdrew itself is no news to it.
+_BY_PEOPLE = (Status.APPROVED.value, Status.REJECTED.value, Status.EXPIRED.value)
+#: Proposals that are listed, of those to be changed and of those that were decided.
+_PROPOSALS_READ = 20
+_ACT = """\
+Go through them one by one:
+- Changes are requested: read it with `get_proposal`, then answer with the same tool as before and its number as
+  `proposal_id`.
+- Approved: the memory says so now. Where a person used other words than yours, keep to theirs.
+- Rejected: do not propose it again. Read the reason, and take it into account in what you propose next.
+- Expired or a conflict: read the block again, and propose the change anew only if it is still right."""
+
+
+def list_prompts(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the prompts this token has a use for."""
+    paging.cursor_of(params)
+    prompts = [
+        {"name": name, "title": title, "description": description} for name, (title, description) in _DESCRIBED.items()
+    ]
+    return {"prompts": prompts}
+
+
+def get_prompt(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a prompt as one message of the user. Raise RpcError for one that is not there."""
+    name, arguments = params.get("name"), params.get("arguments")
+    if not isinstance(name, str) or name not in _DESCRIBED:
+        raise RpcError(RpcCode.INVALID_PARAMS, f"There is no such prompt; there are: {', '.join(_DESCRIBED)}.")
+    if arguments:
+        raise RpcError(RpcCode.INVALID_PARAMS, f"The prompt {name} takes no arguments.")
+    text = _skill() if name == _SKILL else _proposals(exchange)
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": _DESCRIBED[name][1], "messages": [message]}
+
+
+def _skill() -> str:
+    parts = [guidance.INSTRUCTIONS, guidance.which_tools()]
+    if settings.MEMORIES_ENABLED:
+        parts.append(memories_md.skill(included=False).strip())
+    return "\n\n".join(parts) + "\n"
+
+
+def _proposals(exchange: Exchange) -> str:
+    """Return the agent's proposals that want something of it, and what to do about each."""
+    about = {"user_id": exchange.owner} if exchange.owner else {}
+    asked = _listed(exchange, about | {"status": Status.CHANGES_REQUESTED.value})
+    # A status at a time: proposals that wait, however many, do not hide those that were decided.
+    decided = [each for status in _BY_PEOPLE for each in _listed(exchange, about | {"status": status})]
+    decided.sort(key=lambda each: (each[0]["decision"] or {}).get("at") or "", reverse=True)
+    parts = []
+    if asked:
+        parts += ["These of your proposals wait for changes of yours:", *(line for _item, line in asked), ""]
+    if decided:
+        parts += ["These were decided:", *(line for _item, line in decided[:_PROPOSALS_READ]), ""]
+    if not parts:
+        return "No person has decided about your proposals or asked you for changes. There is nothing to do.\n"
+    return "\n".join([*parts, _ACT]) + "\n"
+
+
+def _listed(exchange: Exchange, arguments: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return the newest proposals: each as data and as its line of the list."""
+    found = exchange.run(list_proposals, arguments | {"limit": _PROPOSALS_READ})
+    lines = [line for line in found["text"].split("\n") if line.startswith("- ")]
+    return list(zip(found["data"]["items"], lines, strict=True))
+
+
+# -- Blocks and notes as resources: `memory://alice/blocks/goals`, `memory://alice/notes/note-…`.
+
+_MARKDOWN = "text/markdown"
+_URI = re.compile(
+    rf"memory://(?P<user>{USERNAME.pattern})/(?:blocks/(?P<label>{LABEL.pattern})|notes/(?P<id>{notes.ID.pattern}))"
+)
+#: Whose blocks and notes a template is about, where each request says.
+_ANY_USER = "{user}"
+_BLOCKS, _NOTES = "blocks", "notes"
+#: Not there, and not to be known whether it is there.
+_UNKNOWN = (ErrorCode.BLOCK_NOT_FOUND, ErrorCode.NOTE_NOT_FOUND, ErrorCode.OWNER_NOT_GRANTED)
+#: Characters of a note in a list.
+_TITLE = 80
+
+
+def list_resources(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a page of the blocks, and after them of the notes, newest first.
+
+    With a token that serves several owners, and an address that names none, the list is empty: the templates say how
+    to ask for one.
+    """
+    cursor = paging.cursor_of(params) or f"{_BLOCKS} "
+    kind, _, inner = cursor.partition(" ")
+    if kind not in (_BLOCKS, _NOTES):
+        raise paging.bad_cursor()
+    owner = exchange.owner
+    if owner is None:
+        return {"resources": []}
+    found, following = _page(exchange, owner, kind, inner)
+    if kind == _BLOCKS and following is None and registry.is_on(note_list):
+        if len(found) < paging.SIZE:
+            more, following = _page(exchange, owner, _NOTES, "")
+            found += more
+        else:
+            following = f"{_NOTES} "
+    return {"resources": found} | ({"nextCursor": pack(following)} if following else {})
+
+
+def list_templates(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return how the addresses of blocks and notes are made."""
+    paging.cursor_of(params)
+    user = exchange.owner or _ANY_USER
+    templates = [
+        {
+            "uriTemplate": f"memory://{user}/blocks/{{label}}",
+            "name": "block",
+            "title": "Memory block",
+            "description": "A longer text about the user, as Markdown.",
+            "mimeType": _MARKDOWN,
+        }
+    ]
+    if registry.is_on(note_read):
+        templates.append(
+            {
+                "uriTemplate": f"memory://{user}/notes/{{id}}",
+                "name": "note",
+                "title": "Note",
+                "description": "A short statement about the user.",
+                "mimeType": _MARKDOWN,
+            }
+        )
+    return {"resourceTemplates": templates}
+
+
+def read_resource(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the text of a block or note. Raise RpcError, which names the address, where there is none."""
+    uri = params.get("uri")
+    if not isinstance(uri, str):
+        raise RpcError(RpcCode.INVALID_PARAMS, "params.uri must be the address of a resource.")
+    named = _URI.fullmatch(uri)
+    if named is None or exchange.options.user not in (None, named["user"]):
+        raise _unknown(exchange, uri)
+    given: dict[str, Any] = {"user_id": named["user"]}
+    if exchange.options.session_id:
+        given["session_id"] = exchange.options.session_id
+    try:
+        if named["label"]:
+            given |= {"block_label": named["label"], "max_characters": LONGEST_ANSWER}
+            text = exchange.run(read_memory_block, given)["data"]["body"]
+        else:
+            text = exchange.run(note_read, given | {"note_id": named["id"]})["data"]["content"]
+    except RpcError as error:
+        if exchange.outcome in (code.code for code in _UNKNOWN):
+            raise _unknown(exchange, uri) from error
+        error.data["uri"] = uri
+        raise
+    return {"contents": [{"uri": uri, "mimeType": _MARKDOWN, "text": text}]}
+
+
+def _page(exchange: Exchange, owner: str, kind: str, inner: str) -> tuple[list[dict[str, Any]], str | None]:
+    """Return a page of one kind, and the cursor of the next one of that kind."""
+    given = {"user_id": owner, "limit": paging.SIZE} | ({"cursor": inner} if inner else {})
+    if kind == _BLOCKS:
+        data = exchange.run(block_list, given)["data"]
+        found = [_block(owner, item) for item in data["items"]]
+    else:
+        data = exchange.run(note_list, given)["data"]
+        found = [_note(owner, item) for item in data["items"]]
+    return found, f"{kind} {data['next']}" if data["next"] else None
+
+
+def _block(owner: str, item: dict[str, Any]) -> dict[str, Any]:
+    described = {"description": item["description"]} if item["description"] else {}
+    return {
+        "uri": f"memory://{owner}/blocks/{item['label']}",
+        "name": item["label"],
+        "title": item["title"],
+        **described,
+        "mimeType": _MARKDOWN,
+        "annotations": {"lastModified": item["updated_at"]},
+    }
+
+
+def _note(owner: str, item: dict[str, Any]) -> dict[str, Any]:
+    content = " ".join(item["content"].split())
+    return {
+        "uri": f"memory://{owner}/notes/{item['id']}",
+        "name": item["id"],
+        "title": content if len(content) <= _TITLE else f"{content[:_TITLE].rstrip()}…",
+        "description": f"A note of the type {item['type']}.",
+        "mimeType": _MARKDOWN,
+        "annotations": {"lastModified": item["updated_at"]},
+    }
+
+
+def _unknown(exchange: Exchange, uri: str) -> RpcError:
+    """Return one answer for what is not there and for what belongs to somebody else."""
+    exchange.outcome, exchange.status = ErrorCode.NOT_FOUND.code, ErrorCode.NOT_FOUND.status
+    return RpcError(RpcCode.INVALID_PARAMS, "Resource not found", data={"uri": uri}, outcome=ErrorCode.NOT_FOUND.code)
+
+
+# -- `tools/list` and `tools/call`.
+
+#: Where a result has what is for programs. Beside `structuredContent`, clients leave the text out.
+DATA, ERROR, REPLAYED = "assent/data", "assent/error", "assent/replayed"
+
+#: Definitions, written once: a schema takes a millisecond.
+_written: dict[Callable[..., Any], dict[str, Any]] = {}
+
+_USER_ID = {"type": "string", "description": "Whose memory: a username.", "pattern": "^[a-z0-9._-]{1,64}$"}
+
+
+def list_tools(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the tools that the address offers and the token may use."""
+    offered = _offered(exchange)
+    shown, cursor = paging.page(offered, params, key=lambda tool: tool.name)
+    says_whose = exchange.owner is None
+    result: dict[str, Any] = {"tools": [_definition(tool, says_whose=says_whose) for tool in shown]}
+    return result | ({"nextCursor": cursor} if cursor else {})
+
+
+def call_tool(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
+    """Run a tool and return what the model reads. Raise RpcError for a tool that is not there."""
+    name, arguments = params.get("name"), params.get("arguments")
+    if not isinstance(name, str):
+        raise RpcError(RpcCode.INVALID_PARAMS, "params.name must be the name of a tool.")
+    if arguments is not None and not isinstance(arguments, dict):
+        raise RpcError(RpcCode.INVALID_PARAMS, "params.arguments must be an object.")
+    exchange.audit.tool = name if name in registry.TOOLS else "unknown"
+    tool = _find(exchange, name)
+    is_replayed = False
+    try:
+        given = _given(exchange, tool, arguments or {})
+        kept = execution.execute(tool, exchange.caller, given, key=None, audit=exchange.audit)
+        payload, is_replayed, exchange.status = kept.payload, kept.replayed, kept.status
+    except Exception as error:  # whatever it is, the model is told in our words
+        answer = exceptions.as_api_error(error, failing=tool.failing)
+        exceptions.report(answer, error, exchange.audit)
+        payload, exchange.status = answer.payload, answer.code.status
+    if not payload["ok"]:
+        exchange.outcome = payload["error"]["code"]
+    return _result(payload, is_replayed=is_replayed, is_structured=exchange.options.is_structured)
+
+
+def _result(payload: dict[str, Any], *, is_replayed: bool, is_structured: bool) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "content": [{"type": "text", "text": payload["text"]}],
+        "isError": not payload["ok"],
+    }
+    part = "data" if payload["ok"] else "error"
+    meta = {REPLAYED: True} if is_replayed else {}
+    if is_structured:
+        result["structuredContent"] = {"text": payload["text"], part: payload[part]}
+    else:
+        meta[DATA if payload["ok"] else ERROR] = payload[part]
+    return result | ({"_meta": meta} if meta else {})
+
+
+def _offered(exchange: Exchange) -> list[Tool[Any]]:
+    token = exchange.caller.token
+    # An address that chooses tools chooses among all.
+    family = registry.Family.MEMORY if exchange.options.chosen is None else registry.Family.ALL
+    return [
+        tool
+        for tool in registry.switched_on(family)
+        if exchange.options.offers(tool) and grants.has_scope(token, *tool.scopes)
+    ]
+
+
+def _find(exchange: Exchange, name: str) -> Tool[Any]:
+    """Return the tool of this name. One that the token has no scope for is refused when it is run."""
+    tool = registry.TOOLS.get(name)
+    if tool is not None and exchange.options.offers(tool):
+        return tool
+    there = [each.name for each in _offered(exchange)]
+    near = nearest(name, there)
+    exchange.outcome, exchange.status = ErrorCode.UNKNOWN_TOOL.code, ErrorCode.UNKNOWN_TOOL.status
+    if tool is None:
+        message = f"There is no tool '{name[:100]}'."
+    else:
+        message = f"The tool '{name}' is not offered at this address, whose query chooses the tools."
+    raise RpcError(
+        RpcCode.INVALID_PARAMS,
+        f"{message} Did you mean {near}?" if near else message,
+        data={"code": ErrorCode.UNKNOWN_TOOL.code, "nearest": near, "tools": there},
+        outcome=ErrorCode.UNKNOWN_TOOL.code,
+    )
+
+
+def _given(exchange: Exchange, tool: Tool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with what the address adds. Raise ApiError for texts that cannot be, and another user."""
+    body.check_texts(arguments)
+    options = exchange.options
+    given = dict(arguments)
+    if options.user is not None and given.setdefault("user_id", options.user) != options.user:
+        reason = f"is set to {options.user!r} by the address of this server; leave it out"
+        raise invalid({"user_id": reason}, called=tool.called)
+    if options.session_id:
+        given.setdefault("session_id", options.session_id)
+    return given
+
+
+def _definition(tool: Tool[Any], *, says_whose: bool) -> dict[str, Any]:
+    """Return what `tools/list` says of a tool.
+
+    Args:
+        says_whose: whether each call has to say whose memory it is about.
+    """
+    written = _written.get(tool.run) or _written.setdefault(tool.run, registry.FORMATS["mcp"](tool))
+    if not says_whose:
+        return written
+    schema = written["inputSchema"]
+    required = schema["required"] if tool.owner_optional else [*schema["required"], "user_id"]
+    properties = {"user_id": _USER_ID} | schema["properties"]
+    return written | {"inputSchema": schema | {"properties": properties, "required": required}}
+
 
 INSTRUCTIONS = (
     "What is remembered about the user. Read it before you answer (list_memory_blocks, read_memory_block, "
@@ -95,12 +466,12 @@ METHODS: dict[str, Method] = {
     "initialize": Method(_initialize, is_modern=False),
     "ping": Method(_ping, is_modern=False),
     "server/discover": Method(_discover, is_old=False, keep_ms=_SELDOM),
-    "tools/list": Method(tools.list_tools, keep_ms=_SELDOM),
-    "tools/call": Method(tools.call_tool),
-    "resources/list": Method(resources.list_resources, keep_ms=0),
-    "resources/templates/list": Method(resources.list_templates, keep_ms=_SELDOM),
-    "resources/read": Method(resources.read_resource, keep_ms=0),
-    "prompts/list": Method(prompts.list_prompts, keep_ms=_SELDOM),
-    "prompts/get": Method(prompts.get_prompt),
-    "completion/complete": Method(completion.complete),
+    "tools/list": Method(list_tools, keep_ms=_SELDOM),
+    "tools/call": Method(call_tool),
+    "resources/list": Method(list_resources, keep_ms=0),
+    "resources/templates/list": Method(list_templates, keep_ms=_SELDOM),
+    "resources/read": Method(read_resource, keep_ms=0),
+    "prompts/list": Method(list_prompts, keep_ms=_SELDOM),
+    "prompts/get": Method(get_prompt),
+    "completion/complete": Method(complete),
 }

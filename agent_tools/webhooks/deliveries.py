@@ -15,14 +15,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from agent_tools.models import (
-    DeliveryState,
-    DisabledWhy,
-    EndpointState,
-    EventType,
-    WebhookDelivery,
-    WebhookEndpoint,
-)
+from agent_tools.models import DeliveryState, DisabledWhy, EndpointState, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import outbox, schedule
 from agent_tools.webhooks.transport import AttemptOutcome
 

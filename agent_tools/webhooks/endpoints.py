@@ -11,14 +11,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from agent_tools.auth import grants
-from agent_tools.models import (
-    AgentToken,
-    DeliveryState,
-    EndpointState,
-    EventType,
-    WebhookDelivery,
-    WebhookEndpoint,
-)
+from agent_tools.models import AgentToken, DeliveryState, EndpointState, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import outbox, sending, signing
 from approvals.models import Agent, User
 

@@ -1,19 +1,27 @@
-"""The account page: what people set for themselves, and who may read their memory."""
+"""The account page and the page of policies: what people set for themselves, who may read their memory, and what agents
+may do without asking: the policy for notes, and rules of trust.
+"""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
+from approvals import services
 from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
-from approvals.forms.accounts import AccountForm
-from approvals.models import Tutorship
+from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
+from approvals.models import Policy, TrustRule, Tutorship
+from approvals.review import trust
+from approvals.services.errors import Refusal
+from memory_app import reads
 
 
 @signed_in()
 @require_http_methods(["GET", "HEAD", "POST"])
-def settings(request: HttpRequest) -> HttpResponse:
+def account(request: HttpRequest) -> HttpResponse:
     """Name, time zone and shortcuts; tutors and students are shown, and assigned by admins."""
     user = viewer_of(request)
     kept = typed_before(request)
@@ -36,3 +44,106 @@ def settings(request: HttpRequest) -> HttpResponse:
         },
         status=422 if form.errors else 200,
     )
+
+
+_HERE = "#rules"
+
+
+@signed_in(return_to=lambda: reverse("policies"))
+@require_POST
+def create_rule(request: HttpRequest) -> HttpResponse:
+    user = viewer_of(request)
+    form = RuleForm(request.POST)
+    if not form.is_valid():
+        return policies_page(request, rule_form=form, status=422)
+    try:
+        rule = services.create_rule(actor=user, owner=user.username, **form.cleaned_data)
+    except Refusal as error:
+        form.add_error(error.details.get("field"), error.message)
+        return policies_page(request, rule_form=form, status=error.status)
+    said = trust.in_words(trust.as_data(rule))
+    messages.success(request, _("Rule created: %(rule)s.") % {"rule": said})
+    return redirect(reverse("policies") + _HERE)
+
+
+@signed_in(return_to=lambda pk: reverse("policies"))
+@require_POST
+def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
+    user, form = viewer_of(request), NeedsForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Not changed: choose what happens."))
+        return redirect(reverse("policies") + _HERE)
+    try:
+        rule = services.change_rule(actor=user, owner=user.username, rule_id=pk, needs=form.cleaned_data["needs"])
+    except (Refusal, OverflowError):
+        return _gone(request)
+    messages.success(request, _("Rule changed: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))})
+    return redirect(reverse("policies") + _HERE)
+
+
+@signed_in(return_to=lambda pk: reverse("policies"))
+@require_POST
+def delete_rule(request: HttpRequest, pk: int) -> HttpResponse:
+    user = viewer_of(request)
+    try:
+        rule = services.delete_rule(actor=user, owner=user.username, rule_id=pk)
+    except (Refusal, OverflowError):
+        return _gone(request)
+    messages.success(request, _("Rule deleted: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))})
+    return redirect(reverse("policies") + _HERE)
+
+
+def _gone(request: HttpRequest) -> HttpResponse:
+    messages.error(request, _("This rule was deleted already."))
+    return redirect(reverse("policies") + _HERE)
+
+
+@signed_in()
+@require_http_methods(["GET", "HEAD", "POST"])
+def policies(request: HttpRequest) -> HttpResponse:
+    """Show the policy for notes about oneself and one's rules, and, read-only, those of one's students."""
+    if request.method != "POST":
+        return policies_page(request)
+    user = viewer_of(request)
+    policy = Policy.objects.filter(owner=user.username).first() or Policy(owner=user.username)
+    form = PolicyForm(request.POST, instance=policy)
+    if not form.is_valid():
+        return policies_page(request, form=form, status=422)
+    form.save()
+    messages.success(request, _("Saved."))
+    return redirect("policies")
+
+
+def policies_page(
+    request: HttpRequest, *, form: PolicyForm | None = None, rule_form: RuleForm | None = None, status: int = 200
+) -> HttpResponse:
+    """Render the page, with a form as it was refused."""
+    user = viewer_of(request)
+    kept = typed_before(request) if request.method == "GET" else {}
+    if form is None:
+        policy = Policy.objects.filter(owner=user.username).first() or Policy(owner=user.username)
+        form = PolicyForm(instance=policy, initial={"notes": kept["notes"]} if "notes" in kept else None)
+    tutorships = Tutorship.objects.filter(tutor=user).select_related("owner").order_by("owner__username")
+    students = [each.owner for each in tutorships]
+    rules, offered = trust.rules_with_records(user.username)
+    context = {
+        "section": "settings",
+        "form": form,
+        "chosen": form["notes"].value() or "",
+        "site_applies": settings.NOTES_POLICY == Policy.Notes.APPLY,
+        "students": [
+            (student, trust.notes_apply_at_once(student.username), trust.rules_of(student.username))
+            for student in students
+        ],
+        "rules": rules,
+        "suggestions": offered,
+        "rule_agents": [agent.name for agent in trust.agents_serving(user.username)],
+        "rule_blocks": [block for block in reads.blocks(user.username) if not block.read_only],
+        "rule_kinds": [(kind.value, trust.kind_in_words(kind)) for kind in KINDS],
+        "rule_needs": [(needs.value, trust.needs_in_words(needs)) for needs in TrustRule.Needs],
+        "rule_chosen": rule_form.data if rule_form else kept,
+        "rule_errors": rule_form.errors if rule_form else {},
+        "small_words": settings.TRUST_SMALL_WORDS,
+        "small_percent": settings.TRUST_SMALL_DELETED_PERCENT,
+    }
+    return render(request, "accounts/policies.html", context, status=status)

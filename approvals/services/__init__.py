@@ -9,9 +9,8 @@ from approvals.recovery.recover import RecoveryReport, find_proposal, is_interru
 from approvals.services import bulk_notes, notes
 from approvals.services.approving import REASONS as REASONS_FOR_REST
 from approvals.services.approving import Rest, approve, approve_edited, approve_some
-from approvals.services.blocks import propose, propose_block, propose_deletion
+from approvals.services.blocks import create_block, delete_block, edit_block, propose, propose_block, propose_deletion
 from approvals.services.close import close_already_applied, expire, reject, remind, withdraw
-from approvals.services.edit import create_block, delete_block, edit_block
 from approvals.services.hand_back import back_to_review, request_changes, settle
 from approvals.services.proposed import Proposed
 from approvals.services.recheck import recheck

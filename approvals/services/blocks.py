@@ -1,6 +1,8 @@
-"""What an agent proposes of blocks: other text, a new one, or the deletion of one.
+"""What agents propose of blocks (other text, a new one, the deletion of one), and what people change directly.
 
-Called through `approvals.services`. The same life as an edit: see `services.proposing`.
+Called through `approvals.services`. What is proposed lives as `services.proposing` says. People edit blocks directly,
+owners their own, staff through the admin: the commit is in their name. Each names the sha256 its form was loaded
+with, so that no edit overwrites a text its author has not seen.
 """
 
 from collections.abc import Sequence
@@ -8,16 +10,29 @@ from typing import Unpack
 
 import structlog
 from django.conf import settings
+from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Kind, Proposal
+from approvals.models import Agent, Kind, Proposal, User
+from approvals.permissions import may_edit
 from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
-from approvals.services.errors import NoChange, Refusal, label_invalid, label_taken, over_limit, precondition_failed
+from approvals.services.errors import (
+    BlockChanged,
+    NoChange,
+    Refusal,
+    label_invalid,
+    label_taken,
+    over_limit,
+    precondition_failed,
+)
 from approvals.services.proposed import ChangeContext, Proposed, ProposedChange, SaidWith
 from approvals.services.proposing import ask
+from approvals.services.writing import write_as_person
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
-from memory_app.models import LABEL, TargetKind
+from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change, TargetKind
 from memory_app.text import edits as text_edits
+from memory_app.writing import rows
+from memory_app.writing.values import BlockFields, BlockWrite
 
 log = structlog.get_logger(__name__)
 
@@ -106,7 +121,7 @@ def propose_block(
         `block_waits`: the agent has proposed one with this label and other words.
         What else `proposing.ask` raises.
     """
-    _require_valid(label, title, description, body)
+    _require_valid_new(label, title, description, body)
     new = NewBlock(title=title, description=description, limit=settings.BLOCK_LIMIT)
 
     def change() -> ProposedChange:
@@ -183,7 +198,7 @@ def _target(owner: str, label: str) -> tuple[str, reads.Block | None]:
     return found.commit, found.block
 
 
-def _require_valid(label: str, title: str, description: str, body: str) -> None:
+def _require_valid_new(label: str, title: str, description: str, body: str) -> None:
     if not LABEL.fullmatch(label):
         raise label_invalid()
     for name, text in (("title", title), ("description", description), ("body", body)):
@@ -201,3 +216,92 @@ def _require_valid(label: str, title: str, description: str, body: str) -> None:
 
 def _invalid(field: str, reason: str) -> Refusal:
     return Refusal(f"{field} {reason}", code="invalid_arguments", fields={field: reason})
+
+
+#: What commit messages begin with.
+_VERBS = {Change.Action.EDITED: "Edit", Change.Action.CREATED: "Create", Change.Action.DELETED: "Delete"}
+
+
+def edit_block(
+    *, actor: User, owner: str, label: str, fields: BlockFields, loaded_sha256: str, comment: str = ""
+) -> Change:
+    """Change a block.
+
+    Args:
+        loaded_sha256: `Block.sha256` of the block the form was filled from.
+
+    Raises:
+        `not_allowed`, BlockNotFound, `over_limit`, Refusal, NoChange.
+        BlockChanged: it is no longer at `loaded_sha256`; has the current block.
+        ForbiddenCharacter: NUL or a lone surrogate in a text.
+    """
+    _require_writer(actor, owner)
+    _require_valid_fields(fields)
+    _require_as_loaded(owner, label, loaded_sha256)
+    return _write(actor, BlockWrite(owner, label, fields, loaded_sha256), action=Change.Action.EDITED, comment=comment)
+
+
+def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, comment: str = "") -> Change:
+    """Create a block.
+
+    Raises:
+        `not_allowed`, `over_limit`, Refusal, ForbiddenCharacter: as for `edit_block`.
+        `label_invalid`, LabelTaken.
+    """
+    _require_writer(actor, owner)
+    if not LABEL.fullmatch(label):
+        raise label_invalid()
+    _require_valid_fields(fields)
+    taken = label_taken(label)
+    if reads.find_block(owner, label):
+        raise taken
+    try:
+        return _write(actor, BlockWrite(owner, label, fields, ""), action=Change.Action.CREATED, comment=comment)
+    except BlockChanged:
+        raise taken from None
+
+
+def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, comment: str = "") -> Change:
+    """Delete a block from the memory; its history stays.
+
+    Raises:
+        `not_allowed`, BlockNotFound, BlockChanged: as for `edit_block`.
+    """
+    _require_writer(actor, owner)
+    _require_as_loaded(owner, label, loaded_sha256)
+    return _write(actor, BlockWrite(owner, label, None, loaded_sha256), action=Change.Action.DELETED, comment=comment)
+
+
+def _write(actor: User, write: BlockWrite, *, action: Change.Action, comment: str) -> Change:
+    targets = ((TargetKind.BLOCK, write.label),)
+    subject = f"{_VERBS[action]} {write.label} of {write.owner}"
+    try:
+        change = write_as_person(
+            actor, write.owner, action, (write,), targets=targets, subject=subject, comment=comment
+        )
+    except rows.TargetMoved as error:
+        raise BlockChanged(error.current) from error
+    log.info("block_written", action=str(action), user_id=write.owner, target=write.label, actor=actor.username)
+    return change
+
+
+def _require_writer(actor: User, owner: str) -> None:
+    if not may_edit(actor, owner):
+        raise Refusal(_("You may not edit this memory."), code="not_allowed")
+
+
+def _require_valid_fields(fields: BlockFields) -> None:
+    for name in ("title", "description", "body"):
+        text_edits.check_text(getattr(fields, name), field=name)
+    if not 1 <= fields.limit <= MAX_BLOCK_LIMIT:
+        raise Refusal(
+            _("The limit must be between 1 and %(most)d characters.") % {"most": MAX_BLOCK_LIMIT}, field="limit"
+        )
+    if len(fields.body) > fields.limit:
+        raise over_limit(len(fields.body), fields.limit)
+
+
+def _require_as_loaded(owner: str, label: str, loaded_sha256: str) -> None:
+    current = reads.block(owner, label)
+    if current.sha256 != loaded_sha256:
+        raise BlockChanged(current)

@@ -20,15 +20,7 @@ from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new_batch, ticked
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox import (
-    arrived,
-    counts,
-    last_decisions,
-    listed,
-    order_of,
-    page,
-    titles_of_targets,
-)
+from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, titles_of_targets
 from approvals.pages.inbox_filters import (
     AGES,
     ANY_RISK,

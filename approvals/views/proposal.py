@@ -16,14 +16,7 @@ from django.utils.translation import gettext as _
 
 from approvals import services
 from approvals.accounts.sign_in import display_names, kept_fields, viewer_of
-from approvals.forms.proposal import (
-    ApproveForm,
-    ApproveSomeForm,
-    CommentForm,
-    RejectForm,
-    RequestChangesForm,
-    Ticks,
-)
+from approvals.forms.proposal import ApproveForm, ApproveSomeForm, CommentForm, RejectForm, RequestChangesForm, Ticks
 from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.pages import inbox

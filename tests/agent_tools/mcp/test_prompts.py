@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from agent_tools.mcp import prompts
+from agent_tools.mcp import methods
 from approvals import services
 from approvals.models import User
 from memory_app.reads import Block
@@ -74,7 +74,7 @@ def test_decisions_and_requests_are_listed_with_what_to_do(
 def test_proposals_that_wait_do_not_hide_a_decision(
     peer: Peer, alice: User, goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prompts, "_MOST", 2)  # fewer than there will be in all
+    monkeypatch.setattr(methods, "_MOST", 2)  # fewer than there will be in all
     first = propose(goals, "one book", "two books")
     second = propose(goals, "in June", "in July")
     services.reject(

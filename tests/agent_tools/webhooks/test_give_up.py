@@ -10,14 +10,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from agent_tools.auth import tokens
-from agent_tools.models import (
-    AgentToken,
-    DeliveryState,
-    DisabledWhy,
-    EndpointState,
-    WebhookDelivery,
-    WebhookEndpoint,
-)
+from agent_tools.models import AgentToken, DeliveryState, DisabledWhy, EndpointState, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints, schedule, sending
 from approvals import services
 from approvals.models import Mail, User

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.text.sections import (
-    SectionError,
-    find,
-    matching,
-    sections,
-    update,
-)
+from memory_app.text.sections import SectionError, find, matching, sections, update
 from tests.support.refusals import refusing
 
 pytestmark = pytest.mark.pure
