@@ -1,13 +1,13 @@
 """The methods by name, in which era each is there, what each answers, and what a client is told about the server."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 
-from agent_tools.answers.paging import pack
+from agent_tools.answers.paging import pack, unpack
 from agent_tools.auth import grants
 from agent_tools.calls import execution, registry
 from agent_tools.calls.arguments import LONGEST_ANSWER, invalid
@@ -16,7 +16,6 @@ from agent_tools.calls.registry import Tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, exceptions
 from agent_tools.http.json_rpc import RpcCode, RpcError
-from agent_tools.mcp import paging
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, MODERN_VERSIONS
 from agent_tools.models import Scope
@@ -27,6 +26,52 @@ from agent_tools.tools.recall import note_list, note_read
 from approvals.models import Status
 from assent_client.text import memories_md, notes
 from memory_app.models import LABEL, USERNAME
+
+# -- Pages of the lists of the protocol: an opaque cursor out, the same one back in.
+
+#: Items of a page. A client that shows the first page alone still shows much.
+SIZE = 100
+#: Characters of a cursor; ours are shorter.
+_LONGEST = 1_000
+
+T = TypeVar("T")
+
+
+def page(items: Sequence[T], params: dict[str, Any], *, key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
+    """Return the items after the cursor in `params`, and the cursor of the next page.
+
+    Args:
+        key: what is different for each item. The cursor names the last one shown.
+    """
+    rest, last = items, cursor_of(params)
+    if last is not None:
+        places = [place for place, item in enumerate(items) if key(item) == last]
+        if not places:
+            raise bad_cursor()
+        rest = items[places[0] + 1 :]
+    shown = rest[:SIZE]
+    return shown, pack(key(shown[-1])) if len(rest) > SIZE else None
+
+
+def cursor_of(params: dict[str, Any]) -> str | None:
+    """Return what the cursor in `params` says, or None. Raise RpcError for what is no cursor."""
+    cursor = params.get("cursor")
+    if cursor is None:
+        return None
+    if not isinstance(cursor, str) or len(cursor) > _LONGEST:
+        raise bad_cursor()
+    try:
+        (said,) = unpack(cursor)
+    except ValueError as error:
+        raise bad_cursor() from error
+    if not isinstance(said, str):
+        raise bad_cursor()
+    return said
+
+
+def bad_cursor() -> RpcError:
+    return RpcError(RpcCode.INVALID_PARAMS, "params.cursor is not a cursor of this list.")
+
 
 # -- `completion/complete`: labels of blocks, and the users a token serves, for the addresses of resources.
 
@@ -86,7 +131,7 @@ Go through them one by one:
 
 def list_prompts(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Return the prompts this token has a use for."""
-    paging.cursor_of(params)
+    cursor_of(params)
     prompts = [
         {"name": name, "title": title, "description": description} for name, (title, description) in _DESCRIBED.items()
     ]
@@ -157,16 +202,16 @@ def list_resources(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]
     With a token that serves several owners, and an address that names none, the list is empty: the templates say how
     to ask for one.
     """
-    cursor = paging.cursor_of(params) or f"{_BLOCKS} "
+    cursor = cursor_of(params) or f"{_BLOCKS} "
     kind, _, inner = cursor.partition(" ")
     if kind not in (_BLOCKS, _NOTES):
-        raise paging.bad_cursor()
+        raise bad_cursor()
     owner = exchange.owner
     if owner is None:
         return {"resources": []}
     found, following = _page(exchange, owner, kind, inner)
     if kind == _BLOCKS and following is None and registry.is_on(note_list):
-        if len(found) < paging.SIZE:
+        if len(found) < SIZE:
             more, following = _page(exchange, owner, _NOTES, "")
             found += more
         else:
@@ -176,7 +221,7 @@ def list_resources(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]
 
 def list_templates(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Return how the addresses of blocks and notes are made."""
-    paging.cursor_of(params)
+    cursor_of(params)
     user = exchange.owner or _ANY_USER
     templates = [
         {
@@ -227,7 +272,7 @@ def read_resource(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 
 def _page(exchange: Exchange, owner: str, kind: str, inner: str) -> tuple[list[dict[str, Any]], str | None]:
     """Return a page of one kind, and the cursor of the next one of that kind."""
-    given = {"user_id": owner, "limit": paging.SIZE} | ({"cursor": inner} if inner else {})
+    given = {"user_id": owner, "limit": SIZE} | ({"cursor": inner} if inner else {})
     if kind == _BLOCKS:
         data = exchange.run(block_list, given)["data"]
         found = [_block(owner, item) for item in data["items"]]
@@ -281,7 +326,7 @@ _USER_ID = {"type": "string", "description": "Whose memory: a username.", "patte
 def list_tools(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Return the tools that the address offers and the token may use."""
     offered = _offered(exchange)
-    shown, cursor = paging.page(offered, params, key=lambda tool: tool.name)
+    shown, cursor = page(offered, params, key=lambda tool: tool.name)
     says_whose = exchange.owner is None
     result: dict[str, Any] = {"tools": [_definition(tool, says_whose=says_whose) for tool in shown]}
     return result | ({"nextCursor": cursor} if cursor else {})

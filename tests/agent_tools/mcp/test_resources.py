@@ -6,7 +6,7 @@ import pytest
 from django.test import override_settings
 
 from agent_tools.calls import audit
-from agent_tools.mcp import paging
+from agent_tools.mcp import methods
 from agent_tools.models import ToolCall
 from approvals.models import User
 from memory_app.reads import Block
@@ -53,7 +53,7 @@ def test_a_long_list_comes_in_pages_and_whole(
         make_block(alice, label, label)
     for number in range(4):
         saved(modern, f"note {number}")
-    monkeypatch.setattr(paging, "SIZE", size)
+    monkeypatch.setattr(methods, "SIZE", size)
     names = [each["uri"].split("/")[-2] for each in all_of(modern)]
     assert names == ["blocks"] * 3 + ["notes"] * 4
     assert len({each["uri"] for each in all_of(modern)}) == 7

@@ -9,7 +9,7 @@ from django.test import override_settings
 
 from agent_tools.calls import audit, registry
 from agent_tools.calls.registry import Effect
-from agent_tools.mcp import paging
+from agent_tools.mcp import methods
 from agent_tools.models import ToolCall
 from approvals.models import Proposal, User
 from memory_app.reads import Block, EngineUnavailable
@@ -146,7 +146,7 @@ def test_an_address_that_cannot_be_is_refused_with_each_message(token: str, quer
 
 
 def test_a_long_list_comes_in_pages(modern: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "SIZE", 7)
+    monkeypatch.setattr(methods, "SIZE", 7)
     names: list[str] = []
     params: dict[str, Any] = {}
     while True:
