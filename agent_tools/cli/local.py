@@ -14,7 +14,6 @@ import click
 
 from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
 from assent_client.text import memories_md
-from assent_client.text.memories_md import Memory
 from memory_app.configuration.environment import UMASK
 
 #: How often another id is tried when a new one is taken.
@@ -61,7 +60,7 @@ class LocalMemories:
             made = notes.save(by=self._by, owner=self._user.username, content=content, type=type, tags=tags, note_id=id)
         return ChangeResult(made.note_id, "applied" if made.is_applied else "open")
 
-    def get(self, id: str) -> Memory:
+    def get(self, id: str) -> memories_md.Memory:
         from memory_app import reads
 
         with _failing(id):
@@ -84,7 +83,7 @@ class LocalMemories:
             found = reads.memories(self._user.username)
         return memories_md.write(found).encode()
 
-    def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
+    def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[memories_md.Memory]:
         from approvals.pages import notes_page
 
         wanted = notes_page.Wanted(type=type, tags=tags)
@@ -160,5 +159,5 @@ def _failing(id: str = "") -> Iterator[None]:
         raise Failed(f"The databases cannot be used: {error} (has `make setup` been run?)") from error
 
 
-def _memory(note: Any) -> Memory:
-    return Memory(note.id, note.type, note.content, note.tags, note.created_at.date())
+def _memory(note: Any) -> memories_md.Memory:
+    return memories_md.Memory(note.id, note.type, note.content, note.tags, note.created_at.date())

@@ -10,7 +10,6 @@ from typing import Any
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.calls import registry
-from agent_tools.calls.registry import ApiOperation
 
 #: Characters of a whole block or proposal: programs have room for it, and one cut short is no block.
 WHOLE = 1_000_000
@@ -53,7 +52,7 @@ class ClientMethod:
         return self.path or f"/api/v1/tools/{self.operation}/"
 
     @property
-    def asked(self) -> ApiOperation[Any]:
+    def asked(self) -> registry.ApiOperation[Any]:
         return registry.TOOLS.get(self.operation) or registry.ENDPOINTS[self.operation]
 
     @property

@@ -10,7 +10,6 @@ from typing import Any
 from django.db.models import F, Q
 
 from agent_tools.answers import bounds, representations, withholding
-from agent_tools.answers.representations import wanted
 from agent_tools.calls.registry import Call
 from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
@@ -61,7 +60,7 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None) -> dict[st
         "by": event.actor if event.actor_kind == Event.ActorKind.PERSON else None,
         "at": representations.time(event.at),
         "reason": _reason(event),
-        "comment": wanted(event.text, str(event.data.get("automatic", ""))),
+        "comment": representations.wanted(event.text, str(event.data.get("automatic", ""))),
         "revision": event.revision,
         "status": proposal.status,
         **_wording(event, taken),

@@ -8,7 +8,6 @@ from typing import Any
 
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import exceptions
-from agent_tools.http.exceptions import ApiResponse
 
 Id = str | int | float | None
 
@@ -90,7 +89,7 @@ def data_of(error: ApiError) -> dict[str, Any]:
     return {"code": error.code.code, "details": error.details}
 
 
-def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> ApiResponse:
+def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> exceptions.ApiResponse:
     """Return the answer to a request that failed.
 
     Args:
@@ -107,14 +106,14 @@ def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> ApiRes
     return exceptions.json_response(payload, status=status, headers=error.headers, outcome=error.outcome)
 
 
-def succeeded(result: dict[str, Any], id: Id, *, outcome: str = "ok") -> ApiResponse:
+def succeeded(result: dict[str, Any], id: Id, *, outcome: str = "ok") -> exceptions.ApiResponse:
     """Return the answer to a request that succeeded."""
     return exceptions.json_response({"jsonrpc": "2.0", "id": id, "result": result}, outcome=outcome)
 
 
-def accepted() -> ApiResponse:
+def accepted() -> exceptions.ApiResponse:
     """Return the answer to a notification, which has none."""
-    response = ApiResponse(status=202)
+    response = exceptions.ApiResponse(status=202)
     response["Cache-Control"] = "no-store"
     response.outcome = "ok"
     return response

@@ -10,7 +10,6 @@ from django.urls import reverse
 
 from agent_tools import tools  # noqa: F401 - fills the registry
 from agent_tools.calls import registry
-from agent_tools.calls.registry import Family
 
 _PAGE = """\
 # Assent
@@ -95,7 +94,7 @@ def page(address: str) -> str:
     """
     has_notes = registry.is_on(registry.TOOLS["memory_save"])
     named = {name: address + reverse(url) for name, url in _ADDRESSES.items()}
-    beside = [tool for tool in registry.switched_on(Family.FILES) if tool.name in registry.FILE_TOOLS]
+    beside = [tool for tool in registry.switched_on(registry.Family.FILES) if tool.name in registry.FILE_TOOLS]
     return _PAGE.format(
         address=address,
         what="blocks, notes" if has_notes else "blocks",

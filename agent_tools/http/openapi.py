@@ -12,7 +12,6 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import Arguments, json_schema
-from agent_tools.calls.registry import ApiOperation, Effect
 from agent_tools.errors import ErrorCode
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -93,7 +92,7 @@ def answers(description: str, *statuses: int) -> dict[int, OpenApiResponse]:
     return {200: OpenApiResponse(_SUCCESS, description), **failures}
 
 
-def answers_of(asked: ApiOperation[Any], *statuses: int) -> dict[int, OpenApiResponse]:
+def answers_of(asked: registry.ApiOperation[Any], *statuses: int) -> dict[int, OpenApiResponse]:
     """Return a success of a tool or endpoint, with its fields, and the failures it may answer with."""
     return answers(_fields(asked.returns), *statuses)
 
@@ -129,7 +128,7 @@ def _definition(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, 
 
 def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     schema = _as_taken({**tool.schema, "properties": {"user_id": _USER_ID, **tool.schema["properties"]}})
-    statuses = (404, 413, 415) if tool.effect is Effect.READ_ONLY else (404, 409, 413, 415, 422)
+    statuses = (404, 413, 415) if tool.effect is registry.Effect.READ_ONLY else (404, 409, 413, 415, 422)
     scopes = " or ".join(f"`{scope}`" for scope in tool.scopes)
     failures = {
         str(status): {"description": _codes(status), "content": {"application/json": {"schema": _FAILURE}}}
@@ -147,7 +146,7 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
             **failures,
         },
     }
-    if tool.effect is Effect.SIDE_EFFECTING:
+    if tool.effect is registry.Effect.SIDE_EFFECTING:
         operation["parameters"] = [
             {
                 "in": "header",

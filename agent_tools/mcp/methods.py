@@ -12,7 +12,6 @@ from agent_tools.auth import grants
 from agent_tools.calls import execution, registry
 from agent_tools.calls.arguments import LONGEST_ANSWER, invalid
 from agent_tools.calls.foreign_names import nearest
-from agent_tools.calls.registry import Tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import body, exceptions
 from agent_tools.http.json_rpc import RpcCode, RpcError
@@ -369,7 +368,7 @@ def _result(payload: dict[str, Any], *, is_replayed: bool, is_structured: bool) 
     return result | ({"_meta": meta} if meta else {})
 
 
-def _offered(exchange: Exchange) -> list[Tool[Any]]:
+def _offered(exchange: Exchange) -> list[registry.Tool[Any]]:
     token = exchange.caller.token
     # An address that chooses tools chooses among all.
     family = registry.Family.MEMORY if exchange.options.chosen is None else registry.Family.ALL
@@ -380,7 +379,7 @@ def _offered(exchange: Exchange) -> list[Tool[Any]]:
     ]
 
 
-def _find(exchange: Exchange, name: str) -> Tool[Any]:
+def _find(exchange: Exchange, name: str) -> registry.Tool[Any]:
     """Return the tool of this name. One that the token has no scope for is refused when it is run."""
     tool = registry.TOOLS.get(name)
     if tool is not None and exchange.options.offers(tool):
@@ -400,7 +399,7 @@ def _find(exchange: Exchange, name: str) -> Tool[Any]:
     )
 
 
-def _given(exchange: Exchange, tool: Tool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
+def _given(exchange: Exchange, tool: registry.Tool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with what the address adds. Raise ApiError for texts that cannot be, and another user."""
     body.check_texts(arguments)
     options = exchange.options
@@ -413,7 +412,7 @@ def _given(exchange: Exchange, tool: Tool[Any], arguments: dict[str, Any]) -> di
     return given
 
 
-def _definition(tool: Tool[Any], *, says_whose: bool) -> dict[str, Any]:
+def _definition(tool: registry.Tool[Any], *, says_whose: bool) -> dict[str, Any]:
     """Return what `tools/list` says of a tool.
 
     Args:

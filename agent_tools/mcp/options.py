@@ -13,7 +13,6 @@ from pydantic import Field
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import Arguments, invalid, parse
-from agent_tools.calls.registry import NOTE_TOOLS, Effect, Tool
 from agent_tools.http import body
 
 _CALLED = "this address"
@@ -48,9 +47,9 @@ class AddressChoices:
     is_structured: bool = False
     chosen: frozenset[str] | None = None
 
-    def offers(self, tool: Tool[Any]) -> bool:
+    def offers(self, tool: registry.Tool[Any]) -> bool:
         """Whether the address offers a tool, whatever the token may do."""
-        if self.is_read_only and tool.effect is not Effect.READ_ONLY:
+        if self.is_read_only and tool.effect is not registry.Effect.READ_ONLY:
             return False
         return self.chosen is None or tool.name in self.chosen
 
@@ -86,9 +85,9 @@ def toolsets() -> dict[str, list[str]]:
     return found
 
 
-def _set_of(tool: Tool[Any]) -> str:
+def _set_of(tool: registry.Tool[Any]) -> str:
     module = tool.run.__module__.split(".")[2]
-    return "notes" if tool.name in NOTE_TOOLS else _SETS.get(module, module)
+    return "notes" if tool.name in registry.NOTE_TOOLS else _SETS.get(module, module)
 
 
 def _chosen(asked: AddressQuery) -> frozenset[str]:

@@ -11,7 +11,6 @@ from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
 from memory_app import reads
 from memory_app.text import context_budget
-from memory_app.text.context_budget import ContextFilters, Primed
 
 #: Left-out notes, and blocks, named in a receipt; the rest are counted.
 _LEFT_OUT_SHOWN = 200
@@ -56,7 +55,9 @@ class PrimeArguments(Arguments):
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     commit = reads.head()
-    filters = ContextFilters(types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0)
+    filters = context_budget.ContextFilters(
+        types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0
+    )
     primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
     return Answer(
         primed.text or "There are no memories to show.", {"text": primed.text, "receipt": _receipt(primed, commit)}
@@ -127,7 +128,7 @@ def context_read(call: Call, arguments: ContextArguments) -> Answer:
     return Answer(text, data)
 
 
-def _receipt(primed: Primed, commit: str) -> dict[str, Any]:
+def _receipt(primed: context_budget.Primed, commit: str) -> dict[str, Any]:
     return {
         "included": list(primed.included),
         "left_out": [{"note_id": id_, "why": why} for id_, why in primed.left_out[:_LEFT_OUT_SHOWN]],

@@ -6,12 +6,10 @@ from typing import Annotated
 from pydantic import Field, field_serializer
 
 from agent_tools.answers import refusals, representations
-from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, endpoint
 from agent_tools.tools.note_arguments import changed_by
 from approvals.services import imports
-from approvals.services.imports import ImportOutcome
 from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.reads.catalogue import portable_file
@@ -54,7 +52,7 @@ class ImportArguments(NoteWriteArguments):
     ),
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
-    with refusals.explained(Subject.of_write(call, arguments)):
+    with refusals.explained(representations.Subject.of_write(call, arguments)):
         done = imports.import_file(by=changed_by(call, arguments), owner=call.owner, data=arguments.file)
     proposal = done.outcome.proposal if done.outcome else None
     data = {
@@ -94,7 +92,7 @@ def export_file(call: Call, arguments: ExportArguments) -> Answer:
     return Answer(memories_md.write(reads.memories(call.owner)), {})
 
 
-def _summary(done: ImportOutcome) -> str:
+def _summary(done: imports.ImportOutcome) -> str:
     counts = f": {done.created} new, {done.updated} changed, {done.unchanged} unchanged"
     if done.outcome is None:
         first = f"Nothing to import{counts}."

@@ -20,8 +20,6 @@ from django.conf import settings
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, outcomes, paging, refusals, representations
-from agent_tools.answers.bounds import cut
-from agent_tools.answers.representations import Subject
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import BoundedArguments, ProposeArguments
 from agent_tools.calls.registry import Answer, Call, tool
@@ -37,7 +35,6 @@ from approvals.services.proposing import own_proposal
 from assent_client.text.notes import ID
 from memory_app import reads
 from memory_app.models import LABEL
-from memory_app.reads import BlockNotFound, NoteNotFound
 from memory_app.reads.catalogue import catalogue
 from memory_app.text import edits, sections
 from memory_app.text.lines import first_words
@@ -271,15 +268,17 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
         if note is None:
             help = "list_files names the files there are; memory_search finds notes by what they say."
             with in_words_of(target, otherwise=help):
-                raise refusals.explain(NoteNotFound(target.name), Subject(call))
+                raise refusals.explain(reads.NoteNotFound(target.name), representations.Subject(call))
         text, sha256, title, read_only = note.content, note.sha256, note.type, False
     else:
         block = reads.find_block(call.owner, target.name)
         if block is None:
             with in_words_of(target, otherwise="list_files names the files there are."):
-                raise refusals.explain(BlockNotFound(call.owner, target.name), Subject(call, label=target.name))
+                raise refusals.explain(
+                    reads.BlockNotFound(call.owner, target.name), representations.Subject(call, label=target.name)
+                )
         text, sha256, title, read_only = block.body, block.body_sha256, block.display_title, block.read_only
-    part = cut(call, text, arguments.view_range, bounds.characters(arguments))
+    part = bounds.cut(call, text, arguments.view_range, bounds.characters(arguments))
     if not target.is_note and part.is_whole:
         block_reads.note(call, arguments.session_id, {target.name: sha256})
     data = {
@@ -485,7 +484,7 @@ def _new_block(
 ) -> tuple[NewBlock, str] | None:
     """Return the block that is to be made, and its text: the next revision of one that waits, or a new one."""
     if arguments.proposal_id is not None:
-        with refusals.explained(Subject.of_write(call, arguments, label=label, is_of_whole_block=True)):
+        with refusals.explained(representations.Subject.of_write(call, arguments, label=label, is_of_whole_block=True)):
             proposal = own_proposal(call.caller.agent, call.owner, arguments.proposal_id)
             if proposal.kind == Kind.CREATE_BLOCK and proposal.target == label and not proposal.is_redacted:
                 revision = proposal.current_revision
@@ -495,7 +494,7 @@ def _new_block(
 
 def _change_note(call: Call, target: MemoryFile, arguments: FileWriteArguments, change: FileChange) -> Answer:
     by = changed_by(call, arguments)
-    with refusals.explained(Subject.of_write(call, arguments)):
+    with refusals.explained(representations.Subject.of_write(call, arguments)):
         note = reads.find_note(call.owner, target.name)
         if note is not None:
             outcome = notes.update(

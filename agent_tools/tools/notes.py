@@ -18,7 +18,6 @@ from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
 from approvals.services import notes
-from approvals.services.notes import NoteChangeOutcome
 
 _WRITTEN = {"note_id": "the note's id"} | fields.WRITTEN
 
@@ -193,11 +192,13 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     return outcomes.of_note(outcome, applied=f"Memory {outcome.note_id} has been superseded", beside=data, message=True)
 
 
-def _answer(outcome: NoteChangeOutcome, done: str) -> Answer:
+def _answer(outcome: notes.NoteChangeOutcome, done: str) -> Answer:
     note_id = outcome.note_id
     return outcomes.of_note(outcome, applied=f"Note {note_id} {done}.", beside={"note_id": note_id})
 
 
-def _audit(record: Signal, call: Call, outcome: NoteChangeOutcome, began: float, *, session_id: str, type: str) -> None:
+def _audit(
+    record: Signal, call: Call, outcome: notes.NoteChangeOutcome, began: float, *, session_id: str, type: str
+) -> None:
     status = "applied" if outcome.is_applied else "open"
     audit.tell(record, call, began=began, session_id=session_id, type=type, note_id=outcome.note_id, status=status)

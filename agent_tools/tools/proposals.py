@@ -8,7 +8,6 @@ from django.utils import timezone
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
-from agent_tools.answers.representations import Subject
 from agent_tools.auth import grants
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
@@ -17,7 +16,6 @@ from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
 from approvals.review import turn
 from approvals.review.collisions import MOST_COMPARED, collisions_of, others_on_target
-from approvals.review.turn import change_request, change_requests
 from approvals.services.errors import ProposalNotFound
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -78,7 +76,7 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         proposals = proposals.filter(pk__lt=last)
     found = list(turn.with_threads(proposals).order_by("-pk")[: arguments.limit + 1])
     gone = withholding.about_deleted(call, found)
-    asked = change_requests(found)
+    asked = turn.change_requests(found)
     items = [
         representations.proposal(proposal, is_gone=proposal.pk in gone, asked=asked.get(proposal.pk))
         for proposal in found
@@ -178,7 +176,7 @@ def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
     if seconds:
         proposal = _own(call, proposal_id)
     gone = withholding.deleted_since(call, proposal)
-    asked = change_request(proposal)
+    asked = turn.change_request(proposal)
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
     data["comments"] = representations.comments(proposal)
     data["collides_with"] = _collisions(call, proposal)
@@ -260,7 +258,7 @@ class WithdrawArguments(WriteArguments):
 )
 def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
-    subject = Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
+    subject = representations.Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
     with refusals.explained(subject):
         proposal = services.withdraw(
             agent=call.caller.agent,
@@ -298,7 +296,7 @@ class CommentArguments(WriteArguments):
 )
 def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
-    subject = Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
+    subject = representations.Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
     with refusals.explained(subject):
         made = services.comment(
             actor=call.caller.agent,
@@ -313,7 +311,7 @@ def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
 
 def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
     is_gone = proposal.pk in withholding.about_deleted(call, [proposal])
-    asked = change_request(proposal)
+    asked = turn.change_request(proposal)
     return representations.proposal(proposal, is_gone=is_gone, asked=asked)
 
 
@@ -333,5 +331,5 @@ def _own(call: Call, proposal_id: int) -> Proposal:
         services.expire()
         proposal = grants.visible_proposal(call.caller.token, proposal_id)
     if proposal is None or (call.owner and proposal.owner != call.owner):
-        raise refusals.explain(ProposalNotFound(), Subject(call, proposal_id=proposal_id))
+        raise refusals.explain(ProposalNotFound(), representations.Subject(call, proposal_id=proposal_id))
     return proposal

@@ -8,8 +8,6 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
-from agent_tools.answers.bounds import cut
-from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads
@@ -18,7 +16,6 @@ from approvals.models import Kind, Proposal
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Block, BlockNotFound
 
 #: Beside a list of blocks, whose text says only what is in the memory.
 WAITING = {f"waiting[].{name}": meaning for name, meaning in fields.OPEN_PROPOSAL.items()}
@@ -90,10 +87,10 @@ class ReadArguments(BoundedArguments):
     text_is_complete=True,
 )
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
-    with refusals.explained(Subject(call, label=arguments.block_label, as_of=arguments.as_of)):
+    with refusals.explained(representations.Subject(call, label=arguments.block_label, as_of=arguments.as_of)):
         commit, block = _at(call, arguments.block_label, arguments.as_of)
     most = bounds.characters(arguments)
-    part = cut(call, block.body, arguments.view_range, most)
+    part = bounds.cut(call, block.body, arguments.view_range, most)
     if arguments.as_of is None and part.is_whole:
         block_reads.note(call, arguments.session_id, {block.label: block.body_sha256})
     waiting = representations.open_proposals(_own_open(call, block.label))
@@ -131,7 +128,7 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
         # The reasons and comments before tell of another block, which was deleted.
         found = tuple(change for change in found if block and _is_of(change, block))
     if block is None and not found and (before is None or not call.may_read_deleted):
-        raise refusals.explain(BlockNotFound(call.owner, label), Subject(call, label=label))
+        raise refusals.explain(reads.BlockNotFound(call.owner, label), representations.Subject(call, label=label))
     changes, cursor = paging.page(call, found, arguments, lambda change: change.pk)
     reasons = dict(
         Proposal.objects.of_owner(call.owner)
@@ -143,7 +140,7 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     return Answer(text or "Nothing has happened to this block yet.", {"items": items, "next": cursor})
 
 
-def _is_of(change: Change, block: Block) -> bool:
+def _is_of(change: Change, block: reads.Block) -> bool:
     """Whether a change is one of this block, and not of one of the same label that was deleted before."""
     # A commit that `recover` found in the log has whole seconds.
     began = block.created_at if change.at.microsecond else block.created_at.replace(microsecond=0)
@@ -172,7 +169,7 @@ def _listed(blocks: Any) -> str:
     return "\n".join(["Available memory blocks:", "", *(f"- {block.label}: {block.display_title}" for block in blocks)])
 
 
-def _at(call: Call, label: str, as_of: str | None) -> tuple[str, Block]:
+def _at(call: Call, label: str, as_of: str | None) -> tuple[str, reads.Block]:
     if as_of is None:
         now = reads.snapshot(call.owner, label)
         return now.commit, now.block

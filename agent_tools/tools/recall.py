@@ -7,16 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
-from agent_tools.answers.representations import Subject
 from agent_tools.calls import audit
 from agent_tools.calls.arguments import Arguments, BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words, version_field
 from approvals.pages import notes_page
-from approvals.pages.notes_page import Wanted
 from memory_app import reads, recall_counts
-from memory_app.reads import Note
 
 Query = Annotated[
     Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,
@@ -72,7 +69,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
             details={"fields": {"session_id": "is required"}},
         )
 
-    wanted = Wanted(
+    wanted = notes_page.Wanted(
         type=None if arguments.type == ALL else arguments.type,
         session_id=arguments.session_id if arguments.scope == "session" else None,
         min_confidence=arguments.min_confidence,
@@ -114,7 +111,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     return Answer("\n".join(filter(None, [_listed(found, "No memories match."), rest])), data)
 
 
-def _recalled(note: Note) -> dict[str, Any]:
+def _recalled(note: reads.Note) -> dict[str, Any]:
     """Return a memory as data; a superseded one is marked."""
     recalled = {
         "id": note.id,
@@ -158,7 +155,7 @@ class NoteListArguments(paging.PagedArguments):
     },
 )
 def note_list(call: Call, arguments: NoteListArguments) -> Answer:
-    wanted = Wanted(
+    wanted = notes_page.Wanted(
         type=arguments.type,
         tags=arguments.tag or (),
         source=arguments.source,
@@ -198,7 +195,7 @@ class NoteReadArguments(Arguments):
     target="note_id",
 )
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
-    with refusals.explained(Subject(call, as_of=arguments.as_of)):
+    with refusals.explained(representations.Subject(call, as_of=arguments.as_of)):
         commit = reads.head() if arguments.as_of is None else reads.resolve_revision(arguments.as_of)
         note_at = reads.note_at if call.may_read_deleted else reads.surviving_note_at
         note = note_at(call.owner, arguments.note_id, commit)
@@ -206,12 +203,12 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
 
 
-def _listed(notes: Sequence[Note], none: str) -> str:
+def _listed(notes: Sequence[reads.Note], none: str) -> str:
     lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}" for note in notes]
     return "\n".join(lines) or none
 
 
-def _superseded(note: Note) -> str:
+def _superseded(note: reads.Note) -> str:
     """Return what is said beside a superseded note; empty for others."""
     if not note.superseded_at:
         return ""

@@ -5,14 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, refusals, representations
-from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words, version_field
 from approvals import services
 from memory_app import reads
 from memory_app.search import service
-from memory_app.search.service import SearchHit
 
 Source = Literal["user_memory", "memory_block", "conversation"]
 
@@ -100,7 +98,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         "for_agents": True,
     }
     answers = []
-    with refusals.explained(Subject(call, as_of=arguments.as_of)):
+    with refusals.explained(representations.Subject(call, as_of=arguments.as_of)):
         if memory:
             # The index answers without the memory, and does not know what was deleted while the memory was away.
             head = reads.head()
@@ -162,7 +160,7 @@ def search(call: Call, arguments: SearchQuery) -> Answer:
     return memory_search.run(call, SearchArguments(**given))
 
 
-def _result(hit: SearchHit, *, is_broad: bool) -> dict[str, Any]:
+def _result(hit: service.SearchHit, *, is_broad: bool) -> dict[str, Any]:
     """Return a hit as data; of the four ids only those it has. For a question about everything no hit is weak."""
     ids = {
         "note_id": hit.note_id,

@@ -9,7 +9,6 @@ from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.auth import grants
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import Arguments, parse
-from agent_tools.calls.registry import Answer
 from agent_tools.http import exceptions
 from agent_tools.http.openapi import answers, describe, query
 from agent_tools.views.api import ApiView, from_query
@@ -49,7 +48,7 @@ class ToolList(ApiView):
         data: dict[str, Any] = {"format": asked.format, "family": asked.family}
         data["tools"] = [write(tool) for tool in usable]
         text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
-        return exceptions.json_response(Answer(text or "This token may use no tools.", data).payload())
+        return exceptions.json_response(registry.Answer(text or "This token may use no tools.", data).payload())
 
 
 class TokenDetail(ApiView):
@@ -70,7 +69,9 @@ class TokenDetail(ApiView):
             "owners": [] if token.all_owners else list(owners),
         }
         whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"
-        return exceptions.json_response(Answer(f"A token of {data['agent']}, which serves {whom}.", data).payload())
+        return exceptions.json_response(
+            registry.Answer(f"A token of {data['agent']}, which serves {whom}.", data).payload()
+        )
 
 
 class ToolRun(ApiView):
@@ -87,7 +88,7 @@ class ToolRun(ApiView):
         registry.require_on(tool)
         grants.require_scope(self.caller.token, *tool.scopes)
         data: dict[str, Any] = {"format": asked.format, "tool": registry.FORMATS[asked.format](tool)}
-        return exceptions.json_response(Answer(f"{tool.name}: {tool.description}", data).payload())
+        return exceptions.json_response(registry.Answer(f"{tool.name}: {tool.description}", data).payload())
 
     @describe(summary="Run a tool", responses=answers("What the tool says."))
     def post(self, request: HttpRequest, name: str) -> HttpResponse:

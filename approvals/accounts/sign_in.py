@@ -21,7 +21,6 @@ from django.contrib import messages
 from django.contrib.auth import views as django_views
 from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.hashers import make_password
-from django.contrib.auth.views import redirect_to_login
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -267,7 +266,7 @@ def _ask_to_sign_in(request: HttpRequest, page: str) -> HttpResponse:
         except ValueError:  # no address at all: `http://[`
             here = reverse("inbox")
         return render(request, "registration/signed_out_part.html", {"next": here}, status=401)
-    return redirect_to_login(request.get_full_path(), reverse("sign_in"))
+    return django_views.redirect_to_login(request.get_full_path(), reverse("sign_in"))
 
 
 @method_decorator(never_cache, name="dispatch")

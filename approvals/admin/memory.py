@@ -19,7 +19,6 @@ from approvals.forms.memory import check_label, with_line_breaks_of
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields, delete_messages, notes
 from approvals.services.errors import BlockChanged, NotesChanged
-from approvals.services.notes import ChangeContext
 from memory_app.models import (
     MAX_BLOCK_LIMIT,
     Change,
@@ -180,7 +179,7 @@ class NoteAdmin(ThroughServices[MemoryNote]):
 
     def save_model(self, request: HttpRequest, obj: MemoryNote, form: Any, change: bool) -> None:
         data = form.cleaned_data
-        by = ChangeContext(actor=viewer_of(request), reasoning=data["comment"])
+        by = notes.ChangeContext(actor=viewer_of(request), reasoning=data["comment"])
         typed = {name: data[name] for name in self.content}
         typed |= {name: data[name] or None for name in ("category", "rationale")}
         if change:
@@ -190,7 +189,7 @@ class NoteAdmin(ThroughServices[MemoryNote]):
             obj.note_id, obj.pk = made.note_id, note_pk(obj.owner, made.note_id)
 
     def delete_seen(self, request: HttpRequest, row: MemoryNote, *, loaded_sha256: str, comment: str) -> None:
-        by = ChangeContext(actor=viewer_of(request), reasoning=comment)
+        by = notes.ChangeContext(actor=viewer_of(request), reasoning=comment)
         notes.delete(by=by, owner=row.owner, note_id=row.note_id, loaded_sha256=loaded_sha256)
 
 

@@ -16,7 +16,6 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Model, QuerySet
-from django.forms import ModelForm
 from django.forms.models import construct_instance
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
@@ -220,7 +219,7 @@ class ThroughServices(PlainList[MemoryRow]):
 
     def get_form(
         self, request: HttpRequest, obj: MemoryRow | None = None, change: bool = False, **kwargs: Any
-    ) -> type[ModelForm[MemoryRow]]:
+    ) -> type[forms.ModelForm[MemoryRow]]:
         form = super().get_form(request, obj, change=change, **kwargs)
         form.refusal = getattr(request, "memory_refusal", None)  # type: ignore[attr-defined]
         return form

@@ -18,7 +18,6 @@ from approvals.forms.memory import with_line_breaks_of
 from approvals.models import RejectReason
 from approvals.permissions import ReviewAction
 from approvals.review.reworded import Rewording
-from approvals.services import Item
 from approvals.services.hand_back import REASONS
 from approvals.services.talk import MOST_CHARACTERS
 from memory_app.text.merge import Conflict
@@ -326,12 +325,12 @@ class SeveralForm(forms.Form):
         return ReviewAction(self.cleaned_data["action"])
 
 
-def ticked(fields: Mapping[str, str]) -> list[Item]:
+def ticked(fields: Mapping[str, str]) -> list[services.Item]:
     """Return the proposals that are ticked in a form; anything else in it is left out."""
     shown = [
         _SHOWN.fullmatch(each) for name, value in fields.items() if _NAME.fullmatch(name) for each in value.split()
     ]
-    return [Item(int(each[1]), int(each[2]), None if each[3] == "-" else each[3]) for each in shown if each]
+    return [services.Item(int(each[1]), int(each[2]), None if each[3] == "-" else each[3]) for each in shown if each]
 
 
 def is_tick(name: str) -> bool:

@@ -26,7 +26,6 @@ from approvals.markdown import marks, rendering, words
 from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS, TOP
 from approvals.markdown.words import ParsedText, Piece, opening_of
 from memory_app.text import worddiff
-from memory_app.text.worddiff import Paragraph
 
 _CLEANER = nh3.Cleaner(
     tags=TAGS | {"ins", "span", "wbr"},
@@ -94,7 +93,7 @@ class RenderedPassage:
 
     parts: tuple[RedlinePart, ...] = ()
     folded: int = 0
-    source: tuple[Paragraph, ...] = ()
+    source: tuple[worddiff.Paragraph, ...] = ()
     number: int = 0
 
 
@@ -111,12 +110,12 @@ class _Entry:
     place: int
     is_changed: bool
     around: tuple[str, int] = ("", 0)
-    source: tuple[Paragraph, ...] = ()
+    source: tuple[worddiff.Paragraph, ...] = ()
     number: int = 0
 
 
 def rendered_redline(
-    before: str, after: str, paragraphs: Sequence[Paragraph], numbers: Sequence[int]
+    before: str, after: str, paragraphs: Sequence[worddiff.Paragraph], numbers: Sequence[int]
 ) -> tuple[RenderedPassage, ...]:
     """Return the change from one text to another; each number of a change stands in it once.
 
@@ -285,7 +284,7 @@ class _Alignment:
         numbers: for each, the number of its change; 0 for an unchanged one.
     """
 
-    def __init__(self, paragraphs: Sequence[Paragraph], numbers: Sequence[int]) -> None:
+    def __init__(self, paragraphs: Sequence[worddiff.Paragraph], numbers: Sequence[int]) -> None:
         #: Lines that stand in both texts, and how many letters and signs each kept.
         self._shared: list[tuple[int, int, int]] = []
         self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})

@@ -22,7 +22,6 @@ from approvals.permissions import can_be_undone, may_decide
 from approvals.review.note_changes import FieldChange
 from memory_app import reads
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Block, BlockNotFound
 
 #: The word in the place of a commit for the memory as it is.
 NOW = "now"
@@ -61,7 +60,7 @@ class Version:
     """
 
     commit: str
-    block: Block | None
+    block: reads.Block | None
     at: datetime | None = None
     last: Change | None = None
     first: Change | None = None
@@ -192,7 +191,7 @@ def version(owner: str, label: str, revision: str) -> Version:
     commit, at = point_in_history(revision)
     try:
         block = reads.block_at(owner, label, commit)
-    except BlockNotFound:
+    except reads.BlockNotFound:
         block = None
     last = changes.filter(at__lte=at).first() if at else None
     return Version(commit=commit, block=block, at=at, last=last, first=changes.last())

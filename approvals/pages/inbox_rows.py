@@ -33,7 +33,6 @@ from approvals.review.turn import ChangeRequest, change_requests
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
-from memory_app.reads import Note
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
 
@@ -67,7 +66,7 @@ class InboxRow:
     proposal: Proposal
     change: tuple[Segment, ...] = ()
     seen_sha256: str = ""
-    note: Note | None = None
+    note: reads.Note | None = None
     request: ChangeRequest | None = None
     is_changed_since: bool = False
     alike: Sequence[InboxRow] = ()
@@ -274,7 +273,7 @@ def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:
     return _reworded(old, new)
 
 
-def whole_change_of_note(before: Note | None, after: Note | None) -> tuple[Segment, ...]:
+def whole_change_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[Segment, ...]:
     """Return the words of a short note that is made, reworded, superseded or deleted; empty for every other change.
 
     What takes the place of a superseded note is another note, which a list does not read: that one is read on
@@ -305,7 +304,7 @@ def _diff(old: str, new: str) -> tuple[Segment, ...]:
     return worddiff.diff(old, new)
 
 
-def _length(note: Note) -> int:
+def _length(note: reads.Note) -> int:
     """Of everything in a note that was written for people or models to read, in characters."""
     beside = (note.rationale, note.category, note.superseded_reason)
     return len(note.content) + sum(len(text or "") for text in beside) + sum(map(len, note.tags))

@@ -18,7 +18,6 @@ from memory_app import conversations, reads
 from memory_app.models import Change, TargetKind
 from memory_app.search import service
 from memory_app.search.ranking.vocabulary import is_stop
-from memory_app.search.service import SearchHit
 from memory_app.text import worddiff
 from memory_app.text.stems import folded
 
@@ -65,7 +64,7 @@ def find(owner: str, query: str) -> dict[str, Any]:
     }
 
 
-def _item(owner: str, hit: SearchHit, query: str, last: Mapping[str, Change]) -> dict[str, Any]:
+def _item(owner: str, hit: service.SearchHit, query: str, last: Mapping[str, Change]) -> dict[str, Any]:
     wanted = [*hit.words, *_content_words(query)]
     changed = last.get(hit.block_label or "")
     return {

@@ -14,7 +14,6 @@ from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.text import worddiff
-from memory_app.text.worddiff import Segment
 
 log = structlog.get_logger(__name__)
 
@@ -73,7 +72,7 @@ def _change(plan: UndoPlan) -> Redline | None:
     return laid_out(before, after)
 
 
-def _notes(plan: UndoPlan) -> list[tuple[Segment, ...]]:
+def _notes(plan: UndoPlan) -> list[tuple[worddiff.Segment, ...]]:
     """Return the first notes as they are and as they would be, word by word."""
     first = plan.notes[:MOST_NOTES]
     now = reads.find_notes(plan.proposal.owner, [id_ for id_, _back in first])

@@ -24,12 +24,10 @@ from approvals.services import BlockFields
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Block, BlockNotFound
 from memory_app.reads.blame import BlockBlame
 from memory_app.text import worddiff
 from memory_app.text.blame import SentenceOrigin, WordCount
 from memory_app.text.merge import Conflicted, merge, merge_fields
-from memory_app.text.worddiff import Segment
 
 
 class ChangeBy(StrEnum):
@@ -164,7 +162,7 @@ def _age(at: datetime, now: datetime) -> int:
     return sum(days >= most for most in _AGES)
 
 
-def _wordings(found: BlockBlame, origin: SentenceOrigin) -> Iterator[tuple[int, tuple[Segment, ...]]]:
+def _wordings(found: BlockBlame, origin: SentenceOrigin) -> Iterator[tuple[int, tuple[worddiff.Segment, ...]]]:
     """Yield the versions that worded a sentence, the present one first, with what each changed in it."""
     said = [on_one_line(found.text[origin.start : origin.end])]
     said += [on_one_line(found.said_in(each)) for each in origin.earlier]
@@ -260,19 +258,19 @@ def strip_of(found: BlockBlame, *, shown: str = "", picked: str = "", ends: tupl
 MOST_LOOKED_THROUGH = 20
 
 
-def block_as_loaded(owner: str, label: str, sha256: str) -> Block | None:
+def block_as_loaded(owner: str, label: str, sha256: str) -> reads.Block | None:
     """Return the block as it was when a form was filled from it; None where that is not among its last versions."""
     for change in reads.history(owner, TargetKind.BLOCK, label, limit=MOST_LOOKED_THROUGH) if sha256 else ():
         try:
             block = reads.block_at(owner, label, change.commit)
-        except (BlockNotFound, RevisionNotFound):  # deleted and made again, or older than what is kept
+        except (reads.BlockNotFound, RevisionNotFound):  # deleted and made again, or older than what is kept
             return None
         if block.sha256 == sha256:
             return block
     return None
 
 
-def put_together(base: Block, typed: BlockFields, now: Block) -> tuple[BlockFields, int]:
+def put_together(base: reads.Block, typed: BlockFields, now: reads.Block) -> tuple[BlockFields, int]:
     """Return what was typed with what changed since `base`, and in how many places both changed the same.
 
     There it is what was typed.

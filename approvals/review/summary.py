@@ -12,14 +12,13 @@ from memory_app.runtime import deadlines
 from memory_app.text import worddiff
 from memory_app.text.stems import folded
 from memory_app.text.worddiff import Kind as SegmentKind
-from memory_app.text.worddiff import Segment
 
 # -- The words a proposal is found by: those of its reason, its target and its change.
 
 _SPACE = re.compile(r"\s+")
 
 
-def search_words(segments: Iterable[Segment], excerpt: Iterable[Sequence[str]], *said: str) -> str:
+def search_words(segments: Iterable[worddiff.Segment], excerpt: Iterable[Sequence[str]], *said: str) -> str:
     """Return every word that the change removes or adds, that its excerpt shows, or that is in `said`.
 
     A word is what stands between blanks, whole also where only a part of it changes: 9:45 becomes 9:50. So whatever a
@@ -43,7 +42,7 @@ def wanted_words(query: str) -> list[str]:
     return list(dict.fromkeys(folded(query).split()))
 
 
-def _changed(segments: Iterable[Segment], kind: SegmentKind) -> Iterator[str]:
+def _changed(segments: Iterable[worddiff.Segment], kind: SegmentKind) -> Iterator[str]:
     """Yield the words of the text before ("removed") or after ("added") that are not wholly in both."""
     word, is_changed = "", False
     for segment in segments:

@@ -37,7 +37,6 @@ from approvals.services.notes import require_valid
 from approvals.services.preparing import branch_name
 from memory_app import reads
 from memory_app.databases.prepared import update
-from memory_app.reads import Block
 from memory_app.text import edits, worddiff
 
 
@@ -271,7 +270,7 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
     return _texts_of_notes(kept) | {"risk_report": shown.risk_report}
 
 
-def _texts_of_block(block: Block | None, text: str, asked: list[dict[str, Any]]) -> dict[str, Any]:
+def _texts_of_block(block: reads.Block | None, text: str, asked: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the fields of a revision that makes this text of the block; None for a new one."""
     base = (block.sha256, block.body) if block else ("", "")
     return {"base_sha256": base[0], "base_text": base[1], "edits": asked, "result_text": text}
@@ -368,7 +367,7 @@ def approve_edited(
     return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
 
 
-def _reworded_block(proposal: Proposal, block: Block | None, text: str) -> dict[str, Any]:
+def _reworded_block(proposal: Proposal, block: reads.Block | None, text: str) -> dict[str, Any]:
     if not text.strip():
         raise Refusal(_("The text is empty. To delete it, reject this proposal and delete it on its page."))
     if is_deletion(proposal.current_revision):

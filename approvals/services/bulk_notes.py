@@ -16,7 +16,6 @@ from approvals.services.errors import NoChange, NotesChanged
 from approvals.services.notes import NoteChangeOutcome, commit_notes, require_valid, tidied
 from memory_app import reads
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Note
 
 #: Notes changed at once.
 MOST_NOTES = 2_000
@@ -83,7 +82,7 @@ def change_many(
     now = timezone.now()
     comment = comment.strip()
 
-    def changed(note: Note) -> Note | None:
+    def changed(note: reads.Note) -> reads.Note | None:
         if action is BulkAction.DELETE:
             return None
         if action is BulkAction.RETAG:

@@ -16,14 +16,11 @@ from django.utils import timezone
 from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, RejectReason, Revision, Status
 from approvals.review import turn
 from approvals.review.targets import agents_revision
-from approvals.review.turn import Repeated
 from approvals.services.errors import Refusal
 from memory_app.databases.batches import BATCH
 from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind
 from memory_app.text import alike, worddiff
-from memory_app.text.alike import Said, are_alike, have_much_in_common
-from memory_app.text.worddiff import Segment
 
 #: A rejection is taken up again within this time, or what follows is a new matter.
 RECENTLY = timedelta(days=30)
@@ -32,7 +29,7 @@ RECENTLY = timedelta(days=30)
 _MOST_BLOCKS, _MOST_NOTES = 3, 20
 
 
-def find_answered(proposal: Proposal, segments: Sequence[Segment], result_text: str) -> int | None:
+def find_answered(proposal: Proposal, segments: Sequence[worddiff.Segment], result_text: str) -> int | None:
     """Return the id of the rejected proposal that a new one takes up again; None when it is a new matter.
 
     Args:
@@ -47,14 +44,14 @@ def find_answered(proposal: Proposal, segments: Sequence[Segment], result_text: 
     if proposal.kind == Kind.SAVE:
         # A new note gets a new id: what it says has to tell.
         for pk, text in _texts(_SAVES.all(**key), _MOST_NOTES):
-            if have_much_in_common(text.result_text, result_text):
+            if alike.have_much_in_common(text.result_text, result_text):
                 return pk
         return None
     rejected = list(_ON_TARGET.all(**key, kind=proposal.target_kind, target=proposal.target))
     if proposal.target_kind != "block":
         return rejected[0] if rejected else None
     for pk, text in _texts(rejected, _MOST_BLOCKS):
-        if are_alike(worddiff.diff(text.base_text, text.result_text), segments):
+        if alike.are_alike(worddiff.diff(text.base_text, text.result_text), segments):
             return pk
     return None
 
@@ -96,7 +93,7 @@ _MOST_PASSAGES = 10
 _TABLE = RejectedFingerprint._meta.db_table
 
 
-def require_new_reasoning(repeated: Repeated) -> None:
+def require_new_reasoning(repeated: turn.Repeated) -> None:
     """Raise Refusal for what was rejected, unless its agent insists with reasoning that people have not read."""
     if repeated.is_refused and not (repeated.is_forced and repeated.has_reasoning and repeated.is_new):
         raise Refusal(f"Rejected as proposal {repeated.earlier.pk}.", code="rejected_before", repeated=repeated)
@@ -114,7 +111,9 @@ _ANY = Prepared(
 )
 
 
-def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str, *, force: bool) -> Repeated | None:
+def find_repeated(
+    agent: Agent, owner: str, said: Sequence[alike.Said], reasoning: str, *, force: bool
+) -> turn.Repeated | None:
     """Return what of the agent's own rejected or undone proposals says the same; None when it is new.
 
     Args:
@@ -138,7 +137,7 @@ def find_repeated(agent: Agent, owner: str, said: Sequence[Said], reasoning: str
     earlier = counting[-1]
     # Asked where something was found only: agents give the same reasoning for very many proposals.
     told = [turn.reasoning_key(reasoning, secret) for secret in secrets]
-    return Repeated(
+    return turn.Repeated(
         earlier,
         is_refused=_is_rejected(earlier),
         passages=passages[found[earlier.pk]][:_MOST_PASSAGES],

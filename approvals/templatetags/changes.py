@@ -14,7 +14,6 @@ from approvals.markdown import marks
 from approvals.models import Proposal
 from approvals.pages import notes_page
 from approvals.review import diff_mode
-from approvals.review.diff_mode import Passage
 from approvals.review.summary import excerpt_shown, moved_paragraphs
 from approvals.templatetags.figures import number, when
 from approvals.templatetags.texts import marked
@@ -33,7 +32,7 @@ def line(segments: Iterable[Segment]) -> SafeString:
 
 
 @register.simple_tag
-def moved_line(item: Passage, *, with_signs: bool = False) -> SafeString:
+def moved_line(item: diff_mode.Passage, *, with_signs: bool = False) -> SafeString:
     """Return a line of a redline that was moved, with what changed in it where it is now.
 
     Args:

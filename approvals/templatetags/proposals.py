@@ -24,7 +24,6 @@ from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.review import summary, trust
-from approvals.review.trust import Acceptance
 from approvals.review.turn import thread_summary
 from approvals.risks.flags import Risk
 from approvals.services.close import BEFORE_EXPIRY
@@ -211,7 +210,7 @@ def applied_because(proposal: Proposal) -> str:
 
 
 @register.filter
-def in_decisions(found: Acceptance | None) -> str:
+def in_decisions(found: trust.Acceptance | None) -> str:
     """Return what people decided, in words: "48 of 50 approved unchanged, 1 edited, 1 rejected"."""
     if found is None or not found.total:
         return _("no decisions in the last 12 weeks")

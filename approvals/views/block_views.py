@@ -37,7 +37,6 @@ from approvals.views.request import reading_page, whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads import Block, Note
 from memory_app.reads.blame import BlockBlame, blame_of_block
 from memory_app.text.lines import first_words
 
@@ -74,7 +73,7 @@ def about(request: HttpRequest, owner: User) -> dict[str, Any]:
     return {"section": "memory", "owner": owner, "is_own": owner.pk == viewer_of(request).pk}
 
 
-def about_block(request: HttpRequest, owner: User, label: str, block: Block | None) -> dict[str, Any]:
+def about_block(request: HttpRequest, owner: User, label: str, block: reads.Block | None) -> dict[str, Any]:
     """Return what every page of a block needs, also of one that is not there."""
     title = block.display_title if block else reads.title_of(label)
     return {**about(request, owner), "label": label, "title": title}
@@ -149,7 +148,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
 
 
 def _recent_change(
-    entry: HistoryEntry, titles: Mapping[str, str], notes: Mapping[str, Note], automatic: Mapping[int, Automatic]
+    entry: HistoryEntry, titles: Mapping[str, str], notes: Mapping[str, reads.Note], automatic: Mapping[int, Automatic]
 ) -> dict[str, Any]:
     """Return a change in the list of the last ones: what it changed, where that can be read, and what is known of it
     where no person approved it."""

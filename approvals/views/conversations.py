@@ -21,7 +21,6 @@ from approvals.pages.inbox_filters import Key
 from approvals.views.block_views import about, readable_owner
 from approvals.views.request import form_page, reading_page, whole_number
 from memory_app import conversations as kept
-from memory_app.conversations import Conversation
 from memory_app.models import Message
 
 CONVERSATIONS_ON_A_PAGE = 25
@@ -105,7 +104,7 @@ def _about(request: HttpRequest, person: User) -> dict[str, object]:
     }
 
 
-def _session(owner: str, session_id: str) -> Conversation:
+def _session(owner: str, session_id: str) -> kept.Conversation:
     session = kept.find_session(owner, session_id)
     if session is None:
         raise Http404

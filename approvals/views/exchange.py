@@ -15,7 +15,6 @@ from approvals.forms.memory import REFUSALS, ImportForm, add_refusal, packed
 from approvals.models import Proposal, User
 from approvals.pages import note_history
 from approvals.services import imports
-from approvals.services.imports import ImportOutcome
 from approvals.services.notes import ChangeContext
 from approvals.views.block_views import about, own_memory, readable_owner
 from approvals.views.request import Request, form_page, reading_page
@@ -101,14 +100,16 @@ def _import_start(request: Request, person: User) -> HttpResponse:
     return _import_page(request, person, context)
 
 
-def _carried_out(person: User, form: ImportForm, service: Callable[..., ImportOutcome]) -> ImportOutcome:
+def _carried_out(
+    person: User, form: ImportForm, service: Callable[..., imports.ImportOutcome]
+) -> imports.ImportOutcome:
     """Return what became of the file of a valid form."""
     deadlines.allow(_IMPORT_SECONDS)
     by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
     return service(by=by, owner=person.username, data=form.sent[0])
 
 
-def _checked(check: ImportOutcome, form: ImportForm) -> dict[str, object]:
+def _checked(check: imports.ImportOutcome, form: ImportForm) -> dict[str, object]:
     """Return what the page says of a file that was checked, and the form that imports it."""
     data, file_name = form.sent
     initial = {"carried": packed(data), "file_name": file_name[:200], "comment": form.cleaned_data["comment"]}

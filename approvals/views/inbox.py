@@ -38,7 +38,6 @@ from approvals.pages.inbox_rows import InboxRow, alike_to, rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to, readable_people
 from approvals.review.summary import risk_title
 from approvals.risks import flags
-from approvals.services import BatchOutcome
 from approvals.services.errors import Refusal
 from approvals.views.decide import beside, counted, ids_on_page
 from approvals.views.panels import Panel
@@ -357,7 +356,7 @@ def together(request: Request, pk: int) -> HttpResponse:
     return render(request, "inbox/together.html", context)
 
 
-def _several_done(request: Request, outcome: BatchOutcome) -> HttpResponse:
+def _several_done(request: Request, outcome: services.BatchOutcome) -> HttpResponse:
     """Answer with what became of each: above the list, whose rows are replaced, or on a page."""
     user = viewer_of(request)
     row_url = local_path(request, request.POST.get("row", ""), reverse("inbox"))

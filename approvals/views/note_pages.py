@@ -27,7 +27,6 @@ from approvals.permissions import ReviewAction, available_actions
 from approvals.services import bulk_notes, notes
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction, BulkOutcome
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.services.notes import ChangeContext
 from approvals.views.block_views import about, own_memory, readable_owner
 from approvals.views.request import Request, form_page, reading_page, whole_number
 from approvals.views.service_form import ChangeView, ServiceFormView
@@ -137,7 +136,7 @@ class NoteNew(ServiceFormView[NoteForm]):
         return {**NoteForm.initial_of(old), "loaded_sha256": ""} if old else {}
 
     def call_service(self, form: NoteForm) -> None:
-        by = ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"])
+        by = notes.ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"])
         self.made = notes.save(by=by, owner=self.owner.username, **form.fields_of_note(None))
 
     def get_success_url(self) -> str:
@@ -156,7 +155,7 @@ class NoteChangeView(ChangeView[F]):
     def change(self, form: F, comment: str = "comment") -> dict[str, Any]:
         """Return what every service is told about the change of this note."""
         return {
-            "by": ChangeContext(actor=self.owner, reasoning=form.cleaned_data[comment]),
+            "by": notes.ChangeContext(actor=self.owner, reasoning=form.cleaned_data[comment]),
             "owner": self.owner.username,
             "note_id": self.kwargs["note_id"],
             "loaded_sha256": form.cleaned_data["loaded_sha256"],

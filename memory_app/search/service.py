@@ -23,13 +23,11 @@ from memory_app.reads.catalogue import catalogue
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state, store
 from memory_app.search.cache import indices
-from memory_app.search.index_state import IndexState
 from memory_app.search.ranking.chunking import Source, TextChunk, row_of
 from memory_app.search.ranking.dense import EmbedderUnavailable, stored
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks
 from memory_app.search.ranking.postings import ChunkFilters
 from memory_app.search.ranking.query import is_broad
-from memory_app.search.store import block_chunks, note_chunks
 from memory_app.text import context_budget
 from memory_app.text.lines import first_words
 
@@ -266,7 +264,7 @@ def rank_notes(
     return NoteRanking(ids, top_k is None or len(ids) < top_k, is_behind)
 
 
-def _up_to_date_state(owner: str) -> tuple[IndexState, bool]:
+def _up_to_date_state(owner: str) -> tuple[index_state.IndexState, bool]:
     """Return the state of the owner's index, after waiting for it where it is behind, and whether it still is.
 
     Call it before the arrays are read. A state read afterwards could be newer than the answer: a worker may finish in
@@ -287,7 +285,7 @@ def _search_now(owner: str, run: Run, *, is_broad: bool) -> SearchAnswer:
     """
     useful = _most_useful(owner, {each.id: each.created_at for each in catalogue(owner).entries} if is_broad else {})
     state, is_behind = _up_to_date_state(owner)
-    at: IndexState | None = state
+    at: index_state.IndexState | None = state
     for _ in range(2):
         found = run(indices.index_of(owner, at), useful)
         chunks = shown_chunks(owner, [hit.chunk_id for hit in found.hits])
@@ -308,7 +306,7 @@ def _search_now(owner: str, run: Run, *, is_broad: bool) -> SearchAnswer:
     )
 
 
-def _catch_up(state: IndexState) -> None:
+def _catch_up(state: index_state.IndexState) -> None:
     """Wait a little for an index that is behind.
 
     An owner's first index is made here, also after a first attempt that was cut short; so is any index where there are
@@ -333,9 +331,9 @@ def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[
     notes_at = reads.notes_at if with_deleted else reads.surviving_notes_at
     chunks: list[TextChunk] = []
     for block in blocks_at(owner, commit):
-        chunks += block_chunks(block)
+        chunks += store.block_chunks(block)
     for note in notes_at(owner, commit):
-        chunks += note_chunks(note)
+        chunks += store.note_chunks(note)
     return chunks
 
 

@@ -18,14 +18,11 @@ from django.utils import timezone
 from memory_app import reads
 from memory_app.databases import prepared
 from memory_app.databases.batches import batched
-from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines
-from memory_app.runtime.background import Gatherer
 from memory_app.runtime.workers import NoWorker, are_expected, enqueue
 from memory_app.search import embedders, index_state
-from memory_app.search.index_state import IndexState
 from memory_app.search.ranking.chunking import (
     ConversationMessage,
     Source,
@@ -187,7 +184,7 @@ def _is_much(owner: str) -> bool:
     return state.embedder is None or state.is_outdated or state.is_behind_by(MANY)
 
 
-def _follow(owner: str, state: IndexState) -> Reindexed:
+def _follow(owner: str, state: index_state.IndexState) -> Reindexed:
     """Bring the chunks up to `state`, some changes at a time.
 
     The mark moves with each portion, so that the next run continues one that was cut short. Rebuilding all chunks
@@ -212,7 +209,7 @@ def _follow(owner: str, state: IndexState) -> Reindexed:
     return Reindexed(documents, has_vectors)
 
 
-_NEWS = Prepared(
+_NEWS = prepared.Prepared(
     lambda owner, after, until: (
         Change.objects.filter(owner=owner, id__gt=after, id__lte=until)
         .order_by("id")
@@ -244,7 +241,7 @@ def forget_messages(owner: str, session_id: str | None = None, message_ids: Iter
         gone.update(version=version, **_EMPTIED)
 
 
-def _rebuild(owner: str, state: IndexState, progress: Progress | None) -> Reindexed:
+def _rebuild(owner: str, state: index_state.IndexState, progress: Progress | None) -> Reindexed:
     documents: list[Document] = [*block_documents(owner, None), *note_documents(owner, None)]
     messages = message_chunks(owner, after=0)
     total, has_vectors = len(documents) + len(messages), True
@@ -396,4 +393,4 @@ def _bring_up_here(owner: str) -> None:
         log.exception("reindex_failed", user_id=owner)
 
 
-_changed = Gatherer("reindex", _bring_up, pause=lambda: _BETWEEN_MESSAGES if are_expected() else 0.0)
+_changed = background.Gatherer("reindex", _bring_up, pause=lambda: _BETWEEN_MESSAGES if are_expected() else 0.0)

@@ -14,7 +14,6 @@ from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.text import trailers
-from memory_app.text.trailers import Trailers
 from memory_app.writing.ledger_lock import lock_owner
 
 #: Targets listed in a message; above this number it only contains their count. The commit's diff has them all.
@@ -127,7 +126,7 @@ def time_of(commit: Commit) -> datetime:
     The trailer `At` contains it, except in old commits and in those made outside Assent. DoltLite's log has whole
     seconds, the ledger microseconds: without a correction, a change would precede an older one of the same second.
     """
-    if at := Trailers.of(commit.message).at:
+    if at := trailers.Trailers.of(commit.message).at:
         return at
     same_second = Change.objects.filter(at__gt=commit.at, at__lt=commit.at + timedelta(seconds=1))
     for hash_, at in same_second.order_by("-at").values_list("commit", "at").distinct():
