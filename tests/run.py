@@ -84,7 +84,7 @@ def embedded(named: list[str], *, every: bool, measured: bool) -> int:
         folder = Path(environment["TMPDIR"])
         if measured:
             environment |= coverage_report.environment_for(folder)
-        code = _pytest(named, [] if every else ["not nightly"], environment)
+        code = _pytest(named, [] if every else ["not nightly"], environment, processes=3)
         if measured:
             _say("coverage")
             # A part of the tests need not run as much of the code.
@@ -105,7 +105,8 @@ def server(named: list[str], *, every: bool) -> int:
         if not (importlib.util.find_spec("MySQLdb") and importlib.util.find_spec("psycopg")):
             raise services.ServicesMissing("the database clients are not installed (`make server-environment`)")
         with _environment() as environment, services.running() as urls:
-            return _pytest(named, left_out, environment | urls | {"LD_PRELOAD": " ".join(_preloaded())})
+            environment |= urls | {"LD_PRELOAD": " ".join(_preloaded())}
+            return _pytest(named, left_out, environment, processes=2)
     except services.ServicesMissing as missing:
         print(f"not run, {missing}", flush=True)
         return int(os.environ.get("CI", "") in ("1", "true") or os.environ.get("ASSENT_REQUIRE_ALL") == "1")
@@ -115,7 +116,7 @@ def server(named: list[str], *, every: bool) -> int:
 def server_beside(arguments: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     """Run the server leg beside the embedded one, and print what it said at the end.
 
-    Two legs of two processes each take less time than one after the other: tests wait for disks and for other processes
+    Legs of three and two processes take less time than one after the other: tests wait for disks and other processes
     as much as they compute.
     """
     with tempfile.TemporaryFile() as output:
@@ -135,9 +136,13 @@ def _print_from_start(output: IO[bytes]) -> None:
     sys.stdout.flush()
 
 
-def _pytest(named: list[str], left_out: list[str], environment: dict[str, str]) -> int:
-    """Run pytest with what was named; marks are left out unless a path or an expression of marks says what to run."""
-    arguments = [f"--numprocesses={os.environ.get('ASSENT_TEST_PROCESSES', '2')}", "--dist=worksteal", *SLOWEST]
+def _pytest(named: list[str], left_out: list[str], environment: dict[str, str], *, processes: int) -> int:
+    """Run pytest with what was named; marks are left out unless a path or an expression of marks says what to run.
+
+    Args:
+        processes: how many, unless ASSENT_TEST_PROCESSES says it.
+    """
+    arguments = [f"--numprocesses={os.environ.get('ASSENT_TEST_PROCESSES', processes)}", "--dist=worksteal", *SLOWEST]
     says_which = any(
         argument.startswith(("-m", "tests/", "./", "/")) and argument not in ON_SERVERS for argument in named
     )
