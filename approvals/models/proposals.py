@@ -1,114 +1,27 @@
-"""People, agents, proposals with their revisions, decisions and policies: the tables of this app, all in `default`.
+"""Proposals and their revisions, in the `default` database.
 
-Everything above `memory_app` may import them; the rules are in `approvals.services` and `approvals.permissions`, the
-pages of people in `approvals.accounts`. A proposal's status is written by compare-and-swap in `approvals.services`
-only. Texts are in `Revision`, so that decided proposals can be shown in full after their branch is dropped.
+A proposal's status is written by compare-and-swap in `approvals.services` only. Texts are in `Revision`, so that
+decided proposals can be shown in full after their branch is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import AbstractUser
-from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from assent_client.text import invisible
+from approvals.models.people import Agent, User
 from memory_app.databases.batches import batched
 from memory_app.databases.prepared import Prepared
-from memory_app.models import USERNAME, TargetKind
+from memory_app.models import TargetKind
 
-
-class Mail(models.TextChoices):
-    """How often a person is told by mail what waits."""
-
-    NEVER = "never", _("Never")
-    AT_ONCE = "at_once", _("At once")
-    DAILY = "daily", _("Once a day")
-    WEEKLY = "weekly", _("Once a week")
-
-
-class User(AbstractUser):
-    """A person. Versioned rows name people by username, so a username is never changed or reused.
-
-    People are deactivated, not deleted.
-    """
-
-    username = models.CharField(
-        _("username"),
-        max_length=64,
-        unique=True,
-        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
-        error_messages={"unique": _("This username is taken.")},
-    )
-    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
-    shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
-    # Mail about waiting proposals. `mailed_at` is until when the last mail told; `mail_failure` is why the last one was
-    # not taken, and no more are sent until the person saves the address or the choice again.
-    mail = models.CharField(_("mail"), max_length=8, choices=Mail, default=Mail.DAILY)
-    mailed_at = models.DateTimeField(null=True, blank=True, editable=False)
-    mail_failure = models.CharField(max_length=200, blank=True, default="", editable=False)
-    # The secret part of the address of the person's feed; empty until the person asks for one.
-    feed_key = models.CharField(max_length=64, blank=True, default="", editable=False)
-    # Whom the person of a request may read, see `permissions.readable_people`: asked once a request. Empty until it is
-    # asked; None for all others, who are asked about anew each time.
-    people_of_request: dict[str, str] | None = None
-
-    class Meta(AbstractUser.Meta):
-        swappable = "AUTH_USER_MODEL"
-        constraints = [models.UniqueConstraint(fields=["feed_key"], condition=~Q(feed_key=""), name="feed_key_once")]
-
-    @property
-    def display_name(self) -> str:
-        return invisible.plain(self.get_full_name()) or self.username
-
-
-class Tutorship(models.Model):
-    """A tutor may read the memory of an assigned owner and decide about proposals to it."""
-
-    tutor = models.ForeignKey(User, models.PROTECT, related_name="tutorships", verbose_name=_("tutor"))
-    owner = models.ForeignKey(User, models.PROTECT, related_name="tutors", verbose_name=_("owner"))
-    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name = _("tutorship")
-        verbose_name_plural = _("tutorships")
-        constraints = [
-            models.UniqueConstraint(fields=["tutor", "owner"], name="tutorship_once"),
-            models.CheckConstraint(condition=~Q(tutor=models.F("owner")), name="tutorship_of_another"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.tutor} → {self.owner}"
-
-
-class Agent(models.Model):
-    """A program that reads memory and proposes changes; it never decides."""
-
-    name = models.CharField(
-        _("name"),
-        max_length=64,
-        unique=True,
-        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
-    )
-    description = models.CharField(_("description"), max_length=200, blank=True)
-    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="agents")
-    is_active = models.BooleanField(_("active"), default=True)
-    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name = _("agent")
-        verbose_name_plural = _("agents")
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
 
 
 # -- The states and kinds of a proposal, and the reasons for review and rejection.
@@ -609,124 +522,3 @@ class RejectedFingerprint(models.Model):
 
     def __str__(self) -> str:
         return str(self.proposal_id)
-
-
-class Policy(models.Model):
-    """What an owner allows agents to do without review; empty fields mean the site default."""
-
-    class Notes(models.TextChoices):
-        DEFAULT = "", _("site default")
-        APPLY = "apply", _("apply immediately, labelled and reversible")
-        REVIEW = "review", _("ask first")
-
-    owner = models.CharField(_("owner"), max_length=64, unique=True)
-    notes = models.CharField(_("notes"), max_length=8, choices=Notes, default=Notes.DEFAULT, blank=True)
-    updated_at = models.DateTimeField(_("changed"), auto_now=True)
-
-    class Meta:
-        verbose_name = _("policy")
-        verbose_name_plural = _("policies")
-        ordering = ["owner"]
-
-    def __str__(self) -> str:
-        return self.owner
-
-
-class Event(models.Model):
-    """One entry in the history of a proposal."""
-
-    class What(models.TextChoices):
-        PROPOSED = "proposed", _("proposed")
-        REAPPLIED = "reapplied", _("applied again to the changed block")
-        CHANGES_REQUESTED = "changes_requested", _("changes requested")
-        AMENDED = "amended", _("changed by its agent")
-        COMMENTED = "commented", _("commented")
-        ASSIGNED = "assigned", _("assigned")
-        REMINDED = "reminded", _("reminded")
-        APPROVED = "approved", _("approved")
-        REJECTED = "rejected", _("rejected")
-        WITHDRAWN = "withdrawn", _("withdrawn")
-        EXPIRED = "expired", _("expired")
-        APPLIED = "applied", _("automatic")
-        REVERTED = "reverted", _("reverted")
-        REOPENED = "reopened", _("back to open")
-        REDACTED = "redacted", _("texts removed")
-
-    class ActorKind(models.TextChoices):
-        PERSON = "person", _("person")
-        AGENT = "agent", _("agent")
-        ASSENT = "assent", _("Assent itself")
-
-    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="events")
-    owner = models.CharField(_("owner"), max_length=64)
-    what = models.CharField(_("what"), max_length=20, choices=What)
-    # Username of the person, name of the agent, or "assent" for automatic events.
-    actor = models.CharField(_("by"), max_length=64)
-    actor_kind = models.CharField(_("by whom"), max_length=8, choices=ActorKind)
-    revision = models.PositiveIntegerField(_("revision"))
-    text = models.TextField(_("text"), blank=True)
-    data = models.JSONField(default=dict, blank=True)
-    at = models.DateTimeField(_("at"), default=timezone.now)
-    # The agent of the proposal, where it is told of this event: what people decided, undid or said (`events.record`).
-    # Its ids become visible in their order.
-    tells = models.ForeignKey(
-        Agent, models.PROTECT, null=True, blank=True, editable=False, related_name="+", db_index=False
-    )
-
-    class Meta:
-        verbose_name = _("event")
-        verbose_name_plural = _("events")
-        ordering = ["at", "id"]
-        indexes = [
-            models.Index(fields=["owner", "-at", "-id"], name="event_of_owner"),
-            # What an agent is told: about one owner (each call of a tool asks), and about all.
-            models.Index(fields=["tells", "owner", "id"], condition=Q(tells__isnull=False), name="event_tells_owner"),
-            models.Index(fields=["tells", "id"], condition=Q(tells__isnull=False), name="event_tells"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.proposal_id} {self.what}"
-
-
-# -- What each person has seen of a proposal, and the filters they keep for their list.
-
-
-class Attention(models.Model):
-    """One person's view of one proposal.
-
-    Attributes:
-        seen_revision: the newest revision the person has looked at; 0 for none.
-    """
-
-    proposal = models.ForeignKey(Proposal, models.CASCADE, related_name="attention", verbose_name=_("proposal"))
-    person = models.ForeignKey(User, models.CASCADE, related_name="attention", verbose_name=_("person"))
-    seen_revision = models.PositiveIntegerField(_("revision seen"), default=0)
-    seen_at = models.DateTimeField(_("seen"), null=True, blank=True)
-
-    class Meta:
-        verbose_name = _("attention")
-        verbose_name_plural = _("attention")
-        ordering = ["proposal", "person"]
-        constraints = [models.UniqueConstraint(fields=["proposal", "person"], name="attention_once")]
-
-    def __str__(self) -> str:
-        return f"{self.proposal_id} {self.person_id}"
-
-
-class SavedFilter(models.Model):
-    """A filter of a person's list, under a name of theirs."""
-
-    person = models.ForeignKey(User, models.CASCADE, related_name="saved_filters", verbose_name=_("person"))
-    name = models.CharField(_("name"), max_length=40)
-    # The query string of the list: the filters, the order and the tab.
-    query = models.CharField(_("query"), max_length=500)
-    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name = _("saved filter")
-        verbose_name_plural = _("saved filters")
-        ordering = ["person", "name"]
-        constraints = [models.UniqueConstraint(fields=["person", "name"], name="saved_filter_once")]
-
-    def __str__(self) -> str:
-        return self.name

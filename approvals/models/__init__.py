@@ -1,0 +1,29 @@
+"""People, agents, proposals and decisions: the tables of this app, all in the `default` database.
+
+Everything above `memory_app` may import them; the rules are in `approvals.services` and `approvals.permissions`.
+"""
+
+from approvals.models.events import Attention, Event, Policy, SavedFilter
+from approvals.models.people import Agent, Mail, Tutorship, User
+from approvals.models.proposals import (
+    DECIDABLE,
+    DECIDED,
+    MOST_IDS,
+    NOT_TAKEN,
+    PENDING,
+    TAKEN,
+    Approval,
+    Confidence,
+    Kind,
+    Mergeability,
+    Proposal,
+    ProposalManager,
+    ProposalQuerySet,
+    ProposedNote,
+    RejectedFingerprint,
+    RejectReason,
+    ReviewReason,
+    Revision,
+    Status,
+    TrustRule,
+)

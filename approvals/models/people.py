@@ -1,0 +1,97 @@
+"""People, tutorships and agents. Their pages are in `approvals.accounts`, their rights in `approvals.permissions`."""
+
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from assent_client.text import invisible
+from memory_app.models import USERNAME
+
+
+class Mail(models.TextChoices):
+    """How often a person is told by mail what waits."""
+
+    NEVER = "never", _("Never")
+    AT_ONCE = "at_once", _("At once")
+    DAILY = "daily", _("Once a day")
+    WEEKLY = "weekly", _("Once a week")
+
+
+class User(AbstractUser):
+    """A person. Versioned rows name people by username, so a username is never changed or reused.
+
+    People are deactivated, not deleted.
+    """
+
+    username = models.CharField(
+        _("username"),
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+        error_messages={"unique": _("This username is taken.")},
+    )
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+    # Mail about waiting proposals. `mailed_at` is until when the last mail told; `mail_failure` is why the last one was
+    # not taken, and no more are sent until the person saves the address or the choice again.
+    mail = models.CharField(_("mail"), max_length=8, choices=Mail, default=Mail.DAILY)
+    mailed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    mail_failure = models.CharField(max_length=200, blank=True, default="", editable=False)
+    # The secret part of the address of the person's feed; empty until the person asks for one.
+    feed_key = models.CharField(max_length=64, blank=True, default="", editable=False)
+    # Whom the person of a request may read, see `permissions.readable_people`: asked once a request. Empty until it is
+    # asked; None for all others, who are asked about anew each time.
+    people_of_request: dict[str, str] | None = None
+
+    class Meta(AbstractUser.Meta):
+        swappable = "AUTH_USER_MODEL"
+        constraints = [models.UniqueConstraint(fields=["feed_key"], condition=~Q(feed_key=""), name="feed_key_once")]
+
+    @property
+    def display_name(self) -> str:
+        return invisible.plain(self.get_full_name()) or self.username
+
+
+class Tutorship(models.Model):
+    """A tutor may read the memory of an assigned owner and decide about proposals to it."""
+
+    tutor = models.ForeignKey(User, models.PROTECT, related_name="tutorships", verbose_name=_("tutor"))
+    owner = models.ForeignKey(User, models.PROTECT, related_name="tutors", verbose_name=_("owner"))
+    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("tutorship")
+        verbose_name_plural = _("tutorships")
+        constraints = [
+            models.UniqueConstraint(fields=["tutor", "owner"], name="tutorship_once"),
+            models.CheckConstraint(condition=~Q(tutor=models.F("owner")), name="tutorship_of_another"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tutor} → {self.owner}"
+
+
+class Agent(models.Model):
+    """A program that reads memory and proposes changes; it never decides."""
+
+    name = models.CharField(
+        _("name"),
+        max_length=64,
+        unique=True,
+        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+    )
+    description = models.CharField(_("description"), max_length=200, blank=True)
+    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="agents")
+    is_active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name = _("agent")
+        verbose_name_plural = _("agents")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
