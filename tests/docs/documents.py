@@ -69,5 +69,6 @@ def document(name: str) -> Document:
 def folders(of: Path) -> set[str]:
     """Names of the folders in `of` that belong to the repository."""
     ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
-    named = {each.name for each in of.iterdir() if each.is_dir() and any(each.iterdir())}
+    # What an earlier commit had leaves its compiled modules behind.
+    named = {each.name for each in of.iterdir() if each.is_dir() and {file.name for file in each.iterdir()} - ignored}
     return {name for name in named - ignored - {".git"} if not name.endswith(".egg-info")}
