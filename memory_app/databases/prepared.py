@@ -35,11 +35,13 @@ _SAMPLES: dict[type, Callable[[int], Any]] = {
 
 @dataclass(frozen=True)
 class _Compiled:
-    """Args:
-    parameters: those of the SQL, with samples where a value goes.
-    places: which of them are a value's, with its name.
-    converters: position in a row, what converts the value there, and the expression they take.
-    make: makes a result of a row.
+    """A query as SQL, with what makes its results of rows.
+
+    Args:
+        parameters: those of the SQL, with samples where a value goes.
+        places: which of them are a value's, with its name.
+        converters: position in a row, what converts the value there, and the expression they take.
+        make: makes a result of a row.
     """
 
     db: str
@@ -161,8 +163,11 @@ _Field = models.Field[Any, Any]
 
 @dataclass(frozen=True)
 class _Insert:
-    """Args:
-    fields: with the type whose values the driver takes as they are, and whether the field makes its own value.
+    """The statement that inserts a row of one model into one database.
+
+    Args:
+        fields: with the type whose values the driver takes as they are, and whether the field makes its own value.
+        returning: the clause for the new key; empty where the row brings its own.
     """
 
     sql: str

@@ -1,1 +1,1 @@
-"""Django's SQLite backend, with what Assent adds: named as `ENGINE` in the settings, imported by nothing."""
+"""Django's SQLite backend, with what Assent adds: the `ENGINE` of `default` in the settings."""
