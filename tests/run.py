@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-# As a script (not -m): on macOS DoltLite starts this file once more with itself preloaded.
+# As a script (not -m), since DoltLite may begin this file once more with itself preloaded.
 sys.path.insert(0, str(ROOT))
 
 from memory_app.dolt import library  # noqa: E402
@@ -62,6 +62,9 @@ def main() -> int:
     named = named or (QUICK if chosen.quick else [])
     os.chdir(ROOT)
     started = time.monotonic()
+    if chosen.leg != "server":
+        # Before anything is started: to load it where sqlite3 is loaded already, DoltLite begins this file once more.
+        library.load()
     if chosen.leg == "server":
         code = server(named, every=chosen.all)
     else:
@@ -77,7 +80,6 @@ def main() -> int:
 def embedded(named: list[str], *, every: bool, measured: bool) -> int:
     """Run the embedded leg; DoltLite is preloaded, as pytest and its plugins import sqlite3 before our settings do."""
     _say("embedded leg: DoltLite and SQLite")
-    library.load()
     with _environment() as environment:
         if sys.platform != "darwin":  # there load() has put it into the environment already
             environment["LD_PRELOAD"] = " ".join([library.library_path(), *_preloaded()])
