@@ -7,7 +7,9 @@ from typing import Any, Protocol
 import pytest
 from django.test import Client
 
-from approvals.models import Agent, User
+from approvals.models import Agent, Policy, Proposal, User
+from memory_app.reads import Block
+from tests.support.fixtures import Propose
 
 
 class Machine:
@@ -76,3 +78,39 @@ def issue(scribe: Agent) -> Issue:
         return tokens.issue(agent=agent or scribe, owners=owners, scopes=scopes or Scope.values, **more).secret
 
     return make
+
+
+@pytest.fixture
+def careful(issue: Issue, alice: User) -> Machine:
+    """scribe's client with a token that may only propose: what it writes of notes waits."""
+    return Machine(issue(alice, scopes=["memory:read", "memory:propose"]))
+
+
+@pytest.fixture
+def reader(issue: Issue, alice: User) -> Machine:
+    """scribe's client with a token that may only read."""
+    return Machine(issue(alice, scopes=["memory:read"]))
+
+
+@pytest.fixture
+def historian(issue: Issue, alice: User) -> Machine:
+    """scribe's client with a token that may read what was deleted, too."""
+    return Machine(issue(alice, scopes=["memory:read", "memory:history"]))
+
+
+@pytest.fixture
+def rival(issue: Issue, alice: User) -> Machine:
+    """Another agent's client, serving alice with every scope."""
+    return Machine(issue(alice, agent=Agent.objects.create(name="rival")))
+
+
+@pytest.fixture
+def ask_first(alice: User) -> None:
+    """alice wants to be asked before agents write notes."""
+    Policy.objects.create(owner=alice.username, notes=Policy.Notes.REVIEW)
+
+
+@pytest.fixture
+def proposal(goals: Block, propose: Propose) -> Proposal:
+    """A proposal of scribe's that waits: alice loves math."""
+    return propose(goals, "likes math", "loves math")

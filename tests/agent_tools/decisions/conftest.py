@@ -4,11 +4,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from approvals.models import Proposal
-from memory_app.reads import Block
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Machine
-from tests.support.fixtures import Propose
 
 FEED = "/api/v1/proposals/decisions/"
 
@@ -31,8 +28,3 @@ def read_on() -> ReadOn:
                 return found, since
 
     return read
-
-
-@pytest.fixture
-def proposal(goals: Block, propose: Propose) -> Proposal:
-    return propose(goals, "likes math", "loves math")
