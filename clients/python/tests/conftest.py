@@ -43,6 +43,9 @@ class Script:
     async def asynchronous(self, request: httpx2.Request) -> httpx2.Response:
         return self(request)
 
+    def client(self, user: str | None = None) -> Assent:
+        return Assent(URL, TOKEN, user, http_client=httpx2.Client(transport=httpx2.MockTransport(self)))
+
     def body(self, number: int = -1) -> Any:
         return json.loads(self.requests[number].content)
 
@@ -81,7 +84,7 @@ def script() -> Script:
 @pytest.fixture
 def memory(script: Script, slept: Slept) -> Assent:
     """A client of the script, for alice."""
-    return Assent(URL, TOKEN, "alice", http_client=httpx2.Client(transport=httpx2.MockTransport(script)))
+    return script.client("alice")
 
 
 @pytest.fixture

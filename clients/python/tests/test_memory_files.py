@@ -58,17 +58,15 @@ def test_what_two_answers_tell_is_told_once() -> None:
 
 
 def test_a_refusal_tells_what_was_decided_too() -> None:
-    edit = memory_files.str_replace(GOALS, "zzz", "b", Provenance())
     read = told(body="a", open_proposals=[])
     with pytest.raises(CommandRefused) as refused:
-        done(edit, read, read)
+        done(memory_files.str_replace(GOALS, "zzz", "b", Provenance()), read, read)
     assert str(refused.value) == (
         f"No replacement was performed, old_str `zzz` did not appear verbatim in {GOALS}.{TOLD}"
     )
-    edit = memory_files.str_replace(GOALS, "a", "b", Provenance())
     over = UnprocessableEntityError("too long", status_code=422, code="over_limit", text="Error: too long")
     with pytest.raises(CommandRefused) as refused:
-        done(edit, told(body="a", open_proposals=[]), over)
+        done(memory_files.str_replace(GOALS, "a", "b", Provenance()), read, over)
     assert str(refused.value) == f"too long{TOLD}"
 
 
@@ -98,14 +96,10 @@ def test_an_empty_line_is_inserted() -> None:
 
 def test_a_rename_that_is_applied_at_once_says_so() -> None:
     missing = NotFoundError("none", status_code=404, code="not_found")
-    answers: list[Said | APIStatusError] = [
-        Said(data={"body": "a"}),
-        missing,
-        Said(data={"items": []}),
-        Said(data={"items": []}),
-    ]
+    empty = Said(data={"items": []})
     applied = [Said(data={"proposal_id": number, "status": "applied"}) for number in (8, 9)]
-    shown = done(memory_files.rename(GOALS, "/memories/x.md", Provenance()), *answers, *applied)
+    rename = memory_files.rename(GOALS, "/memories/x.md", Provenance())
+    shown = done(rename, Said(data={"body": "a"}), missing, empty, empty, *applied)
     assert "asked to approve" not in shown
     assert "Applied at once (#8)" in shown
     assert "Applied at once (#9)" in shown

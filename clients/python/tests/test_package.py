@@ -21,25 +21,15 @@ def test_every_name_that_is_promised_is_there() -> None:
         assent_client.Mem0  # noqa: B018
 
 
-def test_it_says_the_version_it_is_built_with() -> None:
+def test_it_says_its_version_and_that_it_has_types() -> None:
     assert tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]["version"] == assent_client.__version__
-
-
-def test_types_are_told_to_type_checkers() -> None:
     assert (FOLDER / "assent_client" / "py.typed").exists()
 
 
-@pytest.mark.parametrize(
-    ("adapter", "extra"),
-    [
-        ("agno", "agno"),
-        ("anthropic", "anthropic"),
-        ("openai_agents", "openai-agents"),
-        ("langchain", "langchain"),
-    ],
-)
-def test_an_adapter_without_its_package_says_what_installs_it(adapter: str, extra: str) -> None:
+@pytest.mark.parametrize("adapter", ["agno", "anthropic", "openai_agents", "langchain"])
+def test_an_adapter_without_its_package_says_what_installs_it(adapter: str) -> None:
     package = {"openai_agents": "agents", "langchain": "langchain_core"}.get(adapter, adapter)
+    extra = adapter.replace("_", "-")
     code = f"import sys; sys.modules[{package!r}] = None; import assent_client.adapters.{adapter}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.rstrip().endswith(f"`pip install './clients/python[{extra}]'` installs it.")
@@ -64,11 +54,7 @@ def test_an_adapters_class_can_be_imported_from_the_package() -> None:
     ],
 )
 def test_importing_it_imports_nothing_it_has_no_use_for(statement: str, without: tuple[str, ...]) -> None:
-    code = f"{statement}; import sys; print(sorted(set(sys.modules) & set({without!r})))"
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r}); {code}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    found = f"print(sorted(set(sys.modules) & set({without!r})))"
+    code = f"import sys; sys.path.insert(0, {str(FOLDER)!r}); {statement}; {found}"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -31,6 +31,13 @@ def test_a_final_refusal_is_not_sent_again(status: int, memory: Assent, script: 
     assert slept == []
 
 
+def test_retries_can_be_switched_off(memory: Assent, script: Script) -> None:
+    script.answers = [refusal(503, "busy")]
+    with pytest.raises(APIStatusError):
+        memory.with_options(max_retries=0).blocks.get("goals")
+    assert len(script.requests) == 1
+
+
 def test_a_conflict_is_final_unless_the_first_call_with_the_key_still_runs(memory: Assent, script: Script) -> None:
     script.answers = [refusal(409, "idempotency_in_progress"), success(note_id="note-1")]
     assert memory.notes.save("She sails.").note_id == "note-1"
@@ -41,17 +48,14 @@ def test_a_conflict_is_final_unless_the_first_call_with_the_key_still_runs(memor
         assert len(script.requests) == 1, code
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        httpx2.ConnectError("refused"),
-        httpx2.ReadError("reset"),
-        httpx2.RemoteProtocolError("closed"),
-        httpx2.PoolTimeout("busy"),
-        httpx2.ReadTimeout("slow"),
-    ],
-)
-def test_a_broken_connection_is_tried_again_and_then_said(error: Exception, memory: Assent, script: Script) -> None:
+ERRORS = [httpx2.ConnectError, httpx2.ReadError, httpx2.RemoteProtocolError, httpx2.PoolTimeout, httpx2.ReadTimeout]
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_a_broken_connection_is_tried_again_and_then_said(
+    kind: type[httpx2.TransportError], memory: Assent, script: Script
+) -> None:
+    error = kind("broken")
     script.answers = [error, error, success(label="goals")]
     assert memory.blocks.get("goals").label == "goals"
     script.answers, script.requests = [error], []
@@ -86,9 +90,7 @@ def test_what_only_reads_has_no_key_and_an_unknown_tool_has_one(memory: Assent, 
     memory.notes.list()
     memory.tools.call("list_memory_blocks")
     memory.tools.call("a_tool_of_tomorrow")
-    keys = script.header("Idempotency-Key")
-    assert keys[:3] == [None, None, None]
-    assert keys[3]
+    assert [key is not None for key in script.header("Idempotency-Key")] == [False, False, False, True]
 
 
 def test_an_error_after_a_write_tells_the_key_to_repeat_it_with(memory: Assent, script: Script) -> None:
@@ -113,8 +115,7 @@ def test_longer_than_a_minute_is_not_waited_but_said(memory: Assent, script: Scr
 
 
 @pytest.mark.parametrize(
-    "asked",
-    ["soon", "", "inf", "nan", "99999999999999999999999999e99999", "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"],
+    "asked", ["soon", "", "inf", "nan", "9" * 26 + "e99999", "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"]
 )
 def test_a_retry_after_that_is_no_time_is_passed_over(asked: str, memory: Assent, script: Script, slept: Slept) -> None:
     script.answers = [refusal(503, "busy", {"Retry-After": asked}), success()]
@@ -137,13 +138,6 @@ def test_pauses_double_up_to_eight_seconds_and_differ_between_clients() -> None:
         assert all(0.75 * longest <= each <= longest for each in pauses)
         assert len(pauses) > 1
     assert pause(2_000) <= 8
-
-
-def test_retries_can_be_switched_off(memory: Assent, script: Script) -> None:
-    script.answers = [refusal(503, "busy")]
-    with pytest.raises(APIStatusError):
-        memory.with_options(max_retries=0).blocks.get("goals")
-    assert len(script.requests) == 1
 
 
 def test_the_asynchronous_client_does_the_same(async_memory: AsyncAssent, script: Script, slept: Slept) -> None:

@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import hmac
-import json
-from typing import Any
 
 import pytest
 
@@ -14,9 +12,7 @@ from assent_client.webhooks import TOLERANCE, unwrap
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_" + base64.b64encode(b"another secret of 24 b.!").decode()
 NOW = 1_767_605_400
-BODY = json.dumps(
-    {"type": "proposal.approved", "timestamp": "2026-01-05T09:30:00+00:00", "data": {"proposal_id": 7}}
-).encode()
+BODY = b'{"type": "proposal.approved", "timestamp": "2026-01-05T09:30:00+00:00", "data": {"proposal_id": 7}}'
 
 
 def signature(secret: str, id: str = "msg_1", sent: int = NOW, body: bytes = BODY) -> str:
@@ -47,10 +43,8 @@ def test_a_signed_message_is_an_event(body: str | bytes) -> None:
     event = unwrap(body, headers(), SECRET, now=NOW)
     assert (event.id, event.type, event.data) == ("msg_1", "proposal.approved", {"proposal_id": 7})
     assert event.timestamp.isoformat() == "2026-01-05T09:30:00+00:00"
-
-
-def test_headers_may_be_in_any_case() -> None:
-    assert unwrap(BODY, {name.title(): value for name, value in headers().items()}, SECRET, now=NOW).id == "msg_1"
+    in_any_case = {name.title(): value for name, value in headers().items()}
+    assert unwrap(body, in_any_case, SECRET, now=NOW) == event
 
 
 def test_while_a_secret_is_changed_one_of_several_signatures_or_secrets_is_enough() -> None:
@@ -68,7 +62,6 @@ def test_clocks_may_differ_by_five_minutes(age: int) -> None:
     ("changed", "now", "says"),
     [
         ({"signature": signature(OTHER)}, NOW, "No signature"),
-        ({"signature": signature(SECRET).replace("v1,", "v2,")}, NOW, "No signature"),
         ({"signature": signature(SECRET).removeprefix("v1,")}, NOW, "No signature"),
         ({"signature": ""}, NOW, "No signature"),
         ({"signature": "v1,ü"}, NOW, "No signature"),
@@ -77,7 +70,6 @@ def test_clocks_may_differ_by_five_minutes(age: int) -> None:
         ({}, NOW + TOLERANCE + 1, "minutes old"),
         ({}, NOW - TOLERANCE - 1, "minutes old"),
         ({"timestamp": "yesterday"}, NOW, "unix time"),
-        ({"timestamp": "١٢٣"}, NOW, "unix time"),
         ({"timestamp": "9" * 500}, NOW, "unix time"),
     ],
 )
@@ -104,10 +96,3 @@ def test_a_signed_message_that_is_no_event_is_refused(body: bytes) -> None:
 def test_a_secret_that_is_none_is_said(secret: str) -> None:
     with pytest.raises(WebhookVerificationError, match="secret has to be"):
         unwrap(BODY, headers(), secret, now=NOW)
-
-
-def test_the_package_of_the_standard_signs_the_same() -> None:
-    package: Any = pytest.importorskip("standardwebhooks", reason="the standard's own package is not installed")
-    from datetime import UTC, datetime
-
-    assert package.Webhook(SECRET).sign("msg_1", datetime.fromtimestamp(NOW, UTC), BODY.decode()) == signature(SECRET)
