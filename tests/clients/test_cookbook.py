@@ -20,11 +20,7 @@ PROGRAMS = {
     for name in ("learn_preference", "correct_fact", "write_diary", "hand_over", "follow_decisions")
 }
 learn, correct = PROGRAMS["learn_preference"]["learn"], PROGRAMS["correct_fact"]["correct"]
-write_diary, begin, end = (
-    PROGRAMS["write_diary"]["write_diary"],
-    PROGRAMS["hand_over"]["begin"],
-    PROGRAMS["hand_over"]["end"],
-)
+begin, end = PROGRAMS["hand_over"]["begin"], PROGRAMS["hand_over"]["end"]
 
 
 def newest() -> Proposal:
@@ -37,20 +33,19 @@ def test_the_page_names_each_program() -> None:
     assert re.findall(r"^\| `examples/(\w+)\.py`", page, re.MULTILINE) == list(PROGRAMS)
 
 
-def test_a_preference_is_learnt_once(memory: Assent, alice: User) -> None:
-    preference = "She prefers worked examples to proofs."
-    assert learn(memory, preference, "An example, please.").endswith("saved.")
-    assert learn(memory, preference, "An example, please.") == "This is known already."
-    assert [note.content for note in memory.notes.list()] == [preference]
-
-
-def test_a_preference_that_was_rejected_is_answered_with_the_reason(memory: Assent, alice: User) -> None:
+def test_a_preference_is_learnt_once_and_one_that_was_rejected_answered_with_the_reason(
+    memory: Assent, alice: User
+) -> None:
+    assert learn(memory, "She likes maps.", "A map, please.").endswith("saved.")
+    assert learn(memory, "She likes maps.", "A map, please.") == "This is known already."
+    assert [note.content for note in memory.notes.list()] == ["She likes maps."]
     Policy.objects.create(owner=alice.username, notes=Policy.Notes.REVIEW)
     preference = "She prefers worked examples to proofs."
     learn(memory, preference, "An example, please.")
     services.reject(actor=alice, proposal_id=newest().pk, revision=1, reason="wrong", comment="Only in geometry.")
+    proposals = Proposal.objects.count()
     assert "Only in geometry." in learn(memory, preference, "An example, please.")
-    assert Proposal.objects.count() == 1
+    assert Proposal.objects.count() == proposals
 
 
 def test_a_fact_is_corrected_where_it_stands(memory: Assent, alice: User, goals: Block) -> None:
@@ -63,6 +58,7 @@ def test_a_fact_is_corrected_where_it_stands(memory: Assent, alice: User, goals:
 
 
 def test_a_diary_begins_as_a_new_block_and_then_grows(memory: Assent, alice: User) -> None:
+    write_diary = PROGRAMS["write_diary"]["write_diary"]
     write_diary(memory, "Fractions went well.", date(2026, 3, 2))
     write_diary(memory, "Ratios, too.", date(2026, 3, 3))
     assert Proposal.objects.count() == 1, "the second entry amends the block that waits"

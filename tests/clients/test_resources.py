@@ -2,10 +2,10 @@
 
 import asyncio
 
+import httpx2
 import pytest
 
-from approvals import services
-from approvals.models import User
+from approvals.models import Proposal, User
 from assent_client import (
     Assent,
     AssentError,
@@ -21,24 +21,24 @@ from assent_client import (
 from memory_app.reads import Block
 from tests.agent_tools.conftest import Issue
 from tests.clients.conftest import URL, as_described, transport
+from tests.support.acts import approve
 from tests.support.fixtures import MakeBlock
+
+C1 = {"old_string": "B2", "new_string": "C1", "reasoning": "She passed."}
 
 
 def proposed(memory: Assent) -> int:
-    made = memory.blocks.propose_edit(
-        "goals",
-        old_string="B2",
-        new_string="C1",
-        reasoning="She passed.",
-        evidence=[{"role": "user", "content": "C1!"}],
-    )
+    evidence = [{"role": "user", "content": "C1!"}]
+    made = memory.blocks.propose_edit("goals", **C1, evidence=evidence)
     return int(as_described(made).proposal_id)
 
 
 # -- blocks ---------------------------------------------------------------------------------------
 
 
-def test_blocks_are_listed_read_and_have_a_history(memory: Assent, goals: Block) -> None:
+def test_blocks_are_listed_read_and_have_a_history(
+    memory: Assent, alice: User, goals: Block, make_block: MakeBlock
+) -> None:
     page = memory.blocks.list()
     assert [block.label for block in page] == ["goals"]
     as_described(page.answer)
@@ -50,12 +50,9 @@ def test_blocks_are_listed_read_and_have_a_history(memory: Assent, goals: Block)
     history = memory.blocks.history("goals")
     assert [change.action for change in history] == ["created"]
     as_described(history.answer)
-
-
-def test_a_block_longer_than_models_read_is_read_whole(memory: Assent, alice: User, make_block: MakeBlock) -> None:
-    text = "A line of her diary.\n" * 4_000
-    make_block(alice, "diary", text, limit=200_000)
-    assert memory.blocks.get("diary").body == text
+    longer_than_models_read = "A line of her diary.\n" * 4_000
+    make_block(alice, "diary", longer_than_models_read, limit=200_000)
+    assert memory.blocks.get("diary").body == longer_than_models_read
 
 
 def test_an_edit_is_proposed_decided_and_its_decision_read(memory: Assent, goals: Block, alice: User) -> None:
@@ -63,8 +60,7 @@ def test_an_edit_is_proposed_decided_and_its_decision_read(memory: Assent, goals
     with pytest.raises(DecisionPending) as pending:
         memory.proposals.wait(number, timeout=0)
     assert pending.value.proposal.status == "open"
-    seen = {"revision": 1, "seen_sha256": goals.sha256}
-    services.approve(actor=alice, proposal_id=number, **seen)
+    approve(alice, Proposal.objects.get(pk=number))
     decided = as_described(memory.proposals.wait(number, timeout=5))
     assert (decided.status, decided.decision["by"]) == ("approved", "alice")
     assert "C1" in memory.blocks.get("goals").body
@@ -77,16 +73,13 @@ def test_whole_texts_and_several_edits_are_proposed_by_address(memory: Assent, g
     assert as_described(made).occurrences_replaced == 1
 
 
-def test_a_refusal_says_what_would_do(memory: Assent, goals: Block) -> None:
+def test_each_refusal_has_its_class_and_says_what_would_do(memory: Assent, goals: Block, ben: User) -> None:
     with pytest.raises(UnprocessableEntityError) as caught:
-        memory.blocks.propose_edit("goals", old_string="B 2 exam", new_string="C1 exam", reasoning="She passed.")
+        memory.blocks.propose_edit("goals", **C1 | {"old_string": "B 2 exam"})
     assert caught.value.code == "old_string_not_found"
     assert caught.value.text.startswith("Error: old_string not found in block 'goals'.")
     assert "B2 exam" in str(caught.value.details["nearest"])
     assert caught.value.request_id
-
-
-def test_each_refusal_has_its_class(memory: Assent, goals: Block, ben: User) -> None:
     with pytest.raises(NotFoundError, match="block_not_found"):
         memory.blocks.get("nothing")
     with pytest.raises(NotFoundError, match="unknown_tool"):
@@ -98,7 +91,7 @@ def test_each_refusal_has_its_class(memory: Assent, goals: Block, ben: User) -> 
     with pytest.raises(BadRequestError, match="invalid_arguments"):
         memory.tools.call("read_memory_block", block_label=3)
     with pytest.raises(ConflictError, match="precondition_failed"):
-        memory.blocks.propose_edit("goals", old_string="B2", new_string="C1", reasoning="x", expected_sha256="0" * 64)
+        memory.blocks.propose_edit("goals", **C1, expected_sha256="0" * 64)
 
 
 # -- notes ----------------------------------------------------------------------------------------
@@ -108,12 +101,8 @@ def test_the_life_of_a_note(memory: Assent) -> None:
     note_id = as_described(memory.notes.save("She sails.", tags=["hobby"], category="leisure")).note_id
     as_described(memory.notes.update(note_id, content="She sails on Sundays."))
     note = as_described(memory.notes.get(note_id))
-    assert (note.content, note.tags, note.category, note.confidence) == (
-        "She sails on Sundays.",
-        ["hobby"],
-        "leisure",
-        0.8,
-    )
+    found = (note.content, note.tags, note.category, note.confidence)
+    assert found == ("She sails on Sundays.", ["hobby"], "leisure", 0.8)
     as_described(memory.notes.search("sails"))
     as_described(memory.notes.delete(note_id))
     with pytest.raises(NotFoundError, match="note_not_found"):
@@ -169,9 +158,8 @@ def test_the_context_is_a_text_with_its_parts(memory: Assent, goals: Block) -> N
 
 
 def test_a_conversation_is_kept_read_and_deleted(memory: Assent) -> None:
-    kept = memory.conversations.keep(
-        "lesson-1", messages=[{"id": "m1", "role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    )
+    turns = [{"id": "m1", "role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    kept = memory.conversations.keep("lesson-1", messages=turns)
     assert as_described(kept).new[0] == "m1"
     listed = memory.conversations.list()
     assert [each.session_id for each in listed] == ["lesson-1"]
@@ -195,8 +183,6 @@ def test_the_token_says_whom_it_serves(memory: Assent) -> None:
 
 
 def test_a_token_for_several_people_is_told_whom(issue: Issue, alice: User, ben: User, goals: Block) -> None:
-    import httpx2
-
     memory = Assent(URL, issue(alice, ben), http_client=httpx2.Client(transport=transport()))
     with pytest.raises(AssentError, match="This token serves several owners"):
         memory.notes.list()
@@ -215,9 +201,7 @@ def test_a_token_for_several_people_is_told_whom(issue: Issue, alice: User, ben:
 def test_the_asynchronous_client_does_the_same(async_memory: AsyncAssent, goals: Block) -> None:
     async def work() -> None:
         assert [block.label async for block in async_memory.blocks.list()] == ["goals"]
-        made = as_described(
-            await async_memory.blocks.propose_edit("goals", old_string="B2", new_string="C1", reasoning="She passed.")
-        )
+        made = as_described(await async_memory.blocks.propose_edit("goals", **C1))
         with pytest.raises(DecisionPending):
             await async_memory.proposals.wait(made.proposal_id, timeout=0)
         as_described(await async_memory.proposals.withdraw(made.proposal_id))

@@ -1,6 +1,7 @@
 """What the documents say exists, does: files they link, paths, tests, commands and settings they name."""
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from django.core.management import get_commands
 
 from memory_app.configuration import reference
 from memory_app.configuration.environment import READ_ELSEWHERE
-from tests.docs.documents import ROOT, document, documents, folders
+from tests.docs.documents import ROOT, Document, document, documents, folders
 
 pytestmark = pytest.mark.pure
 
@@ -39,52 +40,50 @@ def test_every_document_is_read() -> None:
     )
 
 
+def wrong(found: Callable[[Document], Iterable[str]]) -> list[str]:
+    """Return what is wrong in each document, with its name."""
+    return [f"{page}: {each}" for page in documents() for each in found(page)]
+
+
 def test_links_lead_somewhere() -> None:
-    wrong = []
-    for page in documents():
-        for link in page.links():
-            if link.startswith(("https://", "http://")):
-                continue
-            target, fragment = page.target(link), link.partition("#")[2]
-            is_there = target.exists() and target.is_relative_to(ROOT)
-            if not is_there or (fragment and fragment not in document(target.relative_to(ROOT).as_posix()).anchors()):
-                wrong.append(f"{page}: {link}")
-    assert not wrong
+    def is_broken(page: Document, link: str) -> bool:
+        target, fragment = page.target(link), link.partition("#")[2]
+        if not target.exists() or not target.is_relative_to(ROOT):
+            return True
+        return bool(fragment) and fragment not in document(target.relative_to(ROOT).as_posix()).anchors()
+
+    def broken(page: Document) -> list[str]:
+        ours = (link for link in page.links() if not link.startswith(("https://", "http://")))
+        return [link for link in ours if is_broken(page, link)]
+
+    assert wrong(broken) == []
 
 
 def test_paths_in_backticks_exist() -> None:
-    top, wrong = folders(ROOT), []
-    for page in documents():
-        for code in page.code():
-            path = code.partition("::")[0]
-            if not _PATH.fullmatch(path) or path in NOT_COMMITTED:
-                continue
-            is_ours = path.split("/")[0] in top if "/" in path else Path(path).suffix in _SUFFIXES
-            here = (ROOT / page.name).parent
-            if is_ours and not (ROOT / path).exists() and not (here / path).exists():
-                wrong.append(f"{page}: {code}")
-    assert not wrong
+    top = folders(ROOT)
+
+    def missing(page: Document) -> Iterator[str]:
+        for path in (code.partition("::")[0] for code in page.code()):
+            if _PATH.fullmatch(path) and path not in NOT_COMMITTED:
+                is_ours = path.split("/")[0] in top if "/" in path else Path(path).suffix in _SUFFIXES
+                if is_ours and not (ROOT / path).exists() and not (ROOT / page.name).parent.joinpath(path).exists():
+                    yield path
+
+    assert wrong(missing) == []
 
 
 def test_tests_that_are_named_exist() -> None:
-    missing = []
-    for page in documents():
-        for path, name in _TEST.findall(page.text):
-            if not (ROOT / path).exists() or not re.search(rf"^(?:async )?def {name}\(", source(ROOT / path), re.M):
-                missing.append(f"{page}: {path}::{name}")
-    assert not missing
+    def is_there(path: str, name: str) -> bool:
+        return (ROOT / path).exists() and bool(re.search(rf"^(?:async )?def {name}\(", source(ROOT / path), re.M))
+
+    assert wrong(lambda page: [name for path, name in _TEST.findall(page.text) if not is_there(path, name)]) == []
 
 
 def test_dotted_names_exist() -> None:
-    wrong = []
-    for page in documents():
-        for code in page.code():
-            if _DOTTED.fullmatch(code) and not is_name_of_ours(code):
-                wrong.append(f"{page}: {code}")
-    assert not wrong
+    assert wrong(lambda page: [code for code in page.code() if _DOTTED.fullmatch(code) and not is_ours(code)]) == []
 
 
-def is_name_of_ours(dotted: str) -> bool:
+def is_ours(dotted: str) -> bool:
     """Whether this is a package, a module, or begins with one that has the next name in its text."""
     path, parts = ROOT, dotted.split(".")
     while parts and (path / parts[0]).is_dir():
@@ -96,39 +95,28 @@ def is_name_of_ours(dotted: str) -> bool:
     return not parts or bool(re.search(rf"\b{parts[0]}\b", source(path)))
 
 
-def test_commands_exist() -> None:
-    targets = set(re.findall(r"^([a-z][a-z-]*):", source(ROOT / "Makefile"), re.MULTILINE))
-    commands, wrong = get_commands(), []
-    for page in documents():
-        for code in page.code():
-            named = re.findall(r"(?:^|&& |; )make ([a-z][a-z-]*)", code)
-            called = re.findall(r"manage\.py ([a-z_]+)", code)
-            if not targets.issuperset(named) or not commands.keys() >= set(called):
-                wrong.append(f"{page}: {code}")
-    assert not wrong
+@pytest.mark.parametrize(
+    ("called", "kind"), [(r"(?:^|&& |; )make ([a-z][a-z-]*)", "targets"), (r"manage\.py ([a-z_]+)", "commands")]
+)
+def test_commands_exist(called: str, kind: str) -> None:
+    known = set(get_commands())
+    if kind == "targets":
+        known = set(re.findall(r"^([a-z][a-z-]*):", source(ROOT / "Makefile"), re.MULTILINE))
+    assert wrong(lambda page: {name for code in page.code() for name in re.findall(called, code)} - known) == []
 
 
 def test_settings_exist() -> None:
     known = {name for group in reference.MEANINGS.values() for name in group} | READ_ELSEWHERE.keys() | _OF_EXAMPLES
-    wrong = [
-        f"{page}: {name}"
-        for page in documents()
-        for name in _SETTING.findall(page.text)
-        if name.removesuffix("_FILE") not in known
-    ]
-    assert not wrong
+    named = wrong(lambda page: {name.removesuffix("_FILE") for name in _SETTING.findall(page.text)} - known)
+    assert named == []
 
 
-def test_code_cites_no_document_that_is_not_here() -> None:
-    cites = re.compile(r"(?<!docs/)\b(?:design|tools|style|review-ui|retrieval)\.md\b|\.md §")
-    files = [path for folder in sorted(folders(ROOT)) for path in (ROOT / folder).glob("**/*.py")]
-    named = [path.relative_to(ROOT).as_posix() for path in files if cites.search(source(path)) and path != THIS]
-    assert not named
-
-
-def test_nothing_is_cited_that_is_not_here() -> None:
-    cites = re.compile(r"§\s?\d|\b(?:edit|their|that) plan\b")
-    assert [str(page) for page in documents() if cites.search(page.text)] == []
+def test_no_plan_is_cited_that_is_not_here() -> None:
+    in_documents = re.compile(r"§\s?\d|\b(?:edit|their|that) plan\b")
+    assert wrong(lambda page: in_documents.findall(page.text)) == []
+    in_code = re.compile(r"(?<!docs/)\b(?:design|tools|style|review-ui|retrieval)\.md\b|\.md §")
+    files = [path for folder in folders(ROOT) for path in (ROOT / folder).glob("**/*.py") if path != THIS]
+    assert [path for path in files if in_code.search(source(path))] == []
 
 
 def test_every_invariant_has_its_test() -> None:

@@ -9,38 +9,26 @@ from tests.docs.documents import ROOT, document, folders
 
 pytestmark = pytest.mark.pure
 
-APPS = ("memory_app", "approvals", "agent_tools")
-
-
-def lines_of_the_map() -> list[str]:
-    drawn = next(document("README.md").fences("text"))
-    return drawn.splitlines()
-
 
 def named(line: str) -> set[str]:
     """The folders a line begins with: `views/ forms/     load, call one service, render`."""
     return {word.rstrip("/") for word in takewhile(lambda word: word.endswith("/"), line.split())}
 
 
-def folders_drawn() -> dict[str, set[str]]:
-    drawn: dict[str, set[str]] = {"": set()}
-    above = ""
+def lines_of_the_map() -> list[str]:
+    return next(document("README.md").fences("text")).splitlines()
+
+
+@pytest.mark.parametrize("app", ["", "memory_app", "approvals", "agent_tools"])
+def test_the_map_has_every_folder_and_no_other(app: str) -> None:
+    above, drawn = "", set[str]()
     for line in lines_of_the_map():
-        if line.startswith(" "):
-            drawn.setdefault(above, set()).update(named(line))
-        else:
-            drawn[""] |= named(line)
+        is_inside = line.startswith(" ")
+        if not is_inside:
             above = line.split("/")[0]
-    return drawn
-
-
-def test_the_map_has_every_folder_of_the_top_and_no_other() -> None:
-    assert folders_drawn()[""] == folders(ROOT)
-
-
-@pytest.mark.parametrize("app", APPS)
-def test_the_map_has_every_folder_of_an_app_and_no_other(app: str) -> None:
-    assert folders_drawn()[app] == folders(ROOT / app)
+        if app == (above if is_inside else ""):
+            drawn |= named(line)
+    assert drawn == folders(ROOT / app)
 
 
 def test_folders_of_ours_say_what_they_are_for() -> None:
