@@ -5,13 +5,8 @@ from the migrated state: DoltLite and SQLite by copying the two files (2 ms), Do
 and resetting main to a baseline commit (10 ms), PostgreSQL by deleting the rows there are (4 ms).
 """
 
-import fcntl
-import os
 import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -25,6 +20,7 @@ from memory_app.celery import app
 from memory_app.databases.routers import is_versioned
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.engine import MAIN
+from tests.environment import once_a_run
 
 #: How often emptying the tables is tried, a tenth of a second apart.
 ATTEMPTS = 50
@@ -148,19 +144,6 @@ def wait_for_the_worker() -> None:
         while broker.hlen("unacked") and time.monotonic() < end:  # Celery's own name for what is under way
             time.sleep(0.01)
         broker.delete("unacked", "unacked_index")  # of a worker that was killed
-
-
-@contextmanager
-def once_a_run(name: str) -> Iterator[Path]:
-    """Give, to one process at a time, the folder with files that the processes of a run share and one of them makes.
-
-    Migrating takes six seconds of processor. A process that runs alone has it in its own data.
-    """
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    folder = Path(tempfile.gettempdir()) / f"assent-{name}-{run}" if run else Path(os.environ["ASSENT_DATA_DIR"]) / name
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield folder
 
 
 def _copy_files(source: Path, target: Path) -> None:

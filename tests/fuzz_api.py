@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 
 # As a script: `tests` is a package of this folder.
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests import services  # noqa: E402
+from tests import services
+from tests.support.sites import serving
 
 CHECKS = (
     "not_a_server_error",
@@ -37,49 +37,20 @@ LIMITS = {
 
 
 def main(arguments: list[str]) -> int:
-    (port,) = services.free_ports(1)
-    address = f"http://{services.HOST}:{port}"
     with tempfile.TemporaryDirectory(prefix="assent-fuzz-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        token = folder / "data" / "demo_token"
-        started = services.Services(folder)
-        env = os.environ | LIMITS | {"ASSENT_DATA_DIR": str(folder / "data"), "ASSENT_DEBUG": "1"}
-        # By themselves: they may take longer than a server is given to start.
-        for command in ("prepare", "demo"):
-            subprocess.run([sys.executable, "manage.py", command], cwd=ROOT, env=env, check=True)
-        try:
-            started.start(
-                "serve",
-                [sys.executable, "manage.py", "serve", "--port", str(port)],
-                ready=lambda: is_ready(f"{address}/readyz"),
-                env=env | {"ASSENT_PUBLIC_URL": address},
-                cwd=ROOT,
-            )
-            bearer = f"Bearer {token.read_text().strip()}"
-            notes = httpx.get(f"{address}/api/v1/users/alice/notes/", headers={"Authorization": bearer}).json()
+        os.environ |= {"ASSENT_DATA_DIR": name, "ASSENT_DEBUG": "1"}
+        with serving(Path(name), **LIMITS) as site:
+            authorization = f"Bearer {site.token}"
+            notes = httpx.get(f"{site.address}/api/v1/users/alice/notes/", headers={"Authorization": authorization})
             # Names that are there, or hardly a call would come further than to a 403 or 404.
-            named = {"user_id": "alice", "label": "goals", "note_id": notes["data"]["items"][0]["id"]}
+            named = {"user_id": "alice", "label": "goals", "note_id": notes.json()["data"]["items"][0]["id"]}
             lines = [f'"path.{name}" = "{value}"' for name, value in named.items()]
-            (folder / "schemathesis.toml").write_text("\n".join(["[parameters]", *lines, ""]))
-            schemathesis: list[str | Path] = [
-                Path(sys.executable).with_name("schemathesis"),
-                "run",
-                f"{address}/api/schema/",
-            ]
-            authorization = ["-H", f"Authorization: {bearer}"]
+            (site.folder / "schemathesis.toml").write_text("\n".join(["[parameters]", *lines, ""]))
+            schemathesis = str(Path(sys.executable).with_name("schemathesis"))
+            address = [f"{site.address}/api/schema/", "-H", f"Authorization: {authorization}"]
             chosen = ["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing", "--continue-on-failure"]
-            return subprocess.run(
-                [*schemathesis, *authorization, *chosen, *arguments], cwd=folder, check=False
-            ).returncode
-        finally:
-            started.stop()
-
-
-def is_ready(address: str) -> bool:
-    try:
-        return httpx.get(address, timeout=5).status_code == 200
-    except httpx.HTTPError:
-        return False
+            command = [schemathesis, "run", *address, *chosen, *arguments]
+            return subprocess.run(command, cwd=site.folder, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import runpy
 import urllib.request
 import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,13 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+pytest.register_assert_rewrite("tests.integrations.contract")
+
+
+#: A call of a model's: the name of a tool, and its arguments.
+Call = tuple[str, dict[str, Any]]
+READ_GOALS: Call = ("read_memory_block", {"block_label": "goals"})
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,10 @@ class RunningServer:
         """The proposal that was made last."""
         return self.proposal(self._sent("/api/v1/proposals/?limit=1", None)["data"]["items"][0]["proposal_id"])
 
+    def text_of_goals(self) -> str:
+        """What a model reads of alice's block `goals`."""
+        return str(self.call("read_memory_block", block_label="goals")["text"])
+
     def an_edit(self) -> dict[str, str]:
         """Arguments of `propose_memory_edit` that fit, and no other test has used."""
         lines = [
@@ -68,15 +80,45 @@ def memory() -> RunningServer:
     return RunningServer(os.environ["MEMORY_URL"], os.environ["MEMORY_TOKEN"])
 
 
+@pytest.fixture
+def client(memory: RunningServer) -> Iterator[Any]:
+    """An `Assent` of scribe's."""
+    from assent_client import Assent
+
+    with Assent(memory.url, memory.token, max_retries=0) as made:
+        yield made
+
+
+def an_append() -> dict[str, str]:
+    """Arguments of `propose_memory_append` that no other test has used."""
+    return {"block_label": "goals", "content": f"A line {uuid.uuid4().hex[:8]}.", "reasoning": "r"}
+
+
+def assert_reads_and_proposes(memory: RunningServer, ran: Callable[..., list[str]]) -> None:
+    """Assert that a model reads our texts, and that what it proposes waits.
+
+    Args:
+        ran: runs these calls of a scripted model, and returns the texts that the model was shown.
+    """
+    edit = memory.an_edit()
+    wrong, right = ("propose_memory_edit", edit | {"old_string": "not there"}), ("propose_memory_edit", edit)
+    read, refused, refused_again, proposed = ran(READ_GOALS, wrong, wrong, right)
+    assert memory.text_of_goals() in read
+    for each in (refused, refused_again):
+        assert "Error: old_string not found in block 'goals'." in each
+    assert "Edit proposal created for block 'goals'." in proposed
+    assert memory.newest_proposal()["edits"][0]["new_string"] == edit["new_string"]
+
+
 def example(name: str) -> dict[str, Any]:
     """What a program of examples/ defines, as a reader would run it."""
     return runpy.run_path(str(ROOT / "examples" / name))
 
 
-def snippet(key: str) -> str:
-    """Return what the agents page says to type, as it is shown there."""
+def run_snippet(key: str) -> None:
+    """Run what the agents page says to type, as it is shown there."""
     for library in runpy.run_path(str(ROOT / "agent_tools" / "snippets.py"))["LIBRARIES"]:
         if library.key == key:
-            code: str = library.code
-            return code
+            exec(compile(library.code, key, "exec"), {"__name__": "example"})
+            return
     raise AssertionError(f"there is no snippet {key}")

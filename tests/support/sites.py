@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.databases import once_a_run
+from tests.environment import once_a_run
 from tests.services import HOST, Services, free_ports
 
 ROOT = Path(__file__).resolve().parents[2]

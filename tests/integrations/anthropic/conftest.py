@@ -69,6 +69,7 @@ class Messages:
         return found
 
 
+GOALS = "/memories/blocks/goals.md"
 _ASKED: dict[str, Any] = {"model": "scripted", "max_tokens": 99, "messages": [{"role": "user", "content": "hello"}]}
 
 
@@ -94,15 +95,14 @@ Claude = Callable[..., list[Result]]
 
 
 @pytest.fixture(params=["sync", "async"])
-def claude(request: pytest.FixtureRequest, memory: RunningServer) -> Claude:
+def claude(request: pytest.FixtureRequest, memory: RunningServer, client: Assent) -> Claude:
     """Runs commands of the model, `claude({"command": "view", …}, …)`, in both kinds of program."""
 
     def does(*inputs: Any, **options: Any) -> list[Result]:
         given = {"user": "alice"} | options
         if request.param == "async":
             return asyncio.run(_ran_async(memory, given, inputs))
-        with Assent(memory.url, memory.token, max_retries=0) as client:
-            return ran(AssentMemoryTool(client, **given), *inputs)
+        return ran(AssentMemoryTool(client, **given), *inputs)
 
     return does
 

@@ -6,37 +6,25 @@ import pytest
 
 from assent_client import Assent, AsyncAssent
 from assent_client.adapters.anthropic import AssentMemoryTool, AsyncAssentMemoryTool
-from tests.integrations.anthropic.conftest import Claude, ran
+from tests.integrations.anthropic.conftest import GOALS, Claude, Result, ran
 from tests.integrations.conftest import RunningServer
 
-GOALS = "/memories/blocks/goals.md"
 ESCAPES = [
     "/memories/../etc/passwd",
-    "/memories/blocks/../../etc/passwd",
     "/memories/%2e%2e/etc/passwd",
-    "/memories/%2E%2E%2Fetc",
-    "/memories/%252e%252e/etc",
-    "/memories/%25252e%25252e%25252fetc",
     "/memories/%2525252e%2525252e/etc",
-    "/memories/..%5c..%5cetc",
     "/memories\\..\\etc",
-    "/memories/..\\etc",
-    "/memories/\uff0e\uff0e/etc",
     "/memories/\uff0e\uff0e\uff0fetc",
     "/memories/\u2025/etc",
     "/memories/blocks/goals.md\x00.txt",
-    "/memories/%00",
     "/memories/%c0%ae%c0%ae/etc",
     "/memories/\u202e/goals.md",
     "/memoriesX",
-    "/memoriesX/goals.md",
-    "/memories../etc",
     "//memories/goals.md",
     "memories/goals.md",
     "/MEMORIES/goals.md",
     "file:///memories/goals.md",
     " /memories/goals.md",
-    "~",
     "/",
 ]
 
@@ -74,20 +62,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"command": "create", "path": "/memories/x.md", "file_text": 7}, "file_text must be a string"),
     ({"command": "str_replace", "path": GOALS, "new_str": "x"}, "Missing required parameter: old_str"),
     ({"command": "str_replace", "path": GOALS, "old_str": "x"}, "Missing required parameter: new_str"),
-    ({"command": "str_replace", "path": GOALS, "old_str": ["x"], "new_str": "y"}, "old_str must be a string"),
     ({"command": "str_replace", "path": GOALS, "old_str": "", "new_str": "y"}, "No replacement was performed: old_str"),
     ({"command": "insert", "path": GOALS, "insert_text": "x"}, "Invalid `insert_line` parameter"),
-    ({"command": "insert", "path": GOALS, "insert_line": "one", "insert_text": "x"}, "Invalid `insert_line` parameter"),
     ({"command": "insert", "path": GOALS, "insert_line": 1.5, "insert_text": "x"}, "Invalid `insert_line` parameter"),
-    ({"command": "insert", "path": GOALS, "insert_line": [1], "insert_text": "x"}, "Invalid `insert_line` parameter"),
     ({"command": "insert", "path": GOALS, "insert_line": 1}, "Missing required parameter: insert_text"),
     ({"command": "view", "path": GOALS, "view_range": "1-2"}, "Invalid `view_range` parameter"),
-    ({"command": "view", "path": GOALS, "view_range": [1]}, "Invalid `view_range` parameter"),
     ({"command": "view", "path": GOALS, "view_range": [1, "two"]}, "Invalid `view_range` parameter"),
     ({"command": "view", "path": GOALS, "view_range": [5, 2]}, "Invalid `view_range` parameter"),
     ({"command": "fly", "path": GOALS}, "Unknown command: fly. There are: view, create, "),
-    ({"command": ["view"], "path": GOALS}, "Unknown command: "),
-    ({"path": GOALS}, "Unknown command: "),
     ({}, "Unknown command: "),
     ({"command": "rename", "old_path": GOALS}, "Missing required parameter: path"),
     ({"command": "delete", "path": "/memories/blocks"}, "/memories/blocks is a directory"),
@@ -108,57 +90,45 @@ def test_what_does_not_fit_is_an_error_that_says_how(
     assert memory.newest_proposal()["proposal_id"] == before
 
 
-def test_what_the_server_refuses_is_told_in_its_words(claude: Claude, path: str) -> None:
-    same, long, fixed = claude(
+def test_what_the_server_refuses_is_told_in_its_words(claude: Claude, memory: RunningServer, path: str) -> None:
+    fixed = "/memories/blocks/accommodations.md"
+    body = memory.call("read_memory_block", block_label="accommodations")["data"]["body"]
+    same, long, *read_only = claude(
         {"command": "str_replace", "path": GOALS, "old_str": "This semester", "new_str": "This semester"},
         {"command": "create", "path": path, "file_text": "x" * 300_000},
-        {"command": "str_replace", "path": "/memories/accommodations.md", "old_str": "e", "new_str": "x"},
+        {"command": "str_replace", "path": fixed, "old_str": body, "new_str": "none"},
+        {"command": "insert", "path": fixed, "insert_line": 0, "insert_text": "none"},
+        {"command": "delete", "path": fixed},
     )
     assert same.is_error
     assert same.text == "No replacement was performed: old_str and new_str are the same."
     assert long.is_error
-    assert fixed.is_error
-
-
-def test_a_block_that_agents_only_read_refuses_the_write(claude: Claude, memory: RunningServer) -> None:
-    body = memory.call("read_memory_block", block_label="accommodations")["data"]["body"]
-    path = "/memories/blocks/accommodations.md"
-    for found in claude(
-        {"command": "str_replace", "path": path, "old_str": body, "new_str": "none"},
-        {"command": "insert", "path": path, "insert_line": 0, "insert_text": "none"},
-        {"command": "delete", "path": path},
-    ):
-        assert found.is_error
-        assert "read" in found.text
+    for refused in read_only:
+        assert refused.is_error
+        assert "read" in refused.text
 
 
 def test_a_server_that_is_away_is_an_error_and_not_an_exception() -> None:
+    view, create = {"command": "view", "path": GOALS}, {"command": "create", "path": "/memories/x.md", "file_text": "x"}
     with Assent("http://127.0.0.1:1", "asn_x", max_retries=0) as away:
-        for found in ran(
-            AssentMemoryTool(away, user="alice"),
-            {"command": "view", "path": "/memories"},
-            {"command": "view", "path": GOALS},
-            {"command": "create", "path": "/memories/x.md", "file_text": "x"},
-        ):
-            assert (found.is_error, found.text) == (
-                True,
-                "The memory cannot be reached at the moment. Try again shortly.",
-            )
+        for found in ran(AssentMemoryTool(away, user="alice"), view, create):
+            assert found == Result("The memory cannot be reached at the moment. Try again shortly.", is_error=True)
 
 
-def test_a_token_that_is_not_known_and_a_person_it_does_not_serve_are_refused(memory: RunningServer) -> None:
+def test_a_token_that_is_not_known_and_a_person_it_does_not_serve_are_refused(
+    memory: RunningServer, client: Assent
+) -> None:
     view = {"command": "view", "path": GOALS}
     with Assent(memory.url, "asn_unknown_secret", max_retries=0) as unknown:
         (found,) = ran(AssentMemoryTool(unknown, user="alice"), view)
     assert found.is_error
-    with Assent(memory.url, memory.token, max_retries=0) as client:
-        (other,) = ran(AssentMemoryTool(client, user="ben"), view)
+    (other,) = ran(AssentMemoryTool(client, user="ben"), view)
     assert other.is_error
     assert "ben" in other.text
 
 
-def test_each_tool_wants_the_client_of_its_kind(memory: RunningServer) -> None:
+def test_each_tool_wants_the_client_of_its_kind(client: Assent) -> None:
     with pytest.raises(TypeError, match="needs an Assent, not AsyncAssent"):
-        AssentMemoryTool(AsyncAssent(memory.url, memory.token))  # type: ignore[arg-type]
+        AssentMemoryTool(AsyncAssent("http://127.0.0.1:1", "asn_x"))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="needs an AsyncAssent, not Assent"):
-        AsyncAssentMemoryTool(Assent(memory.url, memory.token))  # type: ignore[arg-type]
+        AsyncAssentMemoryTool(client)  # type: ignore[arg-type]

@@ -5,18 +5,16 @@ import httpx2
 import pytest
 
 from tests.integrations.anthropic.conftest import Messages
-from tests.integrations.conftest import RunningServer, snippet
+from tests.integrations.conftest import run_snippet
 
 
-def test_it_runs_as_written(memory: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Messages API is the one thing replaced."""
     api = Messages(({"command": "view", "path": "/memories/blocks/goals.md"},))
     transport = httpx2.Client(transport=httpx2.MockTransport(api))
-    monkeypatch.setattr(anthropic, "Anthropic", lambda: ANTHROPIC(api_key="x", http_client=transport))
-    exec(compile(snippet("anthropic"), "anthropic", "exec"), {"__name__": "example"})
+    client = anthropic.Anthropic(api_key="x", http_client=transport)
+    monkeypatch.setattr(anthropic, "Anthropic", lambda: client)
+    run_snippet("anthropic")
     (found,) = api.results
     assert found.lines[0] == "Here's the content of /memories/blocks/goals.md with line numbers:"
     assert api.sent[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
-
-
-ANTHROPIC = anthropic.Anthropic

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
-from tests.integrations.anthropic.conftest import Claude, Result, ran
+from tests.integrations.anthropic.conftest import GOALS, Claude, Result, ran
 
-GOALS = "/memories/blocks/goals.md"
 ASKED = "a person will be asked to approve"
 
 
@@ -24,12 +23,10 @@ def local(folder: Path, goals: str, command: dict[str, Any]) -> Result:
 SAME = [
     {"command": "view", "path": GOALS},
     {"command": "view", "path": GOALS, "view_range": [2, 5]},
-    {"command": "view", "path": GOALS, "view_range": [30, -1]},
     {"command": "view", "path": GOALS, "view_range": [0, 2]},
     {"command": "view", "path": GOALS, "view_range": [34, 900]},
     {"command": "view", "path": "/memories/blocks/nothing.md"},
     {"command": "view", "path": "/etc/passwd"},
-    {"command": "view", "path": "/memories/../etc/passwd"},
     {"command": "create", "path": GOALS, "file_text": "x"},
     {"command": "create", "path": "/memories/blocks", "file_text": "x"},
     {"command": "str_replace", "path": GOALS, "old_str": "not in it", "new_str": "x"},
@@ -56,21 +53,19 @@ def test_reads_and_refusals_are_those_of_the_packages_tool(
 
 
 def test_an_edit_shows_the_packages_snippet_and_says_who_decides(claude: Claude, goals: str, tmp_path: Path) -> None:
-    for number, old in enumerate(("This semester", "Third-year project", "at the beginning of May")):
-        new = f"{old} {uuid.uuid4().hex[:6]}\nand a line"
-        command = {"command": "str_replace", "path": GOALS, "old_str": old, "new_str": new}
-        (tmp_path / str(number)).mkdir()
-        expected = local(tmp_path / str(number), goals, command)
-        (found,) = claude(command)
-        assert not found.is_error
-        assert found.lines[: len(expected.lines)] == expected.lines
-        assert found.lines[len(expected.lines)] == (
-            f"Proposed (#{found.proposal}): a person will be asked to approve this change. "
-            "Until then the file reads as before."
-        )
+    new = f"Third-year project {uuid.uuid4().hex[:6]}\nand a line"
+    command = {"command": "str_replace", "path": GOALS, "old_str": "Third-year project", "new_str": new}
+    expected = local(tmp_path, goals, command)
+    (found,) = claude(command)
+    assert not found.is_error
+    assert found.lines[: len(expected.lines)] == expected.lines
+    assert found.lines[len(expected.lines)] == (
+        f"Proposed (#{found.proposal}): a person will be asked to approve this change. "
+        "Until then the file reads as before."
+    )
 
 
-@pytest.mark.parametrize("line", [0, 1, 3, 35])
+@pytest.mark.parametrize("line", [0, 3, 35])
 def test_lines_are_proposed_where_the_package_puts_them(
     claude: Claude, memory: Any, goals: str, tmp_path: Path, line: int
 ) -> None:
@@ -111,25 +106,19 @@ def test_creating_renaming_and_deleting_begin_as_in_the_package(claude: Claude, 
 
 
 def test_a_folder_is_listed_with_sizes_as_in_the_package(claude: Claude, goals: str) -> None:
-    root, blocks, notes = claude(
-        *({"command": "view", "path": f"/memories{each}"} for each in ("", "/blocks", "/notes"))
+    folders = ["/memories", "/memories/blocks", "/memories/notes"]
+    root, blocks, notes, with_slash = claude(
+        *({"command": "view", "path": each} for each in (*folders, "/memories/blocks/"))
     )
-    head = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items:"
-    assert root.lines[0] == head.format("/memories")
-    assert root.lines[1].endswith("\t/memories")
-    assert blocks.lines[0] == head.format("/memories/blocks")
-    assert notes.lines[0] == head.format("/memories/notes")
+    for folder, shown in zip(folders, (root, blocks, notes), strict=True):
+        assert shown.lines[0] == (
+            f"Here're the files and directories up to 2 levels deep in {folder}, excluding hidden items:"
+        )
+    assert with_slash.lines[2:] == blocks.lines[2:]
     size = next(line for line in blocks.lines if line.endswith(GOALS)).split("\t")[0]
     assert size.endswith("K")
     assert abs(float(size[:-1]) - len(goals.encode()) / 1024) < 0.1
     listed = [line.split("\t")[1] for line in root.lines if "\t" in line]
-    assert listed[1] == "/memories/blocks/"
+    assert listed[:2] == ["/memories", "/memories/blocks/"]
     assert "/memories/notes/" in listed
     assert {line.split("\t")[1] for line in blocks.lines if "\t/memories/blocks/" in line} <= set(listed)
-
-
-def test_a_slash_at_the_end_of_a_folder_changes_nothing(claude: Claude) -> None:
-    with_slash, without = claude(
-        {"command": "view", "path": "/memories/blocks/"}, {"command": "view", "path": "/memories/blocks"}
-    )
-    assert with_slash.lines[2:] == without.lines[2:]

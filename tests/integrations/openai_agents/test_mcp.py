@@ -11,7 +11,7 @@ from agents.models.interface import Model
 from agents.usage import Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from tests.integrations.conftest import RunningServer, example
+from tests.integrations.conftest import Call, RunningServer, assert_reads_and_proposes, example
 
 set_tracing_disabled(True)
 
@@ -19,7 +19,7 @@ set_tracing_disabled(True)
 class Scripted(Model):
     """Calls tools one after the other, and then says that it is done. `seen` has what it was shown."""
 
-    def __init__(self, *calls: tuple[str, dict[str, Any]]) -> None:
+    def __init__(self, *calls: Call) -> None:
         self.calls = list(calls)
         self.seen: list[Any] = []
         self.tools: list[Any] = []
@@ -54,19 +54,13 @@ class Scripted(Model):
 
 
 def test_the_model_reads_our_text_and_its_proposal_waits(memory: RunningServer) -> None:
-    edit = memory.an_edit()
-    wrong = edit | {"old_string": "not there"}
-    model = Scripted(
-        ("read_memory_block", {"block_label": "goals"}), ("propose_memory_edit", wrong), ("propose_memory_edit", edit)
-    )
-    assert asyncio.run(example("mcp_openai_agents.py")["ask"]("What are my goals?", model)) == "done"
-    read, refused, proposed = model.texts
-    assert memory.call("read_memory_block", block_label="goals")["text"] in unpacked(read)
-    assert "Error: old_string not found in block 'goals'." in unpacked(refused)
-    assert "Edit proposal created for block 'goals'." in unpacked(proposed)
-    assert memory.newest_proposal()["reasoning"] == edit["reasoning"]
-    assert memory.newest_proposal()["edits"][0]["new_string"] == edit["new_string"]
-    assert {"read_memory_block", "propose_memory_edit"} <= {tool.name for tool in model.tools}
+    def ran(*calls: Call) -> list[str]:
+        model = Scripted(*calls)
+        assert asyncio.run(example("mcp_openai_agents.py")["ask"]("What are my goals?", model)) == "done"
+        assert {name for name, _ in calls} <= {tool.name for tool in model.tools}
+        return [unpacked(text) for text in model.texts]
+
+    assert_reads_and_proposes(memory, ran)
 
 
 def unpacked(output: str) -> str:
