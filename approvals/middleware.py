@@ -3,17 +3,10 @@ while a database is away."""
 
 import zoneinfo
 from collections.abc import Callable
-from typing import Any
 
-import csp.middleware
-import django_htmx.middleware
 from django.conf import settings
-from django.contrib.auth import middleware as auth
-from django.contrib.messages import middleware as messages
-from django.contrib.sessions import middleware as sessions
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
-from django.middleware import locale
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
@@ -90,27 +83,6 @@ class DeadlineMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with deadlines.within(settings.PAGE_TIMEOUT):
             return self.get_response(request)
-
-
-def for_pages(middleware: type) -> type:
-    """Return a subclass that skips calls of agents, which have no session, form or language.
-
-    Together these middlewares took a fifth of the time of such a call.
-    """
-
-    def __call__(self: Any, request: HttpRequest) -> Any:  # noqa: N807 (a method of the class below)
-        passes = request.path_info.startswith(_AGENT_API) or requests.is_mcp(request.path_info)
-        return self.get_response(request) if passes else middleware.__call__(self, request)
-
-    return type(middleware.__name__, (middleware,), {"__call__": __call__, "__module__": __name__})
-
-
-CSPMiddleware = for_pages(csp.middleware.CSPMiddleware)
-SessionMiddleware = for_pages(sessions.SessionMiddleware)
-LocaleMiddleware = for_pages(locale.LocaleMiddleware)
-AuthenticationMiddleware = for_pages(auth.AuthenticationMiddleware)
-MessageMiddleware = for_pages(messages.MessageMiddleware)
-HtmxMiddleware = for_pages(django_htmx.middleware.HtmxMiddleware)
 
 
 class TimezoneMiddleware:

@@ -40,7 +40,12 @@ _FORMATS = (
     ("access token", "SG. :AA", r"\b(?:SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{30,64}|\d{8,10}:AA[A-Za-z0-9_-]{33})"),
     ("password in an address", "://", r"(?<=://)[^\s:/@]{0,64}:([^\s:/@]{3,128})@[^\s/]"),
 )
-_PATTERNS = tuple((kind, beginnings.split(), re.compile(pattern)) for kind, beginnings, pattern in _FORMATS)
+_BEGINNINGS = tuple(
+    (beginning, compiled, kind)
+    for kind, beginnings, pattern in _FORMATS
+    for compiled in [re.compile(pattern)]
+    for beginning in beginnings.split()
+)
 
 #: Words for a secret, by their part that is looked for (in lower case): finding a part costs a hundredth of trying a
 #: pattern at each letter. With what may or must stand before that part, and how the word goes on from it.
@@ -124,12 +129,11 @@ class Credential:
 
 def find(text: str) -> Iterator[Credential]:
     """Yield the secrets in a text, each as often as it stands there."""
-    for kind, beginnings, pattern in _PATTERNS:
-        if any(beginning in text for beginning in beginnings):
-            for match in pattern.finditer(text):
-                value = match[match.lastindex or 0]
-                if not match.lastindex or not _PLACEHOLDER.search(value):
-                    yield Credential(kind, value)
+    for pattern, kind in {pattern: kind for beginning, pattern, kind in _BEGINNINGS if beginning in text}.items():
+        for match in pattern.finditer(text):
+            value = match[match.lastindex or 0]
+            if not match.lastindex or not _PLACEHOLDER.search(value):
+                yield Credential(kind, value)
     yield from _said(text)
     if _CARD_HINT.search(text):
         for match in _CARD.finditer(text):

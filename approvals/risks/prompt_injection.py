@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from assent_client.text import invisible
 
@@ -168,6 +169,7 @@ def _folded(seen: str) -> str:
     return seen.translate({ord(char): _folded_character(char) for char in set(seen)})
 
 
+@lru_cache(maxsize=10_000)
 def _folded_character(char: str) -> str:
     spread = unicodedata.normalize("NFKD", char.translate(_QUOTES))
     if len(spread) > _LONGEST_SPREAD:

@@ -4,6 +4,7 @@ Compiling a query of the ORM takes 0.3 to 0.9 ms, each time; running it against 
 call are described once, as a queryset, and kept here as SQL. Not for rare queries: a queryset is easier to read.
 """
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -159,6 +160,10 @@ _UUID: models.UUIDField[UUID, UUID] = models.UUIDField()
 
 
 _Field = models.Field[Any, Any]
+_Prepare = Callable[[Any, BaseDatabaseWrapper], Any]
+
+#: Fields with the type whose values a driver takes as they are.
+_PLAIN = (models.CharField, str), (models.TextField, str), (models.IntegerField, int), (models.BooleanField, bool)
 
 
 @dataclass(frozen=True)
@@ -166,20 +171,21 @@ class _Insert:
     """The statement that inserts a row of one model into one database.
 
     Args:
-        fields: with the type whose values the driver takes as they are, and whether the field makes its own value.
+        fields: with the type whose values the driver takes as they are, what prepares others, and whether the field
+            makes its own value.
         returning: the clause for the new key; empty where the row brings its own.
     """
 
     sql: str
-    fields: tuple[tuple[_Field, type | None, bool], ...]
+    fields: tuple[tuple[_Field, type | None, _Prepare, bool], ...]
     returning: str
 
     def values(self, instance: models.Model, connection: BaseDatabaseWrapper) -> list[Any]:
         values = []
-        for field, plain, makes_value in self.fields:
+        for field, plain, prepare, makes_value in self.fields:
             value = field.pre_save(instance, True) if makes_value else getattr(instance, field.attname)
             if value is not None and type(value) is not plain:
-                value = field.get_db_prep_save(value, connection)
+                value = prepare(value, connection)
             values.append(value)
         return values
 
@@ -232,11 +238,11 @@ def update(model: type[models.Model], values: Mapping[str, Any], *, where: Mappi
     assignments, conditions, parameters = [], [], []
     for name, value in values.items():
         assignments.append(f"{quote(str(fields[name].column))} = %s")
-        parameters.append(fields[name].get_db_prep_save(value, connection))
+        parameters.append(_for_driver(fields[name], value, connection))
     for name, value in where.items():
         some = value if isinstance(value, list) else [value]
         conditions.append(f"{quote(str(fields[name].column))} IN ({', '.join(['%s'] * len(some))})")
-        parameters += [fields[name].get_db_prep_save(each, connection) for each in some]
+        parameters += [_for_driver(fields[name], each, connection) for each in some]
     sql = f"UPDATE {quote(model._meta.db_table)} SET {', '.join(assignments)} WHERE {' AND '.join(conditions)}"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
@@ -253,14 +259,26 @@ def _prepared_insert(model: type[models.Model], using: str, connection: BaseData
     sql = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608 (names from the model)
     kept = _Insert(
         sql,
-        tuple((field, _plain_type(field), type(field).pre_save is not models.Field.pre_save) for field in fields),
+        tuple((field, *_preparation(field), type(field).pre_save is not models.Field.pre_save) for field in fields),
         f" RETURNING {quote(str(pk.column))}" if is_numbered and pk is not None else "",
     )
     _inserts[model, using] = kept
     return kept
 
 
-def _plain_type(field: _Field) -> type | None:
-    """Return the type whose values need no preparation: most do not, and asking each field for it took 8 calls."""
-    kinds = (models.CharField, str), (models.TextField, str), (models.IntegerField, int), (models.BooleanField, bool)
-    return next((plain for kind, plain in kinds if isinstance(field, kind)), None)
+@functools.cache
+def _preparation(field: _Field) -> tuple[type | None, _Prepare]:
+    """Return the type whose values the driver takes as they are, and what prepares others.
+
+    Most need nothing or one call; to ask a field for it takes eight.
+    """
+    if isinstance(field, models.DateTimeField):
+        return None, lambda value, connection: connection.ops.adapt_datetimefield_value(value)
+    if isinstance(field, models.JSONField):
+        return None, lambda value, connection: connection.ops.adapt_json_value(value, field.encoder)
+    return next((plain for kind, plain in _PLAIN if isinstance(field, kind)), None), field.get_db_prep_save
+
+
+def _for_driver(field: _Field, value: Any, connection: BaseDatabaseWrapper) -> Any:
+    plain, prepare = _preparation(field)
+    return value if value is None or type(value) is plain else prepare(value, connection)

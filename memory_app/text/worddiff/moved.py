@@ -29,6 +29,8 @@ def diff(before: str, after: str) -> tuple[Segment, ...]:
     are `before`; the same and added ones joined are `after`; none is empty and no two neighbours are of one kind and
     one move. A move has one segment of either kind, which is whole lines. The same texts always give the same segments.
     """
+    if not before or not after:  # a new text, or one that is deleted: nothing to compare
+        return (Segment("added" if after else "removed", before or after),) if before or after else ()
     end = _missing_end(before, after)
     moves = moved_lines(*_between_ends(before + end, after + end))
     for _ in range(_MOST_ROUNDS):
