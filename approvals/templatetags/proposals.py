@@ -176,8 +176,8 @@ def _reasons(language: str, chosen: str, *, must: bool) -> SafeString:
 
 @register.filter
 def typed(form: ApproveForm | None, name: str) -> str:
-    """Return the value of a field of a form; empty without a form."""
-    if not form:  # a name the context does not have arrives as ""
+    """Return the value of a field of a form; empty without a form, and for a field that only another form has."""
+    if not form or name not in form.fields:  # a name the context does not have arrives as ""
         return ""
     return str(form[name].value() or "")
 

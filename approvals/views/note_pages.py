@@ -174,13 +174,17 @@ class NoteEdit(NoteChangeView[NoteForm]):
 
     template_name = "notes/note_edit.html"
     form_class = NoteForm
-    done_already = (NoChange,)  # sent twice, or nothing was typed
+    done_already = (NoChange,)  # nothing was typed
     success_message = gettext_lazy("Saved.")
 
     current: Note
 
     def initial_fields(self) -> dict[str, Any]:
         return NoteForm.initial_of(self.current)
+
+    def is_done(self, form: NoteForm, now: Note | None) -> bool:
+        typed = form.fields_of_note(now)
+        return now is not None and all(getattr(now, name) == typed[name] for name in typed)
 
     def call_service(self, form: NoteForm) -> None:
         notes.update(**self.change(form), **form.fields_of_note(self.current))

@@ -72,6 +72,26 @@ def proposed_import(agent: Agent, count: int, content: str = "Memory {}.") -> Pr
     return Proposal.objects.get(status=Status.OPEN)
 
 
+def address(name: str, proposal: Proposal) -> str:
+    return reverse(name, args=[proposal.pk])
+
+
+#: Forms about a proposal that have a page of their own; the others stand on the proposal's.
+_OWN_PAGE = ("edit", "resolve", "redact")
+
+
+def filled(client: Client, name: str, proposal: Proposal, **typed: Any) -> dict[str, Any]:
+    """The fields of a form about a proposal as its page has them, with what is typed."""
+    page = client.get(address(name if name in _OWN_PAGE else "proposal", proposal))
+    return form(page, address(name, proposal)) | typed
+
+
+def send(client: Client, name: str, proposal: Proposal, headers: dict[str, str] | None = None, **typed: Any) -> Any:
+    """Fill in and send a form about a proposal; the page that comes of it in the end."""
+    sent = filled(client, name, proposal, **typed)
+    return client.post(address(name, proposal), sent, headers=headers, follow=True)
+
+
 def sign_in_again(client: Client, person: User, refused: Any) -> Any:
     """Sign in where a form sent while signed out was answered with that; the page that the form is on."""
     assert refused.status_code == 401

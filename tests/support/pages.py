@@ -98,3 +98,22 @@ def words(response: Any) -> str:
     parser = _Words()
     parser.feed(response.content.decode())
     return " ".join("".join(parser.words).split())
+
+
+def assert_says(response: Any, *texts: str, status: int = 200) -> None:
+    """Assert that a page is answered with this status and has each of these texts among its words."""
+    assert response.status_code == status
+    read = words(response)
+    for text in texts:
+        assert text in read
+
+
+def html(response: Any) -> str:
+    """The page as it was sent."""
+    text: str = response.content.decode()
+    return text
+
+
+def htmx(target: str = "") -> dict[str, str]:
+    """The headers with which a script asks for a part of a page."""
+    return {"HX-Request": "true", "HX-Target": target}

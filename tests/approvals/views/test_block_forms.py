@@ -11,7 +11,7 @@ from approvals.models import User
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
-from tests.support.acts import assert_ledger, sign_in_again
+from tests.support.acts import assert_ledger
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import form, words
 
@@ -130,13 +130,6 @@ def test_a_block_that_changed_meanwhile_shows_both_texts_and_loses_nothing(
     assert goals_now().body == mine
 
 
-def test_the_same_form_sent_twice_is_saved_once(as_alice: Client, goals: Block) -> None:
-    client, form = as_alice, form_of(goals, body="Other.\n")
-    assert client.post(EDIT, form).status_code == 302
-    assert client.post(EDIT, form).status_code == 302
-    assert Change.objects.filter(action="edited").count() == 1
-
-
 def test_a_block_deleted_meanwhile_is_offered_as_a_new_one_with_the_typed_text(
     as_alice: Client, alice: User, goals: Block
 ) -> None:
@@ -164,14 +157,6 @@ def test_a_waiting_proposal_is_warned_of_before_and_counted_after(
     assert proposal.get_absolute_url() in page
     saved = as_alice.post(EDIT, form_of(goals, body="Nothing of the old text.\n"), follow=True)
     assert "This made 1 proposal outdated." in saved.content.decode()
-
-
-def test_what_was_typed_survives_a_session_that_ran_out(alice: User, goals: Block, client: Any) -> None:
-    signed_in = sign_in_again(client, alice, client.post(EDIT, form_of(goals, body="Typed for an hour.\n")))
-    page = signed_in.content.decode()
-    assert "Typed for an hour." in page
-    assert "Nothing was saved while you were signed out." in page
-    assert goals_now().sha256 == goals.sha256
 
 
 # -- restore ----------------------------------------------------------------------------------------
@@ -229,12 +214,6 @@ def test_a_taken_label_is_refused_and_leads_to_the_block(as_alice: Client, goals
     assert goals_now().sha256 == goals.sha256
 
 
-def test_a_new_block_sent_twice_is_made_once(as_alice: Client) -> None:
-    assert as_alice.post(NEW, new_form()).status_code == 302
-    assert as_alice.post(NEW, new_form()).status_code == 302
-    assert Change.objects.count() == 1
-
-
 # -- delete -----------------------------------------------------------------------------------------
 
 
@@ -246,14 +225,6 @@ def test_deleting_asks_first_and_says_what_will_no_longer_fit(as_alice: Client, 
     as_alice.post(DELETE, {"loaded_sha256": goals.sha256, "comment": "All reached."})
     assert reads.find_block("alice", "goals") is None
     assert_ledger("goals", action="deleted", comment="All reached.")
-
-
-def test_a_block_that_changed_after_the_question_is_not_deleted(as_alice: Client, goals: Block) -> None:
-    as_alice.post(EDIT, form_of(goals, body="Newer.\n"))
-    response = as_alice.post(DELETE, {"loaded_sha256": goals.sha256})
-    assert response.status_code == 409
-    assert "Newer." in response.content.decode()
-    assert goals_now().body == "Newer.\n"
 
 
 def test_deleting_twice_is_no_error_and_a_deleted_block_can_be_brought_back(as_alice: Client, goals: Block) -> None:

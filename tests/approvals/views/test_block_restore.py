@@ -112,26 +112,6 @@ def test_a_deleted_block_comes_back_as_it_was(as_alice: Client, alice: User, goa
     assert_ledger("goals", action="created", actor="alice")
 
 
-def test_a_block_that_changed_meanwhile_is_shown_again_first(as_alice: Client, alice: User, first: str) -> None:
-    fields = form(as_alice.get(restore_url(first)), restore_url(first))
-    edit(alice, "goals", "one book", "two books")
-    before = reads.block("alice", "goals")
-    response = as_alice.post(restore_url(first), fields | {"comment": "Mine."})
-    assert response.status_code == 409
-    assert "Nothing was restored." in words(response)
-    assert form(response, restore_url(first))["comment"] == "Mine."
-    assert unchanged(before)
-    assert as_alice.post(restore_url(first), form(response, restore_url(first))).status_code == 302
-    assert "math" in reads.block("alice", "goals").body
-
-
-def test_the_same_form_sent_twice_restores_once(as_alice: Client, first: str) -> None:
-    fields = form(as_alice.get(restore_url(first)), restore_url(first))
-    assert as_alice.post(restore_url(first), fields).status_code == 302
-    assert as_alice.post(restore_url(first), fields).status_code == 302
-    assert Change.objects.filter(target="goals").count() == 3
-
-
 def test_what_the_block_says_already_is_not_restored(as_alice: Client, goals: Block) -> None:
     only = Change.objects.get().commit
     response = as_alice.get(restore_url(only))

@@ -9,7 +9,6 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from approvals import services
 from approvals.models import Agent, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
@@ -22,7 +21,6 @@ from memory_app.search import service, store
 from tests.conftest import make_user
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import has_form, words
-from tests.support.refusals import refusing
 
 pytestmark = pytest.mark.slow
 
@@ -304,20 +302,6 @@ def test_what_was_deleted_is_logged_by_name_and_number(as_alice: Client, caplog:
 
 
 # -- who ------------------------------------------------------------------------------------------
-
-
-def test_a_tutor_reads_but_does_not_delete(as_tim: Client, tim: User) -> None:
-    [message] = said("I moved to Kiel.")
-    assert "Conversations with Alice Berg" in words(as_tim.get(list_url()))
-    page = as_tim.get(url())
-    assert "I moved to Kiel." in words(page)
-    assert "delete/" not in page.content.decode()
-    for address in (delete_url(), delete_url(message)):
-        assert as_tim.get(address).status_code == 404
-        assert as_tim.post(address).status_code == 404
-    with refusing("not_allowed"):
-        services.delete_messages(actor=tim, owner="alice", session_id="monday")
-    assert Message.objects.exists()
 
 
 def test_staff_delete_for_an_owner_who_asks(alice: User, client_of: ClientOf) -> None:

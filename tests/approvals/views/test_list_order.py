@@ -13,7 +13,6 @@ from approvals.pages.inbox import order_of, page, place_of
 from approvals.pages.inbox_filters import Key, Listing, Sort, Tab
 from approvals.services.errors import Refusal
 from tests.approvals.pages.test_inbox import rows_without_branches
-from tests.support.acts import sign_in_again
 from tests.support.pages import form, words
 
 SAVE = reverse("filter_save")
@@ -126,8 +125,3 @@ def test_nobody_sees_or_deletes_anothers(as_alice: Client, ben: User) -> None:
     assert "Zebrafinch" not in words(as_alice.get("/"))
     as_alice.post(reverse("filter_delete", args=[saved.pk]))
     assert SavedFilter.objects.get() == saved
-
-
-def test_a_name_typed_survives_an_expired_session(client: Client, alice: User) -> None:
-    shown = sign_in_again(client, alice, client.post(SAVE, {"query": "q=tea", "filter_name": "My tea"}))
-    assert "My tea" in shown.content.decode()

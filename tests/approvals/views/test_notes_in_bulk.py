@@ -12,7 +12,6 @@ from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from memory_app import reads, recall_counts
-from tests.support.acts import sign_in_again
 from tests.support.pages import form, words
 
 LIST = "/memory/alice/notes/"
@@ -100,17 +99,6 @@ def test_what_changed_meanwhile_is_left_out_and_named(as_alice: Client, alice: U
     assert not reads.note("alice", many[0]).is_superseded
 
 
-def test_when_all_changed_meanwhile_they_are_shown_as_they_are(as_alice: Client, alice: User, many: list[str]) -> None:
-    page = as_alice.get(CHANGE, {"note": many[:1], "do": "delete"})
-    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=many[0], content="Changed meanwhile.")
-    again = as_alice.post(CHANGE, form(page, CHANGE) | {"comment": "Old."})
-    assert again.status_code == 409
-    assert "Changed meanwhile." in words(again)
-    assert form(again, CHANGE)["comment"] == "Old."
-    as_alice.post(CHANGE, form(again, CHANGE))
-    assert reads.find_note("alice", many[0]) is None
-
-
 def test_without_notes_or_a_verb_one_is_asked_to_select(as_alice: Client, many: list[str]) -> None:
     for query in ({}, {"do": "delete"}, {"do": "explode", "all": "1"}, {"note": "gone", "do": "delete"}):
         assert "Select the notes first." in words(as_alice.get(CHANGE, query, follow=True))
@@ -125,17 +113,6 @@ def test_a_form_that_cannot_be_done_changes_nothing(as_alice: Client, many: list
     for commit in ("0" * 40, "nonsense"):
         assert as_alice.get(f"{LIST}changes/{commit}/").status_code == 404
         assert as_alice.post(f"{LIST}changes/{commit}/").status_code == 404
-
-
-def test_an_expired_session_keeps_the_selection_and_what_was_typed(
-    as_alice: Client, alice: User, many: list[str]
-) -> None:
-    sent = form(as_alice.get(CHANGE, {"note": many[:2], "do": "retag"}), CHANGE) | {"add_tags": "exams"}
-    as_alice.logout()
-    kept = form(sign_in_again(as_alice, alice, as_alice.post(CHANGE, sent)), CHANGE)
-    assert kept["add_tags"] == "exams"
-    as_alice.post(CHANGE, kept)
-    assert all("exams" in reads.note("alice", id_).tags for id_ in many[:2])
 
 
 def test_a_tutor_reads_the_list_and_selects_nothing(as_tim: Client, many: list[str]) -> None:

@@ -194,13 +194,6 @@ def test_editing_keeps_the_id_and_what_the_form_does_not_show(as_alice: Client, 
     assert reads.note("alice", note.id).content == "Somebody was faster."
 
 
-def test_an_owner_deletes_what_they_saw_and_nothing_newer(as_alice: Client, alice: User) -> None:
-    note = note_of(saved(alice))
-    for seen, status in (("0" * 64, 409), (note.sha256, 302)):
-        assert as_alice.post(url_of("note_delete", note.id), {"loaded_sha256": seen}).status_code == status
-    assert reads.notes("alice") == ()
-
-
 def supersede_form(client: Any, note: Note, **typed: str) -> dict[str, str]:
     """The form on the page, filled in as a browser without JavaScript would."""
     url = url_of("note_supersede", note.id)

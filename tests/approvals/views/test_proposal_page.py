@@ -311,13 +311,6 @@ def test_deciding_is_never_a_get(as_tim: Client, proposal: Proposal) -> None:
     assert "This address only takes what a form sends." in answer.content.decode()
 
 
-def test_pressing_twice_shows_the_outcome_twice(as_tim: Client, proposal: Proposal) -> None:
-    fields = form(as_tim.get(url(proposal)), approve_url(proposal))
-    for _ in range(2):
-        answer = as_tim.post(approve_url(proposal), fields)
-        assert answer["Location"] == url(proposal)
-
-
 def test_what_was_typed_in_a_second_window_is_given_back_to_copy(as_tim: Client, proposal: Proposal) -> None:
     fields = form(as_tim.get(url(proposal)), approve_url(proposal))
     as_tim.post(approve_url(proposal), fields | {"comment": "First."})

@@ -142,17 +142,6 @@ def test_an_owner_has_the_texts_removed_afterwards(as_alice: Client, tim: User, 
     assert as_alice.post(url(secret), follow=True).status_code == 200
 
 
-def test_others_are_offered_nothing_and_told_nothing(
-    as_tim: Client, client_of: ClientOf, alice: User, tim: User, ben: User, secret: Proposal
-) -> None:
-    rejected(secret, alice)
-    assert url(secret) not in as_tim.get(secret.get_absolute_url()).content.decode()
-    for person in (tim, ben):
-        for answer in (client_of(person).get(url(secret)), client_of(person).post(url(secret))):
-            assert answer.status_code == 404
-    assert SECRET in Proposal.objects.get().reasoning
-
-
 def test_what_waits_is_offered_nothing(as_alice: Client, secret: Proposal) -> None:
     assert url(secret) not in as_alice.get(secret.get_absolute_url()).content.decode()
     assert as_alice.get(url(secret)).status_code == 302

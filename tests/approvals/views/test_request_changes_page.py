@@ -11,7 +11,7 @@ from approvals.models import Attention, Proposal, Status, User
 from approvals.services.hand_back import hand_back
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import change, sign_in_again
+from tests.support.acts import change
 from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
@@ -65,23 +65,6 @@ def test_without_words_or_with_an_unknown_reason_nothing_is_asked(
     assert said in words(answer)
     kept = form(answer, url(proposal))
     assert (kept["comment"], kept.get("reason", "")) == (comment, "outdated" if reason == "outdated" else "")
-    assert status(proposal) == Status.OPEN
-
-
-def test_what_was_typed_outlives_a_new_revision(as_tim: Client, proposal: Proposal) -> None:
-    amend(proposal)
-    for headers in ({}, HTMX):
-        answer = ask(as_tim, proposal, headers=headers)
-        assert answer.status_code == 409
-        assert "There is a newer revision. This proposal has just changed." in words(answer)
-        fields = form(answer, url(proposal))
-        assert (fields["comment"], fields["revision"]) == ("Say which exam.", "2")
-
-
-def test_what_was_typed_outlives_the_session(client: Client, tim: User, proposal: Proposal) -> None:
-    page = sign_in_again(client, tim, ask(client, proposal, fields={"reason": "wrong"}))
-    fields = form(page, url(proposal))
-    assert (fields["comment"], fields["reason"]) == ("Say which exam.", "wrong")
     assert status(proposal) == Status.OPEN
 
 

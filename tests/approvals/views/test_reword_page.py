@@ -141,22 +141,6 @@ def test_an_edit_of_a_decided_proposal_is_not_lost(as_tim: Client, alice: User, 
     assert as_tim.get(edit_url(proposal)).headers["Location"] == url(proposal)
 
 
-def test_the_same_form_sent_twice_is_approved_once(as_tim: Client, proposal: Proposal) -> None:
-    fields = fields_of(as_tim, edit_url(proposal)) | {"text": "Mine.\n"}
-    for _ in range(2):
-        assert as_tim.post(edit_url(proposal), fields).headers["Location"] == url(proposal)
-    assert proposal.events.filter(what="approved").count() == 1
-
-
-def test_the_text_outlives_an_expired_session(as_tim: Client, tim: User, proposal: Proposal) -> None:
-    fields = fields_of(as_tim, edit_url(proposal)) | {"text": "Typed for long.\n", "comment": "Hers."}
-    as_tim.logout()
-    answer = sign_in_again(as_tim, tim, as_tim.post(edit_url(proposal), fields))
-    again = form(answer, edit_url(proposal))
-    assert (again["text"], again["comment"]) == ("Typed for long.\n", "Hers.")
-    assert "What you typed is still here." in words(answer)
-
-
 # -- conflicts ------------------------------------------------------------------------------------
 
 

@@ -88,16 +88,6 @@ def test_words_beside_another_choice_are_not_passed_over(as_tim: Client, conflic
     assert "in July" in reads.block("alice", "goals").body
 
 
-def test_a_settled_conflict_sent_twice_is_settled_once(as_tim: Client, conflict: Proposal) -> None:
-    address = url("resolve", conflict)
-    fields = form(as_tim.get(address), address)
-    own = {"choice_1": "own", "own_1": "She wants to pass the B2 exam in September."}
-    for _ in range(2):
-        answer = as_tim.post(address, fields | own)
-        assert answer.status_code == 302
-    assert "in September" in reads.block("alice", "goals").body
-
-
 def test_a_comment_from_a_page_gone_back_to_is_another_one(proposal: Proposal, as_tim: Client) -> None:
     fields = fields_of(as_tim, proposal, "comment")
     for said in ("Since when?", "Since when?", "And who said so?"):

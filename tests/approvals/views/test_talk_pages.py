@@ -13,7 +13,7 @@ from approvals.models import Agent, Event, Proposal, User
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Rewrite
-from tests.support.acts import approve, change, sign_in_again
+from tests.support.acts import approve, change
 from tests.support.fixtures import Propose
 from tests.support.pages import form, has_form, words
 
@@ -94,14 +94,6 @@ def test_hostile_text_is_drawn_as_text(as_alice: Client, scribe: Agent, proposal
     assert "\u202e" not in html
     assert "U+202E" in words(answer)
     assert "hidden characters" in words(answer).casefold()
-
-
-def test_what_was_typed_comes_back_after_signing_in_again(client: Client, tim: User, proposal: Proposal) -> None:
-    sent = client.post(url("comment", proposal), {"said": "Since when?", "nonce": "a" * 32})
-    signed = sign_in_again(client, tim, sent)
-    assert form(signed, url("comment", proposal))["said"] == "Since when?"
-    assert "Nothing was saved while you were signed out." in words(signed)
-    assert comments() == []
 
 
 def test_a_thread_that_is_closed_gives_the_text_back(as_alice: Client, alice: User, proposal: Proposal) -> None:

@@ -4,13 +4,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from approvals.models import Agent, Policy, Proposal, Status, User
+from approvals.models import Agent, Policy, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
-from tests.support.acts import approve, edit, sign_in_again
+from tests.support.acts import approve, edit
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, has_form, words
 
@@ -57,19 +57,6 @@ def test_after_a_later_change_a_page_shows_first_what_undoing_would_do(
     answer = as_tim.post(url(approved), sent, follow=True)
     assert "Not about Alice." in words(answer)
     assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
-
-
-def test_what_changed_since_the_page_was_shown_is_shown_again_and_nothing_typed_is_lost(
-    as_tim: Client, goals: Block, approved: Proposal, alice: User
-) -> None:
-    edit(alice, "goals", "one book", "two books")
-    sent = form(as_tim.get(url(approved)), url(approved)) | {"comment": "Typed."}
-    edit(alice, "goals", "two books", "three books")
-    refused = as_tim.post(url(approved), sent)
-    assert refused.status_code == 409
-    assert form(refused, url(approved))["comment"] == "Typed."
-    assert "maths" in reads.block("alice", "goals").body
-    assert as_tim.post(url(approved), form(refused, url(approved))).status_code == 302
 
 
 def test_a_later_change_of_the_same_words_is_named_with_a_way_by_hand(
@@ -148,10 +135,3 @@ def test_what_cannot_be_undone_says_why(
     assert "Not undone." in words(answer)
     assert as_tim.get(url(proposal)).status_code == 302
     assert Proposal.objects.get(pk=proposal.pk).status == before
-
-
-def test_the_reason_typed_survives_an_expired_session(client: Client, approved: Proposal, tim: User) -> None:
-    page = sign_in_again(client, tim, client.post(url(approved), {"comment": "Typed before."}))
-    assert form(page, url(approved))["comment"] == "Typed before."
-    assert Proposal.objects.get().status == Status.APPROVED
-    assert not Proposal.objects.get().reverted_by_commit
