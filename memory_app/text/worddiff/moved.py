@@ -232,10 +232,19 @@ class Move(NamedTuple):
 def moved_lines(old: Sequence[str], new: Sequence[str]) -> list[Move]:
     """Return the lines that were moved, in the order of the text before. The same lines give the same moves, always."""
     kept, put = ([without_number(line).strip() for line in text] for text in (old, new))
+    if _differing(kept, put) < 2:  # one line is in its place among those around it, which are the same
+        return []
     pairs = _equal_pairs(kept, put)
     pairs = sorted([*pairs, *_changed_pairs(kept, put, pairs)])
     stays = set(rising(pairs))
     return _joined([pair for pair in pairs if pair not in stays], stays, kept, put)
+
+
+def _differing(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many lines the shorter text has between the first and the last that differ."""
+    shorter = min(len(old), len(new))
+    head = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    return shorter - head - next((at for at in range(shorter - head) if old[-1 - at] != new[-1 - at]), shorter - head)
 
 
 def _equal_pairs(old: Sequence[str], new: Sequence[str]) -> list[Pair]:
