@@ -25,6 +25,12 @@ def approve(actor: User, proposal: Proposal, *, comment: str = "", **seen: Any) 
     return services.approve(actor=actor, comment=comment, **(as_seen(proposal) | seen))
 
 
+def reject(actor: User, proposal: Proposal, reason: str = "wrong", **more: Any) -> Proposal:
+    """Reject a proposal as it stands."""
+    at = {"proposal_id": proposal.pk, "revision": proposal.current_revision_number}
+    return services.reject(actor=actor, reason=reason, **(at | more))
+
+
 def as_seen(proposal: Proposal) -> dict[str, Any]:
     """Return what names a proposal to a decision about it as it stands."""
     return {
@@ -37,11 +43,11 @@ def as_seen(proposal: Proposal) -> dict[str, Any]:
 def change(
     agent: Agent, *edits: Edit | tuple[str, str], label: str = "goals", reasoning: str = "Alice said so.", **more: Any
 ) -> Proposal:
-    """An agent proposes several edits of a block of alice's: `(old, new)`, or any other edit."""
+    """An agent proposes several edits of a block of alice's, or `owner`'s: `(old, new)`, or any other edit."""
     made = [Replace(*each) if isinstance(each, tuple) else each for each in edits]
     kind = Kind.REWRITE if any(isinstance(each, Rewrite) for each in made) else Kind.EDIT
     given = {"owner": "alice", "label": label, "edits": made, "kind": kind, "reasoning": reasoning}
-    return services.propose(agent=agent, **given, **more).proposal
+    return services.propose(agent=agent, **(given | more)).proposal
 
 
 def edit(owner: User, label: str, old: str, new: str, *, title: str | None = None, comment: str = "") -> Change:

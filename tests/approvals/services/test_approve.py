@@ -1,6 +1,7 @@
-"""A person approves what was seen, and only that."""
+"""A person approves what was seen, and only that; and what holds of every decision."""
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,27 +11,41 @@ from django.db import connections
 from approvals import services
 from approvals.models import Agent, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
+from approvals.recovery.recover import finish
+from approvals.review.targets import current_state
 from approvals.services import approving, merge
-from approvals.services.errors import (
-    AlreadyDecided,
-    BeingDecided,
-    BranchMissing,
-    NewRevision,
-    ProposalNotFound,
-    TargetChanged,
-)
+from approvals.services.errors import AlreadyDecided, BeingDecided, TargetChanged
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block
+from memory_app.text import worddiff
 from memory_app.text.edits import Replace
+from tests.approvals.services.conftest import BeforeMerge
 from tests.conftest import eventually, in_a_thread
-from tests.support.acts import approve, assert_ledger, edit
+from tests.support.acts import approve, as_seen, assert_ledger, change, edit, reject
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.refusals import refusing
 
+Decide = Callable[..., Proposal]
 
-def today(label: str = "goals", owner: str = "alice") -> str:
-    return reads.block(owner, label).sha256
+#: What people decide about the state of the target that they saw.
+OF_WHAT_WAS_SEEN: dict[str, Decide] = {
+    "approve": services.approve,
+    "approve_edited": partial(services.approve_edited, text="Hers."),
+    "approve_some": partial(services.approve_some, accepted=["1"], rest=services.Rest.AGENT),
+    "close_already_applied": services.close_already_applied,
+}
+#: Everything that people decide, ready to be called with an actor, a proposal and a revision.
+DECISIONS: dict[str, Decide] = {name: partial(decide, seen_sha256="") for name, decide in OF_WHAT_WAS_SEEN.items()} | {
+    "reject": partial(services.reject, reason="wrong"),
+    "request_changes": partial(services.request_changes, comment="Which exam?"),
+    "back_to_review": services.back_to_review,
+}
+every_decision = pytest.mark.parametrize("decide", DECISIONS.values(), ids=DECISIONS)
+
+
+def body(label: str = "goals") -> str:
+    return reads.block("alice", label).body
 
 
 def becomes(proposal: Proposal, state: Mergeability) -> bool:
@@ -43,14 +58,84 @@ def becomes(proposal: Proposal, state: Mergeability) -> bool:
     return bool(eventually(is_so))
 
 
-def test_approving_changes_the_memory_and_tells_who(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "likes math", "loves mathematics", reasoning="She told me on Monday.")
+# -- what holds of every decision -----------------------------------------------------------------
+
+
+@every_decision
+def test_staff_may_decide_and_strangers_are_told_there_is_nothing(
+    proposal: Proposal, ben: User, tim: User, mallory: User, admin: User, make_block: Any, propose: Any, decide: Decide
+) -> None:
+    bens = propose(make_block(ben, "goals", "Ben likes chess."), "chess", "go")
+    User.objects.filter(username="alice").update(is_active=False)
+    alice, head = User.objects.get(username="alice"), head_of_main()
+    # tim is a tutor of alice's.
+    for person, pk in ((mallory, proposal.pk), (alice, proposal.pk), (tim, bens.pk), (mallory, bens.pk + 1)):
+        with refusing("proposal_not_found"):
+            decide(actor=person, proposal_id=pk, revision=1)
+    assert (head_of_main(), Proposal.objects.open().count()) == (head, 2)
+    assert approve(admin, proposal).status == Status.APPROVED
+
+
+@every_decision
+def test_a_revision_that_is_not_the_one_seen_is_refused(proposal: Proposal, alice: User, decide: Decide) -> None:
+    with refusing("new_revision"):
+        decide(actor=alice, proposal_id=proposal.pk, revision=2)
+    assert Proposal.objects.get().status == Status.OPEN
+
+
+@every_decision
+def test_a_second_decision_is_told_who_was_first(proposal: Proposal, alice: User, tim: User, decide: Decide) -> None:
+    approve(tim, proposal)
+    for attempt in (
+        lambda: decide(actor=alice, proposal_id=proposal.pk, revision=1),
+        lambda: services.withdraw(agent=proposal.agent, proposal_id=proposal.pk),
+    ):
+        with refusing("already_decided", match="Tim Okafor was first") as refused:
+            attempt()
+        assert refused.value.proposal.decided_by == tim
+
+
+@pytest.mark.parametrize("decide", OF_WHAT_WAS_SEEN.values(), ids=OF_WHAT_WAS_SEEN)
+def test_a_block_that_changed_after_it_was_seen_is_shown_again_first(
+    goals: Block, alice: User, proposal: Proposal, decide: Decide
+) -> None:
+    edit(alice, "goals", "June", "July")
+    with refusing("target_changed") as refused:
+        decide(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+    assert "July" in refused.value.block.body
+    assert Proposal.objects.get().status == Status.OPEN
+    assert body() == goals.body.replace("June", "July")
+
+
+@pytest.mark.parametrize("decide", ["approve", "approve_edited", "approve_some"])
+def test_a_block_that_changes_just_before_the_merge_undoes_all_of_the_decision(
+    goals: Block, alice: User, tim: User, scribe: Agent, decide: str, just_before_the_merge: BeforeMerge
+) -> None:
+    proposal = change(scribe, ("math", "maths"), ("one book", "two books"))
+    hunks = worddiff.hunks(goals.body, proposal.current_revision.result_text)
+    more = {"approve_some": {"accepted": [hunks[0].id], "rest": services.Rest.AGENT}}
+    just_before_the_merge(lambda: edit(alice, "goals", "June", "July"))
+    with refusing("target_changed") as refused:
+        OF_WHAT_WAS_SEEN[decide](actor=tim, comment="Yes.", **as_seen(proposal), **more.get(decide, {}))
+
+    assert refused.value.block.body == body() == goals.body.replace("June", "July")
+    proposal.refresh_from_db()
+    assert (proposal.status, proposal.decided_by, proposal.handed_back_at) == (Status.OPEN, None, None)
+    assert (proposal.approval, proposal.decision_comment) == ("", "")
+    assert (proposal.current_revision_number, proposal.revisions.count()) == (1, 1)
+    assert [event.what for event in proposal.events.all()] == ["proposed", "reopened"]
+    assert sorted(branch.name for branch in dolt().branches()) == ["main", f"p/{proposal.pk}"]
+
+
+# -- approving ------------------------------------------------------------------------------------
+
+
+def test_approving_changes_the_memory_and_tells_who(proposal: Proposal, tim: User) -> None:
     head = proposal.current_revision.head_commit
     decided = approve(tim, proposal, comment="Yes.")
 
-    assert decided.status == Status.APPROVED
-    assert decided.decided_by == tim
-    assert "loves mathematics" in reads.block("alice", "goals").body
+    assert (decided.status, decided.decided_by) == (Status.APPROVED, tim)
+    assert "likes maths" in body()
     assert dolt().is_ancestor(head)
     commit = dolt().log(limit=1)[0]
     assert commit.hash == decided.merge_commit == head_of_main()
@@ -62,72 +147,29 @@ def test_approving_changes_the_memory_and_tells_who(goals: Block, tim: User, pro
     assert [event.what for event in decided.events.all()] == ["proposed", "approved"]
 
 
-def test_the_branch_goes_and_the_texts_stay(goals: Block, alice: User, propose: Propose) -> None:
-    proposal = approve(alice, propose(goals, "math", "maths"))
+def test_the_branch_goes_and_the_texts_stay(proposal: Proposal, alice: User) -> None:
+    revision = approve(alice, proposal).current_revision
     assert [branch.name for branch in dolt().branches()] == ["main"]
-    revision = proposal.current_revision
     assert "likes math." in revision.base_text
     assert "likes maths." in revision.result_text
-    assert list(problems()) == []
 
 
-def test_staff_may_decide_and_strangers_are_told_there_is_nothing(
-    goals: Block, alice: User, ben: User, tim: User, admin: User, mallory: User, make_block: MakeBlock, propose: Propose
-) -> None:
-    proposal = propose(goals, "math", "maths")
-    bens = propose(make_block(ben, "goals", "Ben likes chess."), "chess", "go")
-    User.objects.filter(pk=alice.pk).update(is_active=False)
-    alice.refresh_from_db()
-    head = head_of_main()
-    for person, named in ((mallory, proposal), (alice, proposal), (tim, bens)):  # tim is a tutor of alice's
-        with pytest.raises(ProposalNotFound):
-            approve(person, named)
-    with pytest.raises(ProposalNotFound):
-        services.approve(actor=mallory, proposal_id=bens.pk + 1, revision=1, seen_sha256=goals.sha256)
-    assert (head_of_main(), Proposal.objects.open().count()) == (head, 2)
-    assert approve(admin, proposal).status == Status.APPROVED
-
-
-def test_a_block_that_changed_after_it_was_seen_is_shown_again_first(
-    goals: Block, alice: User, propose: Propose
-) -> None:
-    proposal = propose(goals, "math", "maths")
-    edit(alice, "goals", "June", "July")
-    with pytest.raises(TargetChanged) as refused:
-        approve(alice, proposal, seen_sha256=goals.sha256)
-    assert refused.value.block is not None
-    assert "July" in refused.value.block.body
-    assert Proposal.objects.get().status == Status.OPEN
-    assert "math." in reads.block("alice", "goals").body
-
-
-def test_a_stale_proposal_that_fits_is_applied_to_todays_text(
-    goals: Block, alice: User, propose: Propose, worker: Any
-) -> None:
-    proposal = propose(goals, "math", "maths")
+def test_a_stale_proposal_that_fits_is_applied_to_todays_text(proposal: Proposal, alice: User, worker: Any) -> None:
     edit(alice, "goals", "June", "July")
     assert becomes(proposal, Mergeability.REBASABLE)
-
-    decided = approve(alice, proposal)
-    body = reads.block("alice", "goals").body
-    assert "maths" in body
-    assert "July" in body
-    assert decided.current_revision_number == 2
-    assert decided.current_revision.origin == "reapplied"
-    assert decided.current_revision.result_text == body
-    assert dolt().is_ancestor(decided.current_revision.head_commit)
-    assert [branch.name for branch in dolt().branches()] == ["main"]
-    assert list(problems()) == []
+    revision = approve(alice, proposal).current_revision
+    assert ("maths" in body(), "July" in body()) == (True, True)
+    assert (revision.number, revision.origin, revision.result_text) == (2, "reapplied", body())
+    assert dolt().is_ancestor(revision.head_commit)
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approved_unseen(
-    goals: Block, alice: User, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
+    alice: User, tim: User, proposal: Proposal, monkeypatch: pytest.MonkeyPatch, is_deleted: bool
 ) -> None:
     """Another person is faster, between the look at the target and the head of main that the text is put on."""
-    proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
-    seen, original = today(), merge._reapply_on_main
+    seen, original = as_seen(proposal)["seen_sha256"], merge._reapply_on_main
 
     def after_somebody_else(*arguments: Any) -> Any:
         if is_deleted:
@@ -143,132 +185,80 @@ def test_a_block_that_changes_while_a_stale_proposal_is_made_again_is_not_approv
     proposal.refresh_from_db()
     assert (proposal.status, proposal.current_revision_number, proposal.decided_by) == (Status.OPEN, 1, None)
     assert sorted(branch.name for branch in dolt().branches()) == ["main", proposal.current_revision.branch]
-    assert list(problems()) == []
 
 
-def test_a_block_that_changes_just_before_the_merge_is_not_changed_unseen(
-    goals: Block, alice: User, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proposal, write = propose(goals, "math", "maths"), merge._write
-
-    def after_somebody_else(*arguments: Any) -> Any:
-        edit(alice, "goals", "June", "July")
-        return write(*arguments)
-
-    monkeypatch.setattr(merge, "_write", after_somebody_else)
-    with pytest.raises(TargetChanged) as refused:
-        approve(tim, proposal)
-
-    assert refused.value.block == reads.block("alice", "goals")
-    assert "maths" not in refused.value.block.body
-    proposal.refresh_from_db()
-    assert (proposal.status, proposal.decided_by) == (Status.OPEN, None)
-    assert list(problems()) == []
-
-
-def test_a_change_of_the_title_alone_makes_it_stale_too(goals: Block, alice: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
+def test_a_change_of_the_title_alone_makes_it_stale_too(goals: Block, proposal: Proposal, alice: User) -> None:
     edit(alice, "goals", "", "", title="New title")
-    with pytest.raises(TargetChanged):
+    with refusing("target_changed"):
         approve(alice, proposal, seen_sha256=goals.sha256)
     approve(alice, proposal)
     block = reads.block("alice", "goals")
     assert (block.title, "maths" in block.body) == ("New title", True)
 
 
+@pytest.mark.parametrize(
+    ("by_hand", "state"),
+    [("likes music", Mergeability.CONFLICT), ("likes maths", Mergeability.ALREADY_APPLIED)],
+)
 def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
-    goals: Block, alice: User, propose: Propose, worker: Any
+    proposal: Proposal, alice: User, worker: Any, by_hand: str, state: Mergeability
 ) -> None:
-    proposal = propose(goals, "likes math", "loves mathematics")
-    edit(alice, "goals", "likes math", "is done with math")
-    with refusing("conflict"):
+    edit(alice, "goals", "likes math", by_hand)
+    with refusing(state):
         approve(alice, proposal)
-    assert becomes(proposal, Mergeability.CONFLICT)
+    assert becomes(proposal, state)
     assert proposal.status == Status.OPEN
-    rejected = services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="outdated")
-    assert rejected.status == Status.REJECTED
+    assert reject(alice, proposal, "outdated").status == Status.REJECTED
 
 
-def test_what_the_memory_says_already_is_not_approved_again(goals: Block, alice: User, propose: Propose) -> None:
-    proposal = propose(goals, "likes math", "loves mathematics")
-    edit(alice, "goals", "likes math", "loves mathematics")
-    with refusing("already_applied"):
-        approve(alice, proposal)
-
-
-def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Block, alice: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
+def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Block, proposal: Proposal, alice: User) -> None:
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=goals.sha256)
-    with pytest.raises(TargetChanged) as refused:
-        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+    with refusing("target_changed") as refused:
+        approve(alice, proposal, seen_sha256=goals.sha256)
     assert refused.value.block is None
     with refusing("conflict"):
-        services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256="")
+        approve(alice, proposal)
     assert reads.find_block("alice", "goals") is None
 
 
 @pytest.mark.parametrize("step", ["proposal_for", "require_as_seen"])
 def test_a_decision_made_since_the_proposal_was_read_is_named(
-    goals: Block, alice: User, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch, step: str
+    goals: Block, alice: User, tim: User, proposal: Proposal, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    proposal = propose(goals, "math", "maths")
     original = getattr(approving, step)
 
     def decided_after(*arguments: Any, **more: Any) -> Any:
         result = original(*arguments, **more)
-        services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+        reject(tim, proposal)
         return result
 
     monkeypatch.setattr(approving, step, decided_after)
-    with pytest.raises(AlreadyDecided, match="Tim Okafor was first"):
+    with refusing("already_decided", match="Tim Okafor was first"):
         approve(alice, proposal)
     assert reads.block("alice", "goals") == goals
 
 
-def test_a_revision_that_is_not_the_one_seen_is_refused(goals: Block, alice: User, propose: Propose) -> None:
-    with pytest.raises(NewRevision):
-        approve(alice, propose(goals, "math", "maths"), revision=2)
-
-
-def test_a_branch_that_vanished_stops_the_approval_and_nothing_else(
-    goals: Block, alice: User, propose: Propose
-) -> None:
-    proposal = propose(goals, "math", "maths")
+def test_a_branch_that_vanished_stops_the_approval_alone(goals: Block, alice: User, proposal: Proposal) -> None:
     dolt().drop_branch(proposal.current_revision.branch)
-    with pytest.raises(BranchMissing):
+    with refusing("branch_missing"):
         approve(alice, proposal)
     (problem,) = problems()
     assert (problem.code, problem.about) == ("branch_missing", f"proposal {proposal.pk}")
     assert problem.what == f"Proposal {proposal.pk} is open but its branch p/{proposal.pk} is gone."
     assert reads.block("alice", "goals") == goals
-    assert services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="other").status == Status.REJECTED
-    assert list(problems()) == []
+    assert reject(alice, proposal, "other").status == Status.REJECTED
 
 
-def test_a_branch_somebody_moved_is_not_merged(goals: Block, alice: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    other = propose(goals, "June", "July")
-    dolt().drop_branch(proposal.current_revision.branch)
-    dolt().create_branch(proposal.current_revision.branch, other.current_revision.head_commit)
-    with pytest.raises(BranchMissing):
+@pytest.mark.usefixtures("unsound")
+def test_a_branch_somebody_moved_is_not_merged(goals: Block, proposal: Proposal, alice: User, propose: Propose) -> None:
+    branch, other = proposal.current_revision.branch, propose(goals, "June", "July")
+    dolt().drop_branch(branch)
+    dolt().create_branch(branch, other.current_revision.head_commit)
+    with refusing("branch_missing"):
         approve(alice, proposal)
 
 
-def test_a_second_decision_is_told_who_was_first(goals: Block, alice: User, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    approve(tim, proposal)
-    for attempt in (
-        lambda: services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256),
-        lambda: services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong"),
-        lambda: services.withdraw(agent=proposal.agent, proposal_id=proposal.pk),
-    ):
-        with pytest.raises(AlreadyDecided, match="Tim Okafor was first") as refused:
-            attempt()
-        assert refused.value.proposal.decided_by == tim
-
-
-def test_of_many_deciding_at_once_exactly_one_wins(goals: Block, alice: User, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
+def test_of_many_deciding_at_once_exactly_one_wins(goals: Block, alice: User, tim: User, proposal: Proposal) -> None:
     won: list[str] = []
     lost: list[str] = []
     ready = threading.Barrier(6)
@@ -280,7 +270,7 @@ def test_of_many_deciding_at_once_exactly_one_wins(goals: Block, alice: User, ti
             if number < 4:
                 approve(actor, proposal, seen_sha256=goals.sha256)
             else:
-                services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason="wrong")
+                reject(actor, proposal)
             won.append(actor.username)
         except (AlreadyDecided, BeingDecided, TargetChanged) as refused:
             lost.append(refused.code)
@@ -291,9 +281,7 @@ def test_of_many_deciding_at_once_exactly_one_wins(goals: Block, alice: User, ti
     decided = Proposal.objects.get()
     assert decided.decided_by is not None
     assert [decided.decided_by.username] == won
-    approved = decided.status == Status.APPROVED
-    assert ("maths" in reads.block("alice", "goals").body) == approved
-    assert list(problems()) == []
+    assert ("maths" in body()) == (decided.status == Status.APPROVED)
 
 
 @pytest.mark.slow
@@ -305,61 +293,40 @@ def test_many_proposals_on_many_blocks_approved_at_once_lose_nothing(
     for thread in [in_a_thread(partial(approve, alice, proposal)) for proposal in proposals]:
         thread.join()
     assert [block.body for block in reads.blocks("alice")] == [f"after block-{number}" for number in range(8)]
-    assert list(problems()) == []
 
 
 def test_uncommitted_rows_of_a_stranger_are_not_signed_by_the_reviewer(
-    goals: Block, alice: User, make_block: MakeBlock, propose: Propose
+    alice: User, make_block: MakeBlock, proposal: Proposal
 ) -> None:
-    profile = make_block(alice, "profile", "text")
-    proposal = propose(goals, "math", "maths")
+    make_block(alice, "profile", "text")
     with connections["memory"].cursor() as cursor:
         cursor.execute("UPDATE memory_app_memoryblock SET title = 'sneaked in' WHERE label = 'profile'")
     approve(alice, proposal)
-    authors = [commit.author for commit in dolt().log(limit=4)]
-    assert "unknown" in authors
-    assert reads.block("alice", "profile").title == "sneaked in" != profile.title
+    assert "unknown" in [commit.author for commit in dolt().log(limit=4)]
+    assert reads.block("alice", "profile").title == "sneaked in"
     assert_ledger("profile", action="recovered")
-    assert list(problems()) == []
 
 
-def test_an_edit_of_several_places_is_made_again_as_it_was_shown(
-    alice: User, scribe: Agent, make_block: MakeBlock
-) -> None:
-    block = make_block(alice, "twice", "aa bb\naa cc\nzz\n")
-    edits = [Replace("aa", "AA", expected_replacements=2)]
-    said = {"agent": scribe, "owner": "alice", "label": "twice", "kind": "edit", "reasoning": "Both."}
-    proposal = services.propose(edits=edits, **said).proposal
+def test_an_edit_of_several_places_is_made_again_as_shown(alice: User, scribe: Agent, make_block: MakeBlock) -> None:
+    make_block(alice, "twice", "aa bb\naa cc\nzz\n")
+    proposal = change(scribe, Replace("aa", "AA", expected_replacements=2), label="twice")
     edit(alice, "twice", "zz\n", "zz\nmore\n")
-    decided = approve(alice, proposal, seen_sha256=today("twice"))
-    assert decided.status == Status.APPROVED
-    assert reads.block("alice", "twice").body == "AA bb\nAA cc\nzz\nmore\n"
-    assert block.body != reads.block("alice", "twice").body
-    assert list(problems()) == []
+    approve(alice, proposal)
+    assert body("twice") == "AA bb\nAA cc\nzz\nmore\n"
 
 
-def test_a_block_that_was_changed_and_changed_back_takes_the_proposal(
-    goals: Block, alice: User, propose: Propose
-) -> None:
-    proposal = propose(goals, "math", "maths")
+def test_a_block_changed_and_changed_back_takes_the_proposal(goals: Block, alice: User, proposal: Proposal) -> None:
     edit(alice, "goals", "June", "July")
     edit(alice, "goals", "July", "June")
     assert reads.block("alice", "goals").sha256 == goals.sha256
-    decided = approve(alice, proposal)
-    assert decided.status == Status.APPROVED
-    assert reads.block("alice", "goals").body == goals.body.replace("math", "maths")
-    assert [branch.name for branch in dolt().branches()] == ["main"]
-    assert list(problems()) == []
+    assert approve(alice, proposal).status == Status.APPROVED
+    assert body() == goals.body.replace("math", "maths")
 
 
 def test_a_decision_another_process_finished_first_is_left_as_it_is(
-    goals: Block, alice: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
+    proposal: Proposal, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process stalled beyond its lease: recovery finishes the decision while it stands still."""
-    from approvals.recovery.recover import finish
-    from approvals.review.targets import current_state
-
-    proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "June", "July")
     calls: list[int] = []
 
@@ -371,8 +338,6 @@ def test_a_decision_another_process_finished_first_is_left_as_it_is(
 
     monkeypatch.setattr("approvals.services.merge.current_state", stalled)
     decided = approve(alice, proposal)
-    assert decided.status == Status.APPROVED
-    assert decided.current_revision_number == 2
+    assert (decided.status, decided.current_revision_number) == (Status.APPROVED, 2)
     assert list(decided.revisions.values_list("number", flat=True)) == [1, 2]
-    assert reads.block("alice", "goals").body.count("maths") == 1
-    assert list(problems()) == []
+    assert body().count("maths") == 1

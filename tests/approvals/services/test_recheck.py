@@ -1,17 +1,21 @@
 """After a decision the other proposals on what changed are checked again: rightly, and without a query for each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from django.db import connections
 
 from approvals import services
 from approvals.models import Mergeability, Proposal, User
+from memory_app.reads import Block
 from tests.conftest import eventually
 from tests.end_to_end.test_away import gone
 from tests.support.acts import approve, edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
+
+Again = Callable[[int], Proposal]
 
 LINES = [f"{number}. She has read chapter {number}." for number in range(60)]
 
@@ -29,46 +33,40 @@ def statements() -> Iterator[list[str]]:
         yield made
 
 
-def _propose(propose: Propose, block: Any, number: int) -> Any:
-    return propose(block, f"{number}. She has read chapter {number}.", f"{number}. She has to read it again.")
+@pytest.fixture
+def block(alice: User, make_block: MakeBlock) -> Block:
+    return make_block(alice, "reading", "\n".join(LINES))
 
 
-def test_checking_more_siblings_takes_no_more_statements(
-    alice: User, make_block: MakeBlock, propose: Propose, settings: Any
-) -> None:
+@pytest.fixture
+def again(block: Block, propose: Propose) -> Again:
+    """`again(3)`: scribe proposes that she has to read the third chapter again."""
+    return lambda number: propose(block, LINES[number], f"{number}. She has to read it again.")
+
+
+def test_checking_more_siblings_takes_no_more_statements(again: Again, settings: Any) -> None:
     settings.PENDING_CAP = 1_000
-    block = make_block(alice, "reading", "\n".join(LINES))
     taken = []
     for first, last in ((0, 5), (5, 45)):
         for number in range(first, last):
-            _propose(propose, block, number)
+            again(number)
         with statements() as made:
             assert services.recheck("alice", [["block", "reading"]]) == last
         taken.append(len(made))
     assert taken[1] <= taken[0] + 2
 
 
-def test_each_sibling_is_told_how_it_stands(alice: User, make_block: MakeBlock, propose: Propose, worker: Any) -> None:
-    block = make_block(alice, "reading", "\n".join(LINES))
-    approved, fits, same = (_propose(propose, block, number) for number in (1, 2, 3))
+def test_each_sibling_is_told_its_state(block: Block, alice: User, again: Again, propose: Propose, worker: Any) -> None:
+    approved, fits, same = map(again, (1, 2, 3))
     against = propose(block, "She has read chapter 1.", "She skipped chapter 1.")
     approve(alice, approved)
-    expected = {fits: Mergeability.REBASABLE, same: Mergeability.REBASABLE, against: Mergeability.CONFLICT}
-
-    def as_expected() -> bool:
-        for proposal in expected:
-            proposal.refresh_from_db()
-        return all(proposal.mergeability == state for proposal, state in expected.items())
-
-    eventually(as_expected)
+    expected = {fits.pk: Mergeability.REBASABLE, same.pk: Mergeability.REBASABLE, against.pk: Mergeability.CONFLICT}
+    eventually(lambda: dict(Proposal.objects.open().values_list("pk", "mergeability")) == expected)
 
 
-def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(
-    alice: User, make_block: MakeBlock, propose: Propose, worker: Any
-) -> None:
-    block = make_block(alice, "reading", "\n".join(LINES))
+def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(alice: User, again: Again, worker: Any) -> None:
     for number in range(6):
-        _propose(propose, block, number)
+        again(number)
     edit(alice, "reading", "", "", title="Another")
     states = Proposal.objects.order_by("pk").values_list("mergeability", flat=True)
     eventually(lambda: set(states.all()) == {Mergeability.REBASABLE})  # or a worker would check all of them afterwards
@@ -79,22 +77,18 @@ def test_what_is_left_unchecked_is_unknown_until_recovery_checks_it(
 
 
 def test_the_page_of_an_unchecked_sibling_says_how_it_stands_now(
-    alice: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
+    block: Block, alice: User, again: Again, propose: Propose, client_of: ClientOf
 ) -> None:
-    block = make_block(alice, "reading", "\n".join(LINES))
-    first, second = _propose(propose, block, 1), propose(block, "chapter 1.", "chapter one.")
+    first, second = again(1), propose(block, "chapter 1.", "chapter one.")
     approve(alice, first)
     Proposal.objects.filter(pk=second.pk).update(mergeability=Mergeability.UNKNOWN)
-    page = client_of(alice).get(f"/proposals/{second.pk}/")
+    page = client_of(alice).get(second.get_absolute_url())
     assert page.context["review"].state == Mergeability.CONFLICT
 
 
-def test_while_the_memory_is_away_it_is_unknown_how_they_stand(
-    alice: User, make_block: MakeBlock, propose: Propose
-) -> None:
-    proposal = _propose(propose, make_block(alice, "reading", "\n".join(LINES)), 1)
+def test_while_the_memory_is_away_it_is_unknown_how_they_stand(again: Again) -> None:
+    again(1)
     Proposal.objects.update(mergeability=Mergeability.CLEAN)
     with gone("memory"):
         assert services.recheck("alice", [["block", "reading"]]) == 1
-    proposal.refresh_from_db()
-    assert proposal.mergeability == Mergeability.UNKNOWN
+    assert Proposal.objects.get().mergeability == Mergeability.UNKNOWN

@@ -11,12 +11,11 @@ from django.utils import timezone
 from agent_tools.calls import audit
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals import services
-from approvals.models import Agent, Event, Policy, Proposal, Revision, Status, User
+from approvals.models import Agent, Event, Proposal, Revision, Status, User
 from approvals.recovery import recover
 from approvals.recovery.integrity import problems
-from approvals.review.targets import current_state
+from approvals.review.targets import agents_revision
 from approvals.services import notes, texts
-from approvals.services.errors import DecisionRefused, ProposalNotFound
 from approvals.services.notes import ChangeContext
 from approvals.services.preparing import write_revision_branch
 from memory_app import reads
@@ -27,6 +26,7 @@ from memory_app.text import worddiff
 from tests import environment
 from tests.agent_tools.conftest import Machine
 from tests.conftest import eventually
+from tests.support.acts import approve, as_seen, reject
 from tests.support.background import wait_for_thread
 from tests.support.crashing import killed
 from tests.support.fixtures import ClientOf, Propose
@@ -45,37 +45,40 @@ def deleted_is_overwritten() -> None:
             cursor.execute("PRAGMA secure_delete = ON")
 
 
+#: What an agent says with a change, with the word in every field that takes one.
+SAID = {
+    "reasoning": f"She told me of her {SECRET}.",
+    "session_id": f"session-{SECRET}",
+    "evidence": [{"role": "user", "content": f"My {SECRET} sings."}],
+    "idempotency_key": "k",
+}
+
+
 @pytest.fixture
-def secret(goals: Block, token: str) -> Proposal:
-    """What an agent proposed over HTTP, with the word in every field that takes one."""
-    response = Machine(token).call(
-        "propose_memory_edit",
-        block_label="goals",
-        old_string="likes math",
-        new_string=f"likes math and her {SECRET}",
-        reasoning=f"She told me of her {SECRET}.",
-        session_id=f"session-{SECRET}",
-        evidence=[{"role": "user", "content": f"My {SECRET} sings."}],
-        idempotency_key="k",
-    )
+def machine(token: str) -> Machine:
+    return Machine(token)
+
+
+def proposed(machine: Machine, old: str, new: str) -> Proposal:
+    """What an agent proposed over HTTP."""
+    response = machine.call("propose_memory_edit", block_label="goals", old_string=old, new_string=new, **SAID)
     assert response.status_code == 200, response.content
     audit.settle()  # a process that is killed below waits for its own rows, not for those of this one
     return Proposal.objects.get()
 
 
 @pytest.fixture
-def secret_note(alice: User, scribe: Agent) -> Proposal:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    by = ChangeContext(actor=scribe, may_apply=True, reasoning=f"About a {SECRET}.", session_id=SECRET)
-    made = notes.save(
-        by=by, owner="alice", content=f"Has a {SECRET}.", tags=[SECRET], rationale=SECRET, category=SECRET
-    ).proposal
-    assert made is not None
-    return made
+def secret(goals: Block, machine: Machine) -> Proposal:
+    return proposed(machine, "likes math", f"likes math and her {SECRET}")
 
 
-def reject(proposal: Proposal, actor: Any, reason: str = "too_private", **more: Any) -> Proposal:
-    return services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason=reason, **more)
+def imported(machine: Machine, *texts: str) -> Proposal:
+    """The waiting import of a file that an agent sent."""
+    file = "".join(f"### mem-{number}-aaaa\n> {text}\n\n" for number, text in enumerate(texts, 1))
+    path, headers = "/api/v1/users/alice/memories.md", {"Idempotency-Key": "k"}
+    response = machine.http.post(path, file, content_type="text/markdown", headers=headers)
+    assert response.status_code == 200, response.content
+    return Proposal.objects.get()
 
 
 def collected() -> None:
@@ -89,10 +92,11 @@ def collected() -> None:
 
 
 def require_gone(proposal: Proposal) -> None:
-    assert tables_with(SECRET) == []
-    assert files_with(SECRET, "default") == files_with(SECRET, "memory") == []
+    """Wait until the word is nowhere, and what the agent proposed is no commit any more."""
+    collected()
+    assert tables_with(SECRET) == files_with(SECRET, "default") == files_with(SECRET, "memory") == []
     with pytest.raises(RevisionNotFound):
-        dolt().log(proposal.current_revision.head_commit, limit=1)
+        dolt().log(agents_revision(proposal).head_commit, limit=1)
 
 
 def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: User) -> None:
@@ -101,26 +105,20 @@ def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: U
     if environment.is_embedded():
         assert files_with(SECRET, "memory")
         assert files_with(SECRET, "default")
-    reject(secret, tim, comment="Not about her birds.")
-    assert tables_with(SECRET) == []
-    collected()
+    reject(tim, secret, "too_private", comment="Not about her birds.")
+    assert tables_with(SECRET) == []  # before anything is collected
     require_gone(secret)
-    assert list(problems()) == []
 
 
 @pytest.mark.parametrize("rest", services.Rest)
 def test_what_was_left_out_of_a_part_is_removed_and_what_was_approved_stays(
-    goals: Block, alice: User, tim: User, token: str, client_of: ClientOf, rest: services.Rest
+    goals: Block, alice: User, tim: User, machine: Machine, client_of: ClientOf, rest: services.Rest
 ) -> None:
-    machine = Machine(token)
     wanted = goals.body.replace("math", "maths").replace("one book", f"one book on the {SECRET}")
-    given = {"old_string": goals.body, "new_string": wanted, "reasoning": f"She said {SECRET}.", "session_id": SECRET}
-    evidence = [{"role": "user", "content": f"My {SECRET}."}]
-    machine.call("propose_memory_edit", block_label="goals", evidence=evidence, idempotency_key="k", **given)
-    proposal = Proposal.objects.get()
-    first = worddiff.hunks(goals.body, proposal.current_revision.result_text)[0].id
+    proposal = proposed(machine, goals.body, wanted)
+    first = worddiff.hunks(goals.body, wanted)[0].id
     part: dict[str, Any] = {"accepted": [first], "rest": rest, "reason": "wrong", "comment": "Only maths."}
-    services.approve_some(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, **part)
+    services.approve_some(actor=tim, **as_seen(proposal), **part)
     other = {"old_string": "B2", "new_string": "C1", "reasoning": "Hers.", "idempotency_key": "later"}
     assert SECRET in machine.call("propose_memory_edit", block_label="goals", **other).content.decode()
     with refusing("not_allowed"):
@@ -132,8 +130,7 @@ def test_what_was_left_out_of_a_part_is_removed_and_what_was_approved_stays(
     assert (proposal.status, proposal.is_redacted, proposal.rest_went_back) == (Status.APPROVED, True, False)
     assert (proposal.decided_by, proposal.decision_comment) == (tim, "Only maths.")
     assert proposal.current_revision.result_text == reads.block("alice", "goals").body
-    collected()
-    assert files_with(SECRET, "default") == files_with(SECRET, "memory") == []
+    require_gone(proposal)
     assert list(problems()) == []
     answer = machine.call("get_proposal", proposal_id=proposal.pk).json()
     assert (answer["data"]["not_accepted"], answer["data"]["propose_again"]) == ([], False)
@@ -150,67 +147,47 @@ def test_what_was_left_out_of_a_part_is_removed_and_what_was_approved_stays(
     assert reads.block("alice", "goals").body == goals.body
 
 
-def test_notes_left_out_of_an_import_are_removed(alice: User, token: str) -> None:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    texts_of = {"mem-1-aaaa": "She sails.", "mem-2-aaaa": f"Her {SECRET} sings."}
-    file = "".join(f"### {id_}\n> {text}\n\n" for id_, text in texts_of.items())
-    path, headers = "/api/v1/users/alice/memories.md", {"Idempotency-Key": "k"}
-    Machine(token).http.post(path, file, content_type="text/markdown", headers=headers)
-    proposal = Proposal.objects.get()
+@pytest.mark.usefixtures("ask_first")
+def test_notes_left_out_of_an_import_are_removed(alice: User, machine: Machine) -> None:
+    proposal = imported(machine, "She sails.", f"Her {SECRET} sings.")
     part: dict[str, Any] = {"accepted": ["mem-1-aaaa"], "rest": services.Rest.REJECT, "reason": "wrong"}
-    seen = current_state(proposal, proposal.current_revision).sha256
-    services.approve_some(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen, **part)
+    services.approve_some(actor=alice, **as_seen(proposal), **part)
     services.redact(actor=alice, proposal_id=proposal.pk)
-    collected()
-    assert tables_with(SECRET) == files_with(SECRET, "default") == files_with(SECRET, "memory") == []
+    require_gone(proposal)
     assert [note.content for note in reads.notes("alice")] == ["She sails."]
-    assert list(problems()) == []
 
 
 def test_what_remains_says_who_when_and_why(secret: Proposal, tim: User) -> None:
-    proposal = reject(secret, tim, comment="Not about her birds.")
-    assert proposal.is_redacted
-    assert (proposal.status, proposal.decided_by, proposal.decision_reason, proposal.decision_comment) == (
-        Status.REJECTED,
-        tim,
-        "too_private",
-        "Not about her birds.",
-    )
+    proposal = reject(tim, secret, "too_private", comment="Not about her birds.")
+    assert (proposal.is_redacted, proposal.status, proposal.decided_by) == (True, Status.REJECTED, tim)
+    assert (proposal.decision_reason, proposal.decision_comment) == ("too_private", "Not about her birds.")
     assert (proposal.owner, proposal.target, proposal.target_title) == ("alice", "goals", "goals")
     assert proposal.agent.name == "scribe"
     told = [(event.what, event.actor, event.text) for event in proposal.events.all()]
-    assert told == [
-        ("proposed", "scribe", ""),
-        ("rejected", "tim", "Not about her birds."),
-        ("redacted", "tim", ""),
-    ]
+    rejected = ("rejected", "tim", "Not about her birds.")
+    assert told == [("proposed", "scribe", ""), rejected, ("redacted", "tim", "")]
     assert proposal.current_revision.head_commit
 
 
 @pytest.mark.parametrize("reason", ["wrong", "other"])
 def test_any_other_reason_keeps_the_texts(secret: Proposal, tim: User, reason: str) -> None:
-    proposal = reject(secret, tim, reason, comment="x")
+    proposal = reject(tim, secret, reason, comment="x")
     assert not proposal.is_redacted
     assert SECRET in proposal.current_revision.result_text
     assert not texts.is_garbage_left()
 
 
-def test_a_note_is_removed_the_same_way(secret_note: Proposal, alice: User) -> None:
-    reject(secret_note, alice)
-    collected()
-    require_gone(secret_note)
+@pytest.mark.usefixtures("ask_first")
+def test_a_note_is_removed_the_same_way(alice: User, scribe: Agent) -> None:
+    by = ChangeContext(actor=scribe, may_apply=True, reasoning=f"About a {SECRET}.", session_id=SECRET)
+    said = {"tags": [SECRET], "rationale": SECRET, "category": SECRET}
+    made = notes.save(by=by, owner="alice", content=f"Has a {SECRET}.", **said)
+    require_gone(reject(alice, made.proposal, "too_private"))
 
 
-def test_an_import_is_removed_the_same_way(alice: User, token: str) -> None:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    file = "".join(f"### mem-{number}-aaaa\n> {SECRET} {number}\n#{SECRET}\n\n" for number in range(5))
-    path = "/api/v1/users/alice/memories.md"
-    headers = {"Idempotency-Key": "k"}
-    response = Machine(token).http.post(path, file, content_type="text/markdown", headers=headers)
-    assert response.status_code == 200, response.content
-    proposal = Proposal.objects.get()
-    reject(proposal, alice)
-    collected()
+@pytest.mark.usefixtures("ask_first")
+def test_an_import_is_removed_the_same_way(alice: User, machine: Machine) -> None:
+    proposal = reject(alice, imported(machine, *[f"{SECRET}\n#{SECRET}"] * 5), "too_private")
     require_gone(proposal)
     assert not proposal.proposed_notes.exists()
 
@@ -218,7 +195,7 @@ def test_an_import_is_removed_the_same_way(alice: User, token: str) -> None:
 @pytest.mark.parametrize("how", ["rejected", "withdrawn", "expired"])
 def test_an_owner_has_it_removed_afterwards(secret: Proposal, alice: User, tim: User, scribe: Agent, how: str) -> None:
     if how == "rejected":
-        reject(secret, tim, "wrong")
+        reject(tim, secret)
     elif how == "withdrawn":
         services.withdraw(agent=scribe, proposal_id=secret.pk, comment=f"No {SECRET} after all.")
     else:
@@ -229,31 +206,30 @@ def test_an_owner_has_it_removed_afterwards(secret: Proposal, alice: User, tim: 
     assert proposal.status == how
     last = proposal.events.last()
     assert (last.what, last.actor) == ("redacted", "alice")
-    collected()
     require_gone(secret)
 
 
 def test_removing_twice_is_removing_once(secret: Proposal, alice: User) -> None:
-    first = reject(secret, alice).redacted_at
+    first = reject(alice, secret, "too_private").redacted_at
     for _ in range(2):
         assert services.redact(actor=alice, proposal_id=secret.pk).redacted_at == first
     assert Event.objects.filter(what="redacted").count() == 1
 
 
-def test_what_waits_or_was_taken_is_not_removed(secret: Proposal, goals: Block, alice: User) -> None:
-    with pytest.raises(DecisionRefused, match="not decided yet"):
+def test_what_waits_or_was_taken_is_not_removed(secret: Proposal, alice: User) -> None:
+    with refusing("decision_refused", match="not decided yet"):
         services.redact(actor=alice, proposal_id=secret.pk)
-    services.approve(actor=alice, proposal_id=secret.pk, revision=1, seen_sha256=goals.sha256)
-    with pytest.raises(DecisionRefused, match="in the memory"):
+    approve(alice, secret)
+    with refusing("decision_refused", match="in the memory"):
         services.redact(actor=alice, proposal_id=secret.pk)
     assert SECRET in Proposal.objects.get().reasoning
 
 
 def test_only_the_owner_and_staff_may(secret: Proposal, alice: User, tim: User, mallory: User, admin: User) -> None:
-    reject(secret, alice, "wrong")
+    reject(alice, secret)
     with refusing("not_allowed"):
         services.redact(actor=tim, proposal_id=secret.pk)
-    with pytest.raises(ProposalNotFound):
+    with refusing("proposal_not_found"):
         services.redact(actor=mallory, proposal_id=secret.pk)
     assert SECRET in Proposal.objects.get().reasoning
     assert services.redact(actor=admin, proposal_id=secret.pk).is_redacted
@@ -261,13 +237,10 @@ def test_only_the_owner_and_staff_may(secret: Proposal, alice: User, tim: User, 
 
 def test_texts_of_other_proposals_stay(secret: Proposal, goals: Block, alice: User, propose: Propose) -> None:
     other = propose(goals, "B2 exam", "C1 exam")
-    reject(secret, alice)
+    reject(alice, secret, "too_private")
     collected()
-    other.refresh_from_db()
-    assert "C1 exam" in other.current_revision.result_text
-    services.approve(actor=alice, proposal_id=other.pk, revision=1, seen_sha256=goals.sha256)
+    approve(alice, other)
     assert "C1 exam" in reads.block("alice", "goals").body
-    assert list(problems()) == []
 
 
 REJECT = """
@@ -304,7 +277,6 @@ def test_killed_at_any_step_it_is_finished(secret: Proposal, alice: User, crash:
     report = services.recover()
     if environment.is_embedded():
         assert report.texts_collected == 1
-    collected()
     require_gone(proposal)
     assert services.recover().texts_collected == 0
 
@@ -314,7 +286,6 @@ def test_before_its_row_is_written_nothing_has_happened(secret: Proposal, alice:
     proposal = Proposal.objects.get()
     assert (proposal.status, proposal.is_redacted) == (Status.OPEN, False)
     assert SECRET in proposal.current_revision.result_text
-    assert list(problems()) == []
 
 
 def test_without_a_worker_whoever_reads_has_it_finished(secret: Proposal, alice: User, client_of: ClientOf) -> None:
@@ -334,7 +305,7 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
     written = list[str]()
 
     def removed_in_between(proposal: Proposal, revision: Revision) -> str:
-        reject(proposal, alice)
+        reject(alice, proposal, "too_private")
         collected()
         written.append(write_revision_branch(proposal, revision))
         return written[-1]

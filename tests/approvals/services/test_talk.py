@@ -8,44 +8,37 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Event, Proposal, User
 from approvals.review import turn
-from approvals.services import errors
-from memory_app.reads import Block
 from memory_app.text import edits
-from tests.support.acts import approve
-from tests.support.fixtures import Propose
+from tests.support.acts import approve, reject
 from tests.support.refusals import refusing
 
 INVALID = "comment_invalid"
-
-
-@pytest.fixture
-def proposal(goals: Block, propose: Propose) -> Proposal:
-    return propose(goals, "math", "maths")
 
 
 def comment(actor: User | Agent, proposal: Proposal, text: str = "Why?", **more: str) -> Event:
     return services.comment(actor=actor, proposal_id=proposal.pk, text=text, **more)
 
 
+def assign(actor: User, proposal: Proposal, to: str) -> Proposal:
+    return services.assign(actor=actor, proposal_id=proposal.pk, to=to)
+
+
 # -- comments -------------------------------------------------------------------------------------
 
 
-def test_owner_tutor_staff_and_agent_talk(
-    alice: User, tim: User, admin: User, scribe: Agent, proposal: Proposal
-) -> None:
+def test_owner_tutor_staff_agent_talk(alice: User, tim: User, admin: User, scribe: Agent, proposal: Proposal) -> None:
     for actor in (alice, tim, admin, scribe):
         comment(actor, proposal, "What about June?")
-    said = turn.thread_of(proposal)
-    people = [(name, "person") for name in ("alice", "tim", "admin")]
-    assert [(each.actor, each.actor_kind) for each in said] == [*people, ("scribe", "agent")]
-    assert turn.thread_summary(proposal).comments == 4
-    assert turn.thread_summary(proposal).is_answered
+    said = [(each.actor, each.actor_kind) for each in turn.thread_of(proposal)]
+    assert said == [("alice", "person"), ("tim", "person"), ("admin", "person"), ("scribe", "agent")]
+    summary = turn.thread_summary(proposal)
+    assert (summary.comments, summary.is_answered) == (4, True)
 
 
 def test_a_stranger_and_another_agent_learn_nothing(mallory: User, proposal: Proposal) -> None:
     other = Agent.objects.create(name="other")
     for actor in (mallory, other):
-        with pytest.raises(errors.ProposalNotFound):
+        with refusing("proposal_not_found"):
             comment(actor, proposal)
     assert turn.thread_of(proposal) == ()
 
@@ -93,12 +86,12 @@ def test_an_agent_cannot_fill_a_thread_up(alice: User, scribe: Agent, proposal: 
 def test_comments_go_with_the_other_texts(alice: User, tim: User, scribe: Agent, proposal: Proposal) -> None:
     comment(scribe, proposal, "She has migraines.", change="abc")
     comment(tim, proposal, "Migraines?")
-    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="too_private", comment="Private.")
+    reject(tim, proposal, "too_private", comment="Private.")
     assert turn.thread_of(proposal) == ()
     kept = Event.objects.filter(proposal=proposal, what=Event.What.COMMENTED)
     assert {(each.text, str(each.data)) for each in kept} == {("", "{}")}
     assert Event.objects.get(proposal=proposal, what=Event.What.REJECTED).text == "Private."
-    with pytest.raises(errors.AlreadyDecided):
+    with refusing("already_decided"):
         comment(alice, proposal)
 
 
@@ -106,24 +99,23 @@ def test_comments_go_with_the_other_texts(alice: User, tim: User, scribe: Agent,
 
 
 def test_it_is_assigned_to_who_may_decide(alice: User, tim: User, proposal: Proposal) -> None:
-    assert services.assign(actor=alice, proposal_id=proposal.pk, to="tim").assigned_to == tim
-    services.assign(actor=tim, proposal_id=proposal.pk, to="tim")
+    assert assign(alice, proposal, "tim").assigned_to == tim
+    assign(tim, proposal, "tim")
     events = Event.objects.filter(proposal=proposal, what=Event.What.ASSIGNED)
     assert [(event.actor, event.data) for event in events] == [("alice", {"to": "tim"})]
-    assert services.assign(actor=tim, proposal_id=proposal.pk, to="").assigned_to is None
+    assert assign(tim, proposal, "").assigned_to is None
 
 
-@pytest.mark.parametrize("to", ["mallory", "ghost", "scribe"])
-def test_it_is_not_assigned_to_others(alice: User, mallory: User, proposal: Proposal, to: str) -> None:
-    with pytest.raises(errors.DecisionRefused):
-        services.assign(actor=alice, proposal_id=proposal.pk, to=to)
+def test_it_is_assigned_by_and_to_nobody_else_and_not_when_decided(
+    alice: User, mallory: User, proposal: Proposal
+) -> None:
+    for to in ("mallory", "ghost", "scribe"):
+        with refusing("decision_refused"):
+            assign(alice, proposal, to)
+    with refusing("proposal_not_found"):
+        assign(mallory, proposal, "mallory")
+    approve(alice, proposal)
+    with refusing("already_decided"):
+        assign(alice, proposal, "alice")
     proposal.refresh_from_db()
     assert proposal.assigned_to is None
-
-
-def test_a_decided_one_is_nobodys_and_strangers_assign_nothing(alice: User, mallory: User, proposal: Proposal) -> None:
-    with pytest.raises(errors.ProposalNotFound):
-        services.assign(actor=mallory, proposal_id=proposal.pk, to="mallory")
-    approve(alice, proposal)
-    with pytest.raises(errors.AlreadyDecided):
-        services.assign(actor=alice, proposal_id=proposal.pk, to="alice")

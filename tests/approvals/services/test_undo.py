@@ -1,7 +1,7 @@
 """Taking a decision back: an approval by a new commit, a rejection by opening it again, and what cannot be."""
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -9,19 +9,19 @@ import pytest
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Event, Kind, Mergeability, Policy, Proposal, Status, User
+from approvals.models import Agent, Event, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
-from approvals.review.targets import current_state
 from approvals.review.undo import plan_undo
 from approvals.services import notes
-from approvals.services.errors import AlreadyUndone, ChangedSince, DecisionRefused, ProposalNotFound
+from approvals.services.errors import AlreadyUndone, ChangedSince
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block
 from tests.conftest import in_a_thread
-from tests.support.acts import approve, assert_ledger, edit
+from tests.support.acts import approve, as_seen, assert_ledger, edit, proposed_import, reject, save
+from tests.support.crashing import killed
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
 
@@ -30,97 +30,77 @@ def body() -> str:
     return reads.block("alice", "goals").body
 
 
-def seen(proposal: Proposal) -> str:
-    return current_state(proposal, proposal.current_revision).sha256
+def undo(person: User, proposal: Proposal, **more: str) -> Proposal:
+    return services.undo(actor=person, proposal_id=proposal.pk, **more)
 
 
-def reject(person: User, proposal: Proposal, reason: str = "wrong") -> Proposal:
-    return services.reject(actor=person, proposal_id=proposal.pk, revision=1, reason=reason, comment="No.")
+def undo_as_seen(person: User, proposal: Proposal) -> Proposal:
+    return undo(person, proposal, seen_sha256=as_seen(proposal)["seen_sha256"])
 
 
 @pytest.fixture
-def approved(goals: Block, tim: User, propose: Propose) -> Proposal:
-    return approve(tim, propose(goals, "math", "maths"))
+def approved(tim: User, proposal: Proposal) -> Proposal:
+    return approve(tim, proposal)
 
 
 # -- approvals ------------------------------------------------------------------------------------
 
 
-def test_an_approval_is_undone_by_a_commit_in_the_name_of_who_undoes_it(
-    goals: Block, approved: Proposal, tim: User
-) -> None:
-    undone = services.undo(actor=tim, proposal_id=approved.pk, comment=" The wrong student. ")
+def test_an_approval_is_undone_by_a_commit_of_who_undoes_it(goals: Block, approved: Proposal, tim: User) -> None:
+    undone = undo(tim, approved, comment=" The wrong student. ")
     assert reads.block("alice", "goals").sha256 == goals.sha256
     assert (undone.status, undone.reverted_by_commit) == (Status.APPROVED, head_of_main())
     assert_ledger("goals", action="reverted", actor="tim", proposal_id=approved.pk, comment="The wrong student.")
     event = undone.events.last()
     assert (event.what, event.actor, event.text) == ("reverted", "tim", "The wrong student.")
-    assert list(problems()) == []
 
 
-def test_what_a_reviewer_worded_is_undone_like_what_the_agent_proposed(
-    goals: Block, alice: User, tim: User, propose: Propose
-) -> None:
+def test_what_was_approved_on_a_later_text_is_undone_to_that_text(proposal: Proposal, alice: User, tim: User) -> None:
     """The text before the merge comes back, whichever revision was merged."""
-    proposal = propose(goals, "math", "maths")
-    edit(alice, "goals", "one book", "two books")  # so that approving makes a revision on today's text
-    proposal.refresh_from_db()
+    edit(alice, "goals", "one book", "two books")
     before = body()
-    approve(tim, proposal)
-    assert Proposal.objects.get().current_revision_number == 2
-    services.undo(actor=alice, proposal_id=proposal.pk)
+    assert approve(tim, proposal).current_revision_number == 2
+    undo(alice, proposal)
     assert body() == before
-    assert list(problems()) == []
 
 
 def test_later_changes_stay_and_are_shown_first(goals: Block, approved: Proposal, alice: User, tim: User) -> None:
     edit(alice, "goals", "one book", "two books", title="My goals")
-    with pytest.raises(ChangedSince):
-        services.undo(actor=tim, proposal_id=approved.pk)
-    assert "maths" in body()
+    with refusing("changed_since"):
+        undo(tim, approved)
     plan = plan_undo(approved)
-    assert [change.action for change in plan.later] == ["edited"]
-    assert not plan.is_exact
-    services.undo(actor=tim, proposal_id=approved.pk, seen_sha256=plan.seen_sha256)
-    assert body() == goals.body.replace("one book", "two books")
-    assert reads.block("alice", "goals").title == "My goals"
-    assert list(problems()) == []
-
-
-def test_what_changed_after_it_was_shown_is_shown_again(goals: Block, approved: Proposal, alice: User) -> None:
-    edit(alice, "goals", "one book", "two books")
-    shown = seen(approved)
+    assert ([change.action for change in plan.later], plan.is_exact) == (["edited"], False)
     edit(alice, "goals", "two books", "three books")
-    with pytest.raises(ChangedSince):
-        services.undo(actor=alice, proposal_id=approved.pk, seen_sha256=shown)
+    with refusing("changed_since"):  # since it was shown
+        undo(tim, approved, seen_sha256=plan.seen_sha256)
     assert "maths" in body()
     assert not Proposal.objects.get().reverted_by_commit
+    undo(tim, approved, seen_sha256=plan_undo(approved).seen_sha256)
+    assert body() == goals.body.replace("one book", "three books")
+    assert reads.block("alice", "goals").title == "My goals"
 
 
-def test_a_later_change_of_the_same_text_is_named(goals: Block, approved: Proposal, alice: User) -> None:
+def test_a_later_change_of_the_same_text_is_named(approved: Proposal, alice: User) -> None:
     edit(alice, "goals", "one book", "two books")
     culprit = edit(alice, "goals", "maths", "music")
     edit(alice, "goals", "B2", "C1")
     with refusing("undo_conflict"):
-        services.undo(actor=alice, proposal_id=approved.pk, seen_sha256=seen(approved))
+        undo_as_seen(alice, approved)
     blocked_by = plan_undo(approved).blocked_by
     assert blocked_by is not None
     assert blocked_by.commit == culprit.commit
     assert "music" in body()
 
 
-def test_what_was_taken_back_by_hand_is_not_undone(goals: Block, approved: Proposal, alice: User) -> None:
+def test_what_is_gone_already_is_not_undone(approved: Proposal, alice: User) -> None:
     edit(alice, "goals", "maths", "math")
     edit(alice, "goals", "one book", "two books")
     with refusing("undo_conflict", match="no longer has this change"):
-        services.undo(actor=alice, proposal_id=approved.pk, seen_sha256=seen(approved))
-
-
-def test_a_block_that_is_gone_or_new_is_left(goals: Block, approved: Proposal, alice: User) -> None:
+        undo_as_seen(alice, approved)
     now = reads.block("alice", "goals")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=now.sha256)
     with refusing("undo_conflict"):
-        services.undo(actor=alice, proposal_id=approved.pk, seen_sha256="")
+        undo(alice, approved, seen_sha256="")
     assert reads.find_block("alice", "goals") is None
 
 
@@ -130,7 +110,7 @@ def test_a_text_that_would_not_fit_is_left(goals: Block, alice: User, tim: User,
     fields = services.BlockFields(title=now.title, description="", body=now.body, limit=len(now.body))
     services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=now.sha256)
     with refusing("undo_conflict", match="over its limit"):
-        services.undo(actor=alice, proposal_id=proposal.pk, seen_sha256=seen(proposal))
+        undo_as_seen(alice, proposal)
 
 
 def test_of_many_who_undo_at_once_one_does(goals: Block, approved: Proposal, alice: User, tim: User) -> None:
@@ -138,7 +118,7 @@ def test_of_many_who_undo_at_once_one_does(goals: Block, approved: Proposal, ali
 
     def press(person: User) -> None:
         try:
-            outcomes.append(services.undo(actor=person, proposal_id=approved.pk, comment=person.username))
+            outcomes.append(undo(person, approved, comment=person.username))
         except (AlreadyUndone, ChangedSince) as error:
             outcomes.append(error)
 
@@ -148,79 +128,61 @@ def test_of_many_who_undo_at_once_one_does(goals: Block, approved: Proposal, ali
     assert Change.objects.filter(action="reverted").count() == 1
     assert Event.objects.filter(what="reverted").count() == 1
     assert len(outcomes) == 4
-    assert list(problems()) == []
 
 
-def test_undone_twice_it_says_so_and_strangers_undo_nothing(
-    approved: Proposal, alice: User, tim: User, mallory: User
-) -> None:
-    with pytest.raises(ProposalNotFound):
-        services.undo(actor=mallory, proposal_id=approved.pk)
-    services.undo(actor=tim, proposal_id=approved.pk)
+def test_it_is_undone_once_and_not_by_strangers(approved: Proposal, alice: User, tim: User, mallory: User) -> None:
+    with refusing("proposal_not_found"):
+        undo(mallory, approved)
+    undo(tim, approved)
     head = head_of_main()
     for person in (alice, tim):
-        with pytest.raises(AlreadyUndone):
-            services.undo(actor=person, proposal_id=approved.pk)
+        with refusing("already_undone"):
+            undo(person, approved)
     assert head_of_main() == head
 
 
-def test_two_approvals_are_undone_in_either_order(goals: Block, tim: User, propose: Propose) -> None:
-    first, second = propose(goals, "math", "maths"), propose(goals, "one book", "two books")
-    approve(tim, first)
-    second.refresh_from_db()
+def test_two_approvals_are_undone_in_any_order(goals: Block, tim: User, proposal: Proposal, propose: Propose) -> None:
+    second = propose(goals, "one book", "two books")
+    approve(tim, proposal)
     approve(tim, second)
-    services.undo(actor=tim, proposal_id=first.pk, seen_sha256=seen(first))
+    undo_as_seen(tim, proposal)
     assert body() == goals.body.replace("one book", "two books")
-    services.undo(actor=tim, proposal_id=second.pk, seen_sha256=seen(second))
+    undo_as_seen(tim, second)
     assert body() == goals.body
-    assert list(problems()) == []
 
 
 # -- notes ----------------------------------------------------------------------------------------
 
-
-@pytest.fixture
-def asks_first(alice: User) -> None:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+IDS = [f"mem-{number}-aaaa" for number in range(1, 5)]
 
 
-@pytest.mark.usefixtures("asks_first")
-def test_the_approval_of_a_note_is_undone(alice: User, tim: User, scribe: Agent) -> None:
+@pytest.mark.usefixtures("ask_first")
+def test_the_approval_of_a_note_is_undone(tim: User, scribe: Agent) -> None:
     made = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="She sails.")
-    approve(tim, made.proposal)
-    services.undo(actor=tim, proposal_id=made.proposal.pk)
+    undo(tim, approve(tim, made.proposal))
     assert reads.find_note("alice", made.note_id) is None
-    assert list(problems()) == []
 
 
-@pytest.mark.usefixtures("asks_first")
 def test_an_approved_import_is_undone_but_for_what_changed_since(alice: User, tim: User, scribe: Agent) -> None:
-    by = ChangeContext(actor=alice)
-    old = [reads.note("alice", notes.save(by=by, owner="alice", content=f"{n}").note_id) for n in range(4)]
-    changes = [
-        notes.NoteChange(note.id, note, notes.stamped(replace(note, type="fact"), timezone.now())) for note in old
-    ]
-    outcome = notes.change_notes(by=ChangeContext(actor=scribe), owner="alice", kind=Kind.IMPORT, changes=changes)
-    approved = approve(tim, outcome.proposal)
-    notes.update(by=by, owner="alice", note_id=old[2].id, content="Alice changed it.")
-    with pytest.raises(ChangedSince):
-        services.undo(actor=tim, proposal_id=approved.pk)
+    for id_ in IDS:
+        save(alice, "Old.", note_id=id_)
+    approved = approve(tim, proposed_import(scribe, 4))
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=IDS[2], content="Alice changed it.")
+    with refusing("changed_since"):
+        undo(tim, approved)
     plan = plan_undo(approved)
-    assert plan.left == (old[2].id,)
-    services.undo(actor=tim, proposal_id=approved.pk, seen_sha256=plan.seen_sha256)
-    now = [reads.note("alice", note.id) for note in old]
-    assert [note.type for note in now] == ["note", "note", "fact", "note"]
-    assert now[2].content == "Alice changed it."
-    assert list(problems()) == []
+    assert plan.left == (IDS[2],)
+    undo(tim, approved, seen_sha256=plan.seen_sha256)
+    now = [reads.note("alice", id_).content for id_ in IDS]
+    assert now == ["Old.", "Old.", "Alice changed it.", "Old."]
 
 
 # -- rejections -----------------------------------------------------------------------------------
 
 
-def test_a_rejection_is_opened_again_and_can_be_approved(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    reject(tim, proposal)
-    opened = services.undo(actor=tim, proposal_id=proposal.pk, comment="Too quick.")
+def test_a_rejection_is_opened_again_and_can_be_approved(proposal: Proposal, tim: User) -> None:
+    reject(tim, proposal, comment="No.")
+    opened = undo(tim, proposal, comment="Too quick.")
     assert (opened.status, opened.decided_by, opened.decision_reason) == (Status.OPEN, None, "")
     assert (opened.decision_comment, opened.decided_at) == ("", None)
     assert opened.expires_at > timezone.now() + timedelta(days=1)
@@ -231,80 +193,66 @@ def test_a_rejection_is_opened_again_and_can_be_approved(goals: Block, tim: User
     assert list(problems()) == []
     approve(tim, opened)
     assert "maths" in body()
-    assert list(problems()) == []
 
 
-def test_it_is_opened_as_it_stands_to_the_block_now(goals: Block, alice: User, tim: User, propose: Propose) -> None:
-    proposals = [propose(goals, "math", "maths"), propose(goals, "one book", "two books")]
-    for proposal in proposals:
-        reject(tim, proposal)
+def test_it_is_opened_as_it_stands_to_the_block_now(
+    goals: Block, alice: User, tim: User, proposal: Proposal, propose: Propose
+) -> None:
+    proposals = [proposal, propose(goals, "one book", "two books")]
+    for each in proposals:
+        reject(tim, each)
     edit(alice, "goals", "likes math", "hates math")
     edit(alice, "goals", "one book", "no book")
-    states = [services.undo(actor=tim, proposal_id=proposal.pk).mergeability for proposal in proposals]
+    states = [undo(tim, each).mergeability for each in proposals]
     assert states == [Mergeability.REBASABLE, Mergeability.CONFLICT]
 
 
-def test_what_expired_is_opened_again(goals: Block, alice: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
+def test_what_expired_is_opened_again(proposal: Proposal, alice: User) -> None:
     services.expire(now=timezone.now() + timedelta(days=10_000))
-    assert services.undo(actor=alice, proposal_id=proposal.pk).status == Status.OPEN
+    assert undo(alice, proposal).status == Status.OPEN
 
 
-@pytest.mark.usefixtures("asks_first")
 def test_a_rejected_import_waits_again_note_by_note(alice: User, tim: User, scribe: Agent) -> None:
-    by = ChangeContext(actor=alice)
-    old = [reads.note("alice", notes.save(by=by, owner="alice", content=f"{n}").note_id) for n in range(2)]
-    changes = [notes.NoteChange(note.id, note, None) for note in old]
-    outcome = notes.change_notes(by=ChangeContext(actor=scribe), owner="alice", kind=Kind.IMPORT, changes=changes)
-    reject(tim, outcome.proposal)
-    services.undo(actor=tim, proposal_id=outcome.proposal.pk)
-    assert {row.note_id for row in outcome.proposal.proposed_notes.all()} == {note.id for note in old}
-    assert list(problems()) == []
+    proposal = proposed_import(scribe, 4)
+    undo(tim, reject(tim, proposal))
+    assert {row.note_id for row in proposal.proposed_notes.all()} == set(IDS)
 
 
-def test_removed_texts_do_not_come_back(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = reject(tim, propose(goals, "math", "maths"), "too_private")
-    with pytest.raises(DecisionRefused, match="removed for good"):
-        services.undo(actor=tim, proposal_id=proposal.pk)
-    assert Proposal.objects.get().status == Status.REJECTED
+#: What may have become of a proposal, with what people are told who would undo it.
+NOTHING_TO_UNDO: dict[str, tuple[Callable[[User, Proposal], object], str]] = {
+    "open": (lambda tim, proposal: None, "not decided yet"),
+    "withdrawn": (lambda tim, proposal: services.withdraw(agent=proposal.agent, proposal_id=proposal.pk), "withdrew"),
+    "removed": (lambda tim, proposal: reject(tim, proposal, "too_private"), "removed for good"),
+}
 
 
-def test_what_its_agent_withdrew_stays_withdrawn(goals: Block, tim: User, scribe: Agent, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    services.withdraw(agent=scribe, proposal_id=proposal.pk)
-    with pytest.raises(DecisionRefused, match="scribe withdrew this"):
-        services.undo(actor=tim, proposal_id=proposal.pk)
+@pytest.mark.parametrize(("became", "why"), NOTHING_TO_UNDO.values(), ids=NOTHING_TO_UNDO)
+def test_what_waits_was_withdrawn_or_removed_is_not_undone(
+    proposal: Proposal, tim: User, became: Callable[[User, Proposal], object], why: str
+) -> None:
+    became(tim, proposal)
+    before = Proposal.objects.get().status
+    with refusing("decision_refused", match=why):
+        undo(tim, proposal)
+    assert Proposal.objects.get().status == before
 
 
-def test_what_was_proposed_again_is_not_opened_beside_it(goals: Block, tim: User, propose: Propose) -> None:
-    first = reject(tim, propose(goals, "math", "maths"))
-    second = propose(goals, "math", "maths", reasoning="She asked for it again.", force=True)
-    with pytest.raises(DecisionRefused, match=f"decide proposal {second.pk}"):
-        services.undo(actor=tim, proposal_id=first.pk)
-    first.refresh_from_db()
-    assert first.status == Status.REJECTED
+def test_what_was_proposed_again_is_not_opened(goals: Block, tim: User, proposal: Proposal, propose: Propose) -> None:
+    reject(tim, proposal)
+    again = propose(goals, "math", "maths", reasoning="She asked for it again.", force=True)
+    with refusing("decision_refused", match=f"decide proposal {again.pk}"):
+        undo(tim, proposal)
+    services.withdraw(agent=again.agent, proposal_id=again.pk)
+    answer = propose(goals, "math", "mathematics")
+    Proposal.objects.filter(pk=answer.pk).update(answers=proposal)
+    with refusing("decision_refused", match=f"decide proposal {answer.pk}"):
+        undo(tim, proposal)
 
 
-def test_what_answers_a_rejection_stands_in_its_way(goals: Block, tim: User, propose: Propose) -> None:
-    first = reject(tim, propose(goals, "math", "maths"))
-    second = propose(goals, "math", "mathematics")
-    Proposal.objects.filter(pk=second.pk).update(answers=first)
-    with pytest.raises(DecisionRefused, match=f"decide proposal {second.pk}"):
-        services.undo(actor=tim, proposal_id=first.pk)
-
-
-def test_nothing_is_undone_that_is_not_decided(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    with pytest.raises(DecisionRefused, match="not decided yet"):
-        services.undo(actor=tim, proposal_id=proposal.pk)
-
-
-def test_opened_by_several_at_once_it_is_opened_once(goals: Block, alice: User, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-
+def test_opened_by_several_at_once_it_is_opened_once(alice: User, tim: User, proposal: Proposal) -> None:
     def press(person: User) -> None:
         with suppress(AlreadyUndone):
-            services.undo(actor=person, proposal_id=proposal.pk)
+            undo(person, proposal)
 
     for times in range(1, 11):
         reject(tim, proposal)
@@ -312,6 +260,64 @@ def test_opened_by_several_at_once_it_is_opened_once(goals: Block, alice: User, 
             thread.join()
         assert Event.objects.filter(what="reopened").count() == times
         proposal.refresh_from_db()
-        assert proposal.status == Status.OPEN
-        assert proposal.lease_expires_at is None
+        assert (proposal.status, proposal.lease_expires_at) == (Status.OPEN, None)
         assert list(problems()) == []
+
+
+# -- when the process dies on the way -------------------------------------------------------------
+
+#: Where it dies: before the ledger's row, before the proposal's, after both.
+CRASHES = ["commits.record = die", "events.record = die", "undoing.after_change = die"]
+
+
+def killed_while_undoing(crash: str) -> None:
+    killed(
+        f"""
+        from approvals.models import Proposal, User
+        from approvals import services
+        from approvals.services import events
+        from memory_app.writing import commits
+        undoing = sys.modules["approvals.services.undo"]  # the package has a function of that name
+        {crash}
+        services.undo(actor=User.objects.get(username="alice"), proposal_id=Proposal.objects.get().pk, comment="Why.")
+        """
+    )
+
+
+@pytest.fixture(params=["applied", "approved"])
+def taken(request: pytest.FixtureRequest, tim: User, scribe: Agent, goals: Block) -> Proposal:
+    if request.param == "approved":
+        found: Proposal = request.getfixturevalue("approved")
+        return found
+    made = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Wrong.")
+    assert made.proposal is not None
+    return made.proposal
+
+
+def assert_taken_back(proposal: Proposal, goals: Block) -> None:
+    proposal.refresh_from_db()
+    commit = proposal.reverted_by_commit
+    target, kind = proposal.target, proposal.target_kind
+    assert_ledger(target, kind=kind, action="reverted", actor="alice", commit=commit, comment="Why.")
+    (event,) = proposal.events.filter(what="reverted")
+    assert (event.actor, event.text, event.data) == ("alice", "Why.", {"commit": commit})
+    assert (reads.notes("alice"), body()) == ((), goals.body)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crash", CRASHES)
+def test_it_is_finished_by_recovery(taken: Proposal, goals: Block, crash: str) -> None:
+    killed_while_undoing(crash)
+    assert services.recover().reverted == (0 if "after_change" in crash else 1)
+    assert_taken_back(taken, goals)
+    assert services.recover().reverted == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crash", CRASHES[:-1])
+def test_it_is_finished_by_whoever_presses_again(taken: Proposal, goals: Block, tim: User, crash: str) -> None:
+    killed_while_undoing(crash)
+    assert undo(tim, taken, comment="Another reason.").reverted_by_commit
+    assert_taken_back(taken, goals)
+    with refusing("already_undone"):
+        undo(tim, taken)
