@@ -1,6 +1,7 @@
 """`check_memory` finds what was changed past Assent, says what to do, and never fails itself."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from approvals.models import Agent, Proposal, Revision, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
-from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block
+from tests.support.acts import approve
 from tests.support.fixtures import Propose
 
 
@@ -26,50 +27,64 @@ def codes() -> list[str]:
 
 
 @pytest.fixture
-def approved(goals: Block, tim: User, propose: Propose) -> Any:
-    proposal = propose(goals, "math", "maths")
-    return services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, comment="Fine.")
+def approved(goals: Block, tim: User, propose: Propose) -> Proposal:
+    return approve(tim, propose(goals, "math", "maths"), comment="Fine.")
 
 
 @pytest.fixture
-def applied(alice: User, scribe: Agent) -> Any:
-    by = ChangeContext(actor=scribe, may_apply=True, reasoning="Said so.")
-    return notes.save(by=by, owner="alice", content="She likes maths.").proposal
+def waiting(goals: Block, propose: Propose) -> Proposal:
+    return propose(goals, "math", "maths")
 
 
-def test_an_approved_proposal_set_to_rejected(approved: Any) -> None:
-    Proposal.objects.update(status=Status.REJECTED)
-    assert codes() == ["decision_contradicted"]
+def save_note(agent: Agent, *, may_apply: bool) -> None:
+    by = ChangeContext(actor=agent, may_apply=may_apply, reasoning="Said so.")
+    notes.save(by=by, owner="alice", content="She likes maths.")
 
 
-def test_an_applied_proposal_that_was_deleted(applied: Any) -> None:
+def move_branch(name: str) -> None:
+    dolt().drop_branch(name)
+    dolt().create_branch(name, head_of_main())
+
+
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (lambda: Proposal.objects.update(status=Status.REJECTED), "decision_contradicted"),
+        (lambda: Revision.objects.update(result_text="Something else."), "text_altered"),
+        # The memory's own user can: it takes no more than `CALL dolt_reset`.
+        (lambda: dolt().reset_hard(dolt().parent(head_of_main())), "memory_older"),
+        (lambda: dolt().create_branch("p/77", head_of_main()), "orphan_branch"),
+    ],
+)
+def test_what_became_of_an_approved_proposal(approved: Proposal, damage: Callable[[], object], code: str) -> None:
+    assert codes() == []
+    damage()
+    assert codes() == [code]
+
+
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (lambda _: Revision.objects.update(result_text="Something else."), "text_altered"),
+        (lambda _: Revision.objects.update(base_text="Something else."), "text_altered"),
+        (lambda waiting: move_branch(waiting.current_revision.branch), "branch_moved"),
+    ],
+)
+def test_what_became_of_an_open_one(waiting: Proposal, damage: Callable[[Proposal], object], code: str) -> None:
+    assert codes() == []
+    damage(waiting)
+    assert codes() == [code]
+
+
+def test_an_applied_proposal_that_was_deleted(alice: User, scribe: Agent) -> None:
+    save_note(scribe, may_apply=True)
     assert codes() == []
     Proposal.objects.all().delete()
     assert set(codes()) == {"proposal_missing"}
 
 
-@pytest.mark.parametrize(
-    "change", [{"actor": "mallory"}, {"agent": "other"}, {"action": "edited"}, {"comment": "x"}, {"owner": "ben"}]
-)
-def test_a_row_of_the_ledger_that_was_rewritten(approved: Any, change: dict[str, str]) -> None:
-    Change.objects.filter(commit=approved.merge_commit).update(**change)
-    assert "ledger_differs" in codes()
-    call_command("rebuild_ledger", verbosity=0)
-    assert codes() == []
-
-
-@pytest.mark.parametrize("column", ["result_text", "base_text"])
-def test_the_text_of_an_open_proposal_that_was_altered(goals: Block, propose: Propose, column: str) -> None:
-    propose(goals, "math", "maths")
-    assert codes() == []
-    Revision.objects.update(**{column: "Something else."})
-    assert codes() == ["text_altered"]
-
-
 def test_the_note_of_an_open_proposal_that_was_altered(alice: User, scribe: Agent) -> None:
-    notes.save(
-        by=ChangeContext(actor=scribe, may_apply=False, reasoning="Said so."), owner="alice", content="She likes maths."
-    )
+    save_note(scribe, may_apply=False)
     assert codes() == []
     revision = Revision.objects.get()
     revision.note_changes[0]["after"]["content"] = "She hates maths."
@@ -77,47 +92,29 @@ def test_the_note_of_an_open_proposal_that_was_altered(alice: User, scribe: Agen
     assert codes() == ["text_altered"]
 
 
-def test_the_text_of_an_approved_proposal_that_was_altered(approved: Any) -> None:
-    Revision.objects.update(result_text="Something else.")
-    assert codes() == ["text_altered"]
-
-
-def test_a_memory_that_was_put_back_past_assent(approved: Any) -> None:
-    """The memory's own user can: it takes no more than `CALL dolt_reset`."""
-    dolt().reset_hard(dolt().parent(head_of_main()))
-    assert codes() == ["memory_older"]
-
-
-def test_a_branch_of_nobody(goals: Block) -> None:
-    dolt().create_branch("p/77", head_of_main())
-    assert codes() == ["orphan_branch"]
-
-
-def test_a_branch_that_was_moved(goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    dolt().drop_branch(proposal.current_revision.branch)
-    dolt().create_branch(proposal.current_revision.branch, head_of_main())
-    assert codes() == ["branch_moved"]
-
-
-def test_a_merge_without_a_lease_is_found_and_finished(goals: Block, tim: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "maths")
-    Proposal.objects.filter(pk=proposal.pk).update(
-        status=Status.MERGING,
-        decided_by=tim,
-        seen_sha256=goals.sha256,
-        merge_operation="f" * 32,
-        main_before=head_of_main(),
-    )
-    assert codes() == ["interrupted"]
-    services.recover()
-    proposal.refresh_from_db()
-    assert proposal.status == Status.APPROVED
+@pytest.mark.parametrize(
+    "change", [{"actor": "mallory"}, {"agent": "other"}, {"action": "edited"}, {"comment": "x"}, {"owner": "ben"}]
+)
+def test_a_row_of_the_ledger_that_was_rewritten(approved: Proposal, change: dict[str, str]) -> None:
+    Change.objects.filter(commit=approved.merge_commit).update(**change)
+    assert "ledger_differs" in codes()
+    call_command("rebuild_ledger", verbosity=0)
     assert codes() == []
 
 
-def test_findings_say_what_to_do_also_as_json(approved: Any, capsys: Any) -> None:
+def test_a_merge_without_a_lease_is_found_and_finished(goals: Block, tim: User, waiting: Proposal) -> None:
+    claim = {"decided_by": tim, "seen_sha256": goals.sha256, "merge_operation": "f" * 32, "main_before": head_of_main()}
+    Proposal.objects.update(status=Status.MERGING, **claim)
+    assert codes() == ["interrupted"]
+    services.recover()
+    waiting.refresh_from_db()
+    assert waiting.status == Status.APPROVED
+    assert codes() == []
+
+
+def test_findings_say_what_to_do_also_as_json_and_looking_changes_nothing(approved: Proposal, capsys: Any) -> None:
     Change.objects.filter(commit=approved.merge_commit).delete()
+    before = head_of_main(), Change.objects.count()
     with pytest.raises(CommandError, match="1 problem"):
         call_command("check_memory")
     assert "Run `manage.py recover`." in capsys.readouterr().out
@@ -126,20 +123,20 @@ def test_findings_say_what_to_do_also_as_json(approved: Any, capsys: Any) -> Non
     (finding,) = json.loads(capsys.readouterr().out)
     assert finding.keys() == {"code", "about", "what", "advice"}
     assert (finding["code"], finding["about"]) == ("ledger_lacks", approved.merge_commit)
+    assert (head_of_main(), Change.objects.count()) == before
     services.recover()
     call_command("check_memory", "--json")
     assert json.loads(capsys.readouterr().out) == []
 
 
+@pytest.mark.skipif(not settings.EMBEDDED_MEMORY, reason="the servers' files are the servers'")
 @pytest.mark.parametrize("at", [0, 5_000])
-@pytest.mark.parametrize("alias", ["default", "memory"])
-def test_a_damaged_file_is_a_finding(approved: Any, alias: str, at: int) -> None:
-    if not settings.EMBEDDED_MEMORY:
-        pytest.skip("the servers' files are the servers'")
+@pytest.mark.parametrize("name", ["assent.sqlite3", "memory.doltlite"])
+def test_a_damaged_file_is_a_finding(approved: Proposal, name: str, at: int) -> None:
     with connections["default"].cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connections.close_all()
-    file = Path(settings.DATA_DIR) / {"default": "assent.sqlite3", "memory": "memory.doltlite"}[alias]
+    file = Path(settings.DATA_DIR) / name
     data = bytearray(file.read_bytes())
     data[at : at + 3_000] = b"\xff" * len(data[at : at + 3_000])
     file.write_bytes(data)
@@ -150,9 +147,3 @@ def test_a_damaged_file_is_a_finding(approved: Any, alias: str, at: int) -> None
     if at < 100:  # the headers; elsewhere it may be room nobody uses
         assert found
     assert all(problem.advice for problem in found)
-
-
-def test_reading_the_check_changes_nothing(approved: Any, applied: Any) -> None:
-    head, rows = reads.head(), Change.objects.count()
-    assert codes() == []
-    assert (reads.head(), Change.objects.count()) == (head, rows)

@@ -7,87 +7,137 @@ import pytest
 from approvals import services
 from approvals.models import Agent, Kind, Proposal, Status, User
 from approvals.recovery.integrity import problems
-from approvals.review.targets import current_state
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads import Block
-from tests.support.acts import approve, edit
+from tests.support.acts import approve, as_seen, assert_ledger, edit, save
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.older import older_default, older_memory
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_proposal_approved_since_is_approved(goals: Block, tim: User, propose: Propose, tmp_path: Path) -> None:
-    proposal = propose(goals, "math", "maths")
+@pytest.fixture
+def waiting(goals: Block, tim: User, propose: Propose) -> Proposal:
+    return propose(goals, "math", "maths")
+
+
+def branches() -> list[str]:
+    return [branch.name for branch in dolt().branches()]
+
+
+def actions() -> list[str]:
+    return [row.action for row in reads.history("alice", "block", "goals")]
+
+
+def apply_note(scribe: Agent, content: str) -> Proposal:
+    by = ChangeContext(actor=scribe, may_apply=True)
+    made = notes.save(by=by, owner="alice", content=content).proposal
+    assert made
+    return made
+
+
+def propose_block(scribe: Agent) -> Proposal:
+    given = {"title": "Diary", "body": "She read.", "description": "Her days.", "reasoning": "r"}
+    return services.propose_block(agent=scribe, owner="alice", label="diary", **given).proposal
+
+
+def propose_deletion(scribe: Agent) -> Proposal:
+    return services.propose_deletion(agent=scribe, owner="alice", label="goals", reasoning="r").proposal
+
+
+# -- what `default` knows, as it was ------------------------------------------------------------------
+
+
+def test_a_proposal_approved_since_is_approved(waiting: Proposal, tim: User, tmp_path: Path) -> None:
     with older_default(tmp_path):
-        approve(tim, proposal)
+        approve(tim, waiting)
     assert Proposal.objects.get().status == Status.OPEN
 
     report = services.recover()
     assert (report.known_approved, report.ledger_rows) == (1, 1)
-    proposal.refresh_from_db()
-    assert (proposal.status, proposal.decided_by, proposal.merge_commit) == (Status.APPROVED, tim, dolt().head())
-    assert [event.what for event in proposal.events.all()] == ["proposed", "approved"]
-    ledger = reads.history("alice", "block", "goals")[0]
-    assert (ledger.action, ledger.actor, ledger.agent, ledger.proposal_id) == ("approved", "tim", "scribe", proposal.pk)
-    assert ledger.at <= proposal.decided_at
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.decided_by, waiting.merge_commit) == (Status.APPROVED, tim, dolt().head())
+    assert [event.what for event in waiting.events.all()] == ["proposed", "approved"]
+    assert_ledger("goals", action="approved", actor="tim", agent="scribe", proposal_id=waiting.pk)
+    assert reads.history("alice", "block", "goals")[0].at <= waiting.decided_at
     assert list(problems()) == []
     assert services.recover() == services.RecoveryReport()
 
 
 def test_a_stale_proposal_approved_since_has_the_revision_that_was_merged(
-    goals: Block, alice: User, tim: User, propose: Propose, tmp_path: Path
+    waiting: Proposal, alice: User, tim: User, tmp_path: Path
 ) -> None:
-    proposal = propose(goals, "math", "maths")
     edit(alice, "goals", "math", "math", title="Other")
     with older_default(tmp_path):
-        approve(tim, proposal)
+        approve(tim, waiting)
+    services.recover(trust_log=True)
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.current_revision_number) == (Status.APPROVED, 2)
+    assert waiting.current_revision.result_text == reads.block("alice", "goals").body
+    assert dolt().is_ancestor(waiting.current_revision.head_commit)
+    assert branches() == ["main"]
+    assert list(problems()) == []
+
+
+def test_one_reworded_and_approved_since_keeps_its_own_revision(
+    goals: Block, scribe: Agent, tim: User, tmp_path: Path
+) -> None:
+    proposal = propose_block(scribe)
+    with older_default(tmp_path):
+        services.approve_edited(actor=tim, title="Days", text="She read twice.", **as_seen(proposal))
     services.recover(trust_log=True)
     proposal.refresh_from_db()
-    assert (proposal.status, proposal.current_revision_number) == (Status.APPROVED, 2)
-    assert proposal.current_revision.result_text == reads.block("alice", "goals").body
-    assert dolt().is_ancestor(proposal.current_revision.head_commit)
-    assert [branch.name for branch in dolt().branches()] == ["main"]
+    assert (proposal.status, proposal.approval, proposal.current_revision_number) == (Status.APPROVED, "edited", 2)
     assert list(problems()) == []
 
 
 @pytest.mark.parametrize("how", ["reject", "withdraw"])
 def test_a_proposal_rejected_since_waits_again_on_a_branch_of_its_own(
-    goals: Block, tim: User, scribe: Agent, propose: Propose, tmp_path: Path, how: str
+    waiting: Proposal, tim: User, scribe: Agent, tmp_path: Path, how: str
 ) -> None:
-    proposal = propose(goals, "math", "maths")
     with older_default(tmp_path):
         if how == "reject":
-            services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+            services.reject(actor=tim, proposal_id=waiting.pk, revision=1, reason="wrong")
         else:
-            services.withdraw(agent=scribe, proposal_id=proposal.pk)
-    assert [branch.name for branch in dolt().branches()] == ["main"]
+            services.withdraw(agent=scribe, proposal_id=waiting.pk)
+    assert branches() == ["main"]
 
     assert services.recover().recreated_branches == 1
     assert list(problems()) == []
-    proposal.refresh_from_db()
-    approve(tim, proposal)
+    waiting.refresh_from_db()
+    approve(tim, waiting)
     assert "maths" in reads.block("alice", "goals").body
     assert list(problems()) == []
 
 
 def test_what_was_under_way_is_finished_before_it_is_compared(
-    goals: Block, tim: User, propose: Propose, tmp_path: Path
+    goals: Block, waiting: Proposal, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
     """`default` was copied while a proposal was being prepared or decided; the memory when that was done."""
-    first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
-    Proposal.objects.filter(pk=first.pk).update(status=Status.PREPARING, lease_expires_at=first.created_at)
+    second = propose(goals, "June", "July")
+    of_first = Proposal.objects.filter(pk=waiting.pk)
+    of_first.update(status=Status.PREPARING, lease_expires_at=waiting.created_at)
     with older_default(tmp_path):
-        Proposal.objects.filter(pk=first.pk).update(status=Status.OPEN, lease_expires_at=None)
-        approve(tim, first)
+        of_first.update(status=Status.OPEN, lease_expires_at=None)
+        approve(tim, waiting)
         approve(tim, second)
     services.recover(trust_log=True)
     assert set(Proposal.objects.values_list("status", flat=True)) == {Status.APPROVED}
     assert list(problems()) == []
+
+
+def test_the_branch_of_a_decision_under_way_does_not_stay(waiting: Proposal) -> None:
+    own = waiting.current_revision.branch
+    dolt().create_branch(f"p/{waiting.pk}-2", dolt().head(own))
+    services.recover(trust_log=True)
+    assert branches() == ["main", own]
+
+
+# -- what only the memory knows -----------------------------------------------------------------------
 
 
 def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
@@ -95,15 +145,9 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
 ) -> None:
     plans = make_block(alice, "plans", "Read.\n")
     with older_default(tmp_path):
-        merged = propose(goals, "math", "maths")
-        approve(tim, merged)
+        merged = approve(tim, propose(goals, "math", "maths"))
         waiting = propose(plans, "Read.", "Read a lot.")
-        applied = notes.save(
-            by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea."
-        ).proposal
-        reverted = notes.save(
-            by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes milk."
-        ).proposal
+        applied, reverted = apply_note(scribe, "Likes tea."), apply_note(scribe, "Likes milk.")
         services.undo(actor=alice, proposal_id=reverted.pk)
     services.recover()  # without being told to trust the log it makes none from it
     assert not Proposal.objects.exists()
@@ -137,94 +181,21 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
 def test_an_import_only_the_memory_knows_can_be_taken_back(
     alice: User, scribe: Agent, tmp_path: Path, client_of: ClientOf
 ) -> None:
-    by = ChangeContext(actor=scribe, may_apply=True)
-    kept = notes.save(by=by, owner="alice", content="Likes tea.").changes[0].after
+    apply_note(scribe, "Likes tea.")
     with older_default(tmp_path):
-        more = [notes.save(by=ChangeContext(actor=alice), owner="alice", content=text) for text in ("One.", "Two.")]
-        changes = [notes.NoteChange(each.note_id, each.changes[0].after, None) for each in more]
+        ids = [save(alice, text) for text in ("One.", "Two.")]
+        changes = [notes.NoteChange(each, reads.note("alice", each), None) for each in ids]
+        by = ChangeContext(actor=scribe, may_apply=True)
         notes.change_notes(by=by, owner="alice", kind=Kind.IMPORT, changes=changes)
     services.recover(trust_log=True)
     proposal = Proposal.objects.get(target_kind="import")
     assert client_of(alice).get(proposal.get_absolute_url()).status_code == 200
     services.undo(actor=alice, proposal_id=proposal.pk)
-    assert {note.content for note in reads.notes("alice")} == {kept.content, "One.", "Two."}
+    assert {note.content for note in reads.notes("alice")} == {"Likes tea.", "One.", "Two."}
     assert list(problems()) == []
 
 
-def test_the_branch_of_a_decision_under_way_does_not_stay(
-    goals: Block, alice: User, propose: Propose, tmp_path: Path
-) -> None:
-    proposal = propose(goals, "math", "maths")
-    dolt().create_branch(f"p/{proposal.pk}-2", dolt().head(proposal.current_revision.branch))
-    services.recover(trust_log=True)
-    assert [branch.name for branch in dolt().branches()] == ["main", proposal.current_revision.branch]
-
-
-def test_a_memory_older_than_the_rest_is_one_sentence(
-    goals: Block, alice: User, tim: User, scribe: Agent, propose: Propose, tmp_path: Path
-) -> None:
-    with older_memory(tmp_path):
-        for number in range(3):
-            block = reads.block("alice", "goals")
-            old, new = (f"Alice likes math{'s' * each}." for each in (number, number + 1))
-            approve(tim, propose(block, old, new))
-        propose(reads.block("alice", "goals"), "June", "July")
-    for _ in range(2):
-        (problem,) = problems()
-        assert str(problem).startswith("The memory is older than the rest: it ends at ")
-        assert "3 change(s)" in str(problem)
-        assert "alice" in str(problem)
-        services.recover()  # which can do nothing about it, and must not make it worse
-    assert Change.objects.count() == 4
-    assert Proposal.objects.filter(status=Status.APPROVED).count() == 3
-
-
-def test_an_open_proposal_on_a_lost_base_is_told_of_and_stops_nothing(
-    goals: Block, alice: User, propose: Propose, scribe: Agent, tmp_path: Path
-) -> None:
-    with older_memory(tmp_path):
-        edit(alice, "goals", "math", "math", title="Other")
-        propose(reads.block("alice", "goals"), "math", "maths")
-    assert services.recover().recreated_branches == 0
-    assert Proposal.objects.get().status == Status.OPEN
-
-
-def test_after_a_start_that_trusted_nothing_the_log_can_still_be_believed(
-    goals: Block, alice: User, tim: User, propose: Propose, tmp_path: Path
-) -> None:
-    with older_default(tmp_path):
-        approve(tim, propose(goals, "math", "maths"))
-        edit(alice, "goals", "math", "math", title="Other")
-    services.recover()  # at the start of the site, or by beat
-    assert [row.action for row in reads.history("alice", "block", "goals")] == ["recovered", "recovered", "created"]
-    services.recover(trust_log=True)
-    assert [row.action for row in reads.history("alice", "block", "goals")] == ["edited", "approved", "created"]
-    assert Proposal.objects.get().status == Status.APPROVED
-    assert list(problems()) == []
-
-
-def test_no_number_is_given_out_again_after_the_log_was_believed(
-    goals: Block, tim: User, propose: Propose, tmp_path: Path
-) -> None:
-    with older_default(tmp_path):
-        approve(tim, propose(goals, "math", "maths"))
-        rejected = propose(reads.block("alice", "goals"), "B2", "C1")
-        services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason="wrong")
-    services.recover(trust_log=True)
-    for old, new in (("B2", "C2"), ("June", "July")):
-        assert propose(reads.block("alice", "goals"), old, new).pk > rejected.pk
-
-
-def propose_block(scribe: Agent) -> Proposal:
-    given = {"title": "Diary", "body": "She read.", "description": "Her days.", "reasoning": "r"}
-    return services.propose_block(agent=scribe, owner="alice", label="diary", **given).proposal
-
-
-def propose_deletion(scribe: Agent) -> Proposal:
-    return services.propose_deletion(agent=scribe, owner="alice", label="goals", reasoning="r").proposal
-
-
-def test_what_waited_only_in_the_memory_waits_again_as_what_it_was(
+def test_new_blocks_and_deletions_wait_again_as_what_they_were(
     goals: Block, scribe: Agent, tim: User, tmp_path: Path
 ) -> None:
     with older_default(tmp_path):
@@ -241,7 +212,9 @@ def test_what_waited_only_in_the_memory_waits_again_as_what_it_was(
     assert list(problems()) == []
 
 
-def test_what_was_approved_since_can_be_undone(goals: Block, scribe: Agent, tim: User, tmp_path: Path) -> None:
+def test_new_blocks_and_deletions_approved_since_can_be_undone(
+    goals: Block, scribe: Agent, tim: User, tmp_path: Path
+) -> None:
     with older_default(tmp_path):
         approve(tim, propose_block(scribe))
         approve(tim, propose_deletion(scribe))
@@ -254,20 +227,43 @@ def test_what_was_approved_since_can_be_undone(goals: Block, scribe: Agent, tim:
     assert [block.label for block in reads.blocks("alice")] == ["goals"]
 
 
-def test_one_reworded_and_approved_since_keeps_its_own_revision(
-    goals: Block, scribe: Agent, tim: User, tmp_path: Path
+def test_a_log_that_was_not_trusted_at_first_can_be_and_no_number_is_given_out_again(
+    goals: Block, alice: User, tim: User, propose: Propose, tmp_path: Path
 ) -> None:
-    proposal = propose_block(scribe)
     with older_default(tmp_path):
-        services.approve_edited(
-            actor=tim,
-            proposal_id=proposal.pk,
-            revision=1,
-            seen_sha256=current_state(proposal, proposal.current_revision).sha256,
-            title="Days",
-            text="She read twice.",
-        )
+        approve(tim, propose(goals, "math", "maths"))
+        edit(alice, "goals", "math", "math", title="Other")
+        rejected = propose(reads.block("alice", "goals"), "B2", "C1")
+        services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason="wrong")
+    services.recover()  # at the start of the site, or by beat
+    assert actions() == ["recovered", "recovered", "created"]
     services.recover(trust_log=True)
-    proposal.refresh_from_db()
-    assert (proposal.status, proposal.approval, proposal.current_revision_number) == (Status.APPROVED, "edited", 2)
+    assert actions() == ["edited", "approved", "created"]
+    assert Proposal.objects.get().status == Status.APPROVED
     assert list(problems()) == []
+    for old, new in (("B2", "C2"), ("June", "July")):
+        assert propose(reads.block("alice", "goals"), old, new).pk > rejected.pk
+
+
+# -- a memory that is older ---------------------------------------------------------------------------
+
+
+def test_a_memory_older_than_the_rest_is_one_sentence(
+    goals: Block, alice: User, tim: User, scribe: Agent, propose: Propose, tmp_path: Path
+) -> None:
+    with older_memory(tmp_path):
+        for number in range(3):
+            block = reads.block("alice", "goals")
+            old, new = (f"Alice likes math{'s' * each}." for each in (number, number + 1))
+            approve(tim, propose(block, old, new))
+        waiting = propose(reads.block("alice", "goals"), "June", "July")
+    for _ in range(2):
+        (problem,) = problems()
+        assert str(problem).startswith("The memory is older than the rest: it ends at ")
+        assert "3 change(s)" in str(problem)
+        assert "alice" in str(problem)
+        # It can do nothing about it, must not make it worse, and is not stopped by a lost base.
+        assert services.recover().recreated_branches == 0
+    assert Change.objects.count() == 4
+    assert Proposal.objects.filter(status=Status.APPROVED).count() == 3
+    assert Proposal.objects.get(pk=waiting.pk).status == Status.OPEN
