@@ -43,7 +43,7 @@ class Received:
 
 
 class Receiver(ThreadingHTTPServer):
-    """What came is in `received`; it is answered with `status` and `headers`, or as `answer` does it.
+    """What came is in `received`; it is answered with `status`, `headers` and `body`, or as `answer` does it.
 
     Attributes:
         answer: writes to the handler's connection itself.
@@ -56,6 +56,7 @@ class Receiver(ThreadingHTTPServer):
         self.received: list[Received] = []
         self.status = 204
         self.headers: dict[str, str] = {}
+        self.body = b""
         self.answer: Answer | None = None
         self.stopping = threading.Event()
         self.at_once = self.most_at_once = 0
@@ -80,7 +81,7 @@ class _Answering(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         receiver = self.server
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         with receiver.counting:
             receiver.at_once += 1
             receiver.most_at_once = max(receiver.most_at_once, receiver.at_once)
@@ -94,8 +95,9 @@ class _Answering(BaseHTTPRequestHandler):
             for name, value in receiver.headers.items():
                 self.send_header(name, value)
             if receiver.status != 204:
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(receiver.body)))
             self.end_headers()
+            self.wfile.write(receiver.body)
         finally:
             with receiver.counting:
                 receiver.at_once -= 1
