@@ -49,7 +49,7 @@ def on_terminal(variables: dict[str, str]) -> Callable[..., tuple[int, str, str]
 
     def start(*arguments: str, stdin: bytes = b"", columns: int = 80, shows: str = "stderr") -> tuple[int, str, str]:
         here, there = pty.openpty()
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {shows: there}
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {shows: there}
         more = variables | {"COLUMNS": str(columns)}
         process = subprocess.Popen([*CALLED, *arguments], env=more, stdin=subprocess.PIPE, **streams)
         os.close(there)

@@ -62,7 +62,7 @@ def test_add_tries_another_id_when_one_is_taken(run: Run, monkeypatch: pytest.Mo
     monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
     drawn = iter(["aaaa", "aaaa", "aaaa", "bbbb"])
     with monkeypatch.context() as drawing:
-        drawing.setattr(memories_md.secrets, "token_hex", lambda size: next(drawn))
+        drawing.setattr("secrets.token_hex", lambda size: next(drawn))
         ids = [run("add", content, "--format", "quiet").stdout for content in ("x", "y")]
     assert ids == ["mem-1800000000-aaaa\n", "mem-1800000000-bbbb\n"]
 
