@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,16 @@ from django.db import connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from agent_tools.auth import tokens
-from agent_tools.models import AgentToken, DeliveryState, DisabledWhy, EventType, WebhookDelivery, WebhookEndpoint
-from agent_tools.webhooks import deliveries, endpoints, outbox, sending
+from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
+from agent_tools.webhooks import outbox, sending
 from approvals import services
-from approvals.models import Agent, Event, Kind, Proposal, RejectReason, User
+from approvals.models import Agent, Event, Proposal, RejectReason, User
 from approvals.services import Rest, events
 from memory_app.text import worddiff
-from memory_app.text.edits import Replace
 from tests import environment
 from tests.agent_tools.webhooks.conftest import create
 from tests.conftest import in_a_thread
-from tests.support.acts import approve
+from tests.support.acts import approve, as_seen, change
 
 if TYPE_CHECKING:
     from memory_app.reads import Block
@@ -89,14 +89,16 @@ def test_an_approval_is_told_with_ids_and_states_alone(
         assert text not in stored
 
 
-def test_every_decision_is_told_as_what_it_is(
-    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
+def test_every_decision_of_a_person_is_told_as_what_it_is(
+    endpoint: WebhookEndpoint, alice: User, scribe: Agent, goals: Block, propose: Propose
 ) -> None:
     first = propose(goals, "math", "algebra")
     reject(first, alice, reason=RejectReason.OUTDATED)
     assert made()[0]["data"]["reason"] == "outdated"
     services.undo(actor=alice, proposal_id=first.pk)
     services.comment(actor=alice, proposal_id=first.pk, text="Who said so?")
+    services.comment(actor=scribe, proposal_id=first.pk, text="She did.")  # itself is told nothing of it
+    services.withdraw(agent=scribe, proposal_id=propose(goals, "June", "July").pk)
     services.request_changes(actor=alice, proposal_id=first.pk, comment="Say who.", revision=1)
     second = propose(goals, "one book", "two books")
     approve(alice, second)
@@ -119,25 +121,12 @@ def test_every_decision_is_told_as_what_it_is(
     assert "Who said so" not in "".join(row.body for row in WebhookDelivery.objects.all())
 
 
-def test_what_the_agent_did_itself_is_not_told(
-    endpoint: WebhookEndpoint, scribe: Agent, goals: Block, propose: Propose
-) -> None:
-    proposal = propose(goals, "math", "algebra")
-    services.comment(actor=scribe, proposal_id=proposal.pk, text="Shall I?")
-    services.withdraw(agent=scribe, proposal_id=proposal.pk)
-    assert types() == []
-
-
 def test_what_an_approval_in_part_leaves_is_told_of_the_proposal_that_goes_back(
     endpoint: WebhookEndpoint, alice: User, scribe: Agent, goals: Block
 ) -> None:
-    both = [Replace("math", "maths"), Replace("one book", "two books")]
-    said = {"agent": scribe, "owner": "alice", "label": "goals", "reasoning": "She said so."}
-    proposal = services.propose(edits=both, kind=Kind.EDIT, **said).proposal
+    proposal = change(scribe, ("math", "maths"), ("one book", "two books"))
     first = worddiff.hunks(goals.body, proposal.current_revision.result_text)[0].id
-    services.approve_some(
-        actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256, accepted=[first], rest=Rest.AGENT
-    )
+    services.approve_some(actor=alice, **as_seen(proposal), accepted=[first], rest=Rest.AGENT)
     told = [(body["type"], body["data"]["proposal_id"]) for body in made()]
     assert told == [("proposal.approved", proposal.pk)]
 
@@ -173,20 +162,12 @@ def test_a_decision_is_found_though_the_process_that_made_it_died_at_once(
     assert types() == ["proposal.rejected"]
 
 
-def test_a_new_webhook_is_not_told_of_what_was_decided_before(
+def test_a_webhook_is_told_of_the_chosen_events_from_its_creation_on(
     alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
 ) -> None:
-    approve(alice, propose(goals, "math", "algebra"))
-    create(alice, scribe, ADDRESS)
-    assert types() == []
-    approve(alice, propose(goals, "one book", "two books"))
-    assert types() == ["proposal.approved"]
-
-
-def test_only_the_chosen_events_are_told(
-    alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
-) -> None:
+    reject(propose(goals, "in June", "in July"), alice)
     create(alice, scribe, ADDRESS, events=[EventType.REJECTED])
+    assert types() == []
     approve(alice, propose(goals, "math", "algebra"))
     reject(propose(goals, "one book", "two books"), alice)
     assert types() == ["proposal.rejected"]
@@ -195,10 +176,12 @@ def test_only_the_chosen_events_are_told(
 # -- whose memory, whose agent --------------------------------------------------------------------
 
 
-def test_nobody_is_told_of_another_persons_memory(
+def test_people_are_told_of_their_own_memory_and_admins_of_those_the_agent_serves(
     endpoint: WebhookEndpoint,
     alice: User,
     ben: User,
+    mallory: User,
+    admin: User,
     scribe: Agent,
     issue: Issue,
     make_block: MakeBlock,
@@ -206,37 +189,13 @@ def test_nobody_is_told_of_another_persons_memory(
 ) -> None:
     issue(ben)
     create(ben, scribe, "https://ben.example.org/")
-    plan = make_block(ben, "plan", "ben reads\n")
-    goals = make_block(alice, "goals", "alice reads\n")
-    approve(ben, propose(plan, "reads", "writes"))
-    approve(alice, propose(goals, "reads", "writes"))
-    outbox.collect()
-    told = {(row.endpoint.created_by.username, json.loads(row.body)["data"]["user_id"]) for row in _rows()}
-    assert told == {("alice", "alice"), ("ben", "ben")}
-
-
-def _rows() -> list[WebhookDelivery]:
-    return list(WebhookDelivery.objects.select_related("endpoint__created_by"))
-
-
-def test_another_agents_proposals_are_not_told(
-    endpoint: WebhookEndpoint, alice: User, goals: Block, issue: Issue, propose: Propose
-) -> None:
-    other = Agent.objects.create(name="other")
-    issue(alice, agent=other)
-    proposal = propose(goals, "math", "algebra")
-    Proposal.objects.filter(pk=proposal.pk).update(agent=other)
-    reject(Proposal.objects.get(pk=proposal.pk), alice)
-    assert types() == []
-
-
-def test_an_admins_webhook_for_everyone_is_told_of_those_the_agent_serves(
-    admin: User, alice: User, ben: User, scribe: Agent, token: str, make_block: MakeBlock, propose: Propose
-) -> None:
     create(admin, scribe, ADDRESS, all_owners=True)
-    for person in (alice, ben):
+    for person in (alice, ben, mallory):  # scribe has no token for mallory's
         reject(propose(make_block(person, "goals", "reads\n"), "reads", "writes"), person)
-    assert [body["data"]["user_id"] for body in made()] == ["alice"]  # scribe has no token for ben's
+    outbox.collect()
+    rows = WebhookDelivery.objects.select_related("endpoint__created_by")
+    told = [(row.endpoint.created_by.username, json.loads(row.body)["data"]["user_id"]) for row in rows]
+    assert sorted(told) == [("admin", "alice"), ("admin", "ben"), ("alice", "alice"), ("ben", "ben")]
 
 
 def test_for_everyone_is_for_admins_only_and_ends_with_their_rights(
@@ -249,26 +208,28 @@ def test_for_everyone_is_for_admins_only_and_ends_with_their_rights(
     assert types() == []
 
 
-def test_what_no_token_of_the_agent_may_read_is_not_told(
-    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
-) -> None:
-    first, second = propose(goals, "math", "algebra"), propose(goals, "one book", "two books")
-    tokens.revoke(AgentToken.objects.get())
-    reject(first, alice)
-    assert types() == []
-    tokens.issue(agent=endpoint.agent, scopes=["memory:read"], owners=[alice])
-    reject(second, alice)
-    assert "proposal.rejected" in types()
+def _to_another_agent(proposal: Proposal) -> None:
+    other = Agent.objects.create(name="other")
+    tokens.issue(agent=other, scopes=["memory:read"], owners=[User.objects.get(username="alice")])
+    Proposal.objects.filter(pk=proposal.pk).update(agent=other)
 
 
-@pytest.mark.parametrize("who", ["agent", "person"])
-def test_a_deactivated_agent_or_person_is_told_nothing(
-    endpoint: WebhookEndpoint, tim: User, goals: Block, propose: Propose, who: str
+@pytest.mark.parametrize(
+    "end",
+    [
+        _to_another_agent,
+        lambda proposal: tokens.revoke(AgentToken.objects.get()),
+        lambda proposal: Agent.objects.update(is_active=False),
+        lambda proposal: User.objects.filter(username="alice").update(is_active=False),
+    ],
+    ids=["another agent's", "no token", "no agent any more", "no person any more"],
+)
+def test_what_is_not_the_agents_or_the_persons_business_is_not_told(
+    endpoint: WebhookEndpoint, tim: User, goals: Block, propose: Propose, end: Callable[[Proposal], object]
 ) -> None:
     proposal = propose(goals, "math", "algebra")
-    reject(proposal, tim)
-    model: Any = Agent if who == "agent" else User
-    model.objects.filter(pk=endpoint.agent_id if who == "agent" else endpoint.created_by_id).update(is_active=False)
+    end(proposal)
+    reject(Proposal.objects.get(pk=proposal.pk), tim)
     assert types() == []
 
 
@@ -360,14 +321,3 @@ def test_a_run_asks_little_and_writes_nothing_where_nothing_is_to_do(
         sending.run()
     assert len(queries) <= 9
     assert [each["sql"] for each in queries if not each["sql"].startswith("SELECT")] == []
-
-
-def test_for_a_disabled_webhook_messages_are_made_as_missed(
-    endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
-) -> None:
-    deliveries.disable(endpoint.pk, why=DisabledWhy.BY_PERSON)
-    reject(propose(goals, "math", "algebra"), alice)
-    outbox.collect()
-    endpoint.refresh_from_db()
-    assert WebhookDelivery.objects.get().state == DeliveryState.MISSED
-    assert endpoints.missed_since_disabled(endpoint) == 1

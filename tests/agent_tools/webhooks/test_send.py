@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
+from django.test import override_settings
 from django.utils import timezone
 
 from agent_tools.models import DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
@@ -106,6 +107,16 @@ def test_a_new_address_gets_what_still_waits(there: Receiver, hook: WebhookEndpo
         pass_time(seconds=10)
         run()
         assert [each.id for each in moved.received] == [there.received[0].id]
+
+
+def test_an_address_that_an_installation_no_longer_allows_is_not_reached(
+    hook: WebhookEndpoint, there: Receiver
+) -> None:
+    queue(hook)
+    with override_settings(WEBHOOK_ALLOWED_NETWORKS=[]):
+        run()
+    assert there.received == []
+    assert delivery().attempts[0]["error"] == "address_refused"
 
 
 # -- several at once ------------------------------------------------------------------------------
