@@ -12,7 +12,7 @@ from memory_app.reads import Block
 from memory_app.search import service
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
-from tests.agent_tools.decisions.test_read_decisions import seen as as_seen
+from tests.support.acts import as_seen
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 BLOCK = "/api/v1/users/alice/blocks/diary/"

@@ -10,29 +10,22 @@ from django.utils import timezone
 from agent_tools.auth import tokens
 from agent_tools.models import AgentToken
 from approvals import services
-from approvals.models import Agent, Kind, Policy, Proposal, User
-from approvals.review.targets import current_state
+from approvals.models import Agent, Policy, Proposal, User
 from approvals.services import Rest
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text import worddiff
-from memory_app.text.edits import Replace
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.agent_tools.decisions.conftest import FEED, ReadOn
-from tests.support.acts import approve, edit
+from tests.support.acts import approve, as_seen, change, edit
 from tests.support.fixtures import MakeBlock, Propose
 
 
 def reject(person: User, proposal: Proposal, **more: Any) -> Proposal:
     fields: dict[str, Any] = {"reason": "wrong", "comment": "No.", "revision": 1} | more
     return services.reject(actor=person, proposal_id=proposal.pk, **fields)
-
-
-def seen(proposal: Proposal) -> dict[str, Any]:
-    sha256 = current_state(proposal, proposal.current_revision).sha256
-    return {"proposal_id": proposal.pk, "revision": proposal.current_revision_number, "seen_sha256": sha256}
 
 
 def whats(items: list[Any]) -> list[tuple[int, str]]:
@@ -44,12 +37,8 @@ def test_an_approval_is_told_with_who_when_and_a_line(
 ) -> None:
     approve(tim, proposal, comment="Well seen.")
     (item,), _ = read_on(api)
-    assert (item["proposal_id"], item["user_id"], item["block_label"], item["title"]) == (
-        proposal.pk,
-        "alice",
-        "goals",
-        "Learning goals",
-    )
+    about = (item["proposal_id"], item["user_id"], item["block_label"], item["title"])
+    assert about == (proposal.pk, "alice", "goals", "Learning goals")
     assert (item["what"], item["by"], item["comment"], item["status"]) == ("approved", "tim", "Well seen.", "approved")
     assert (item["approval"], item["final_text"], item["difference"]) == ("as_proposed", None, [])
     assert item["at"].endswith("Z")
@@ -57,16 +46,26 @@ def test_an_approval_is_told_with_who_when_and_a_line(
 
 
 def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
-    api: Machine, alice: User, tim: User, goals: Block, propose: Propose, proposal: Proposal, read_on: ReadOn
+    api: Machine,
+    call: Call,
+    alice: User,
+    tim: User,
+    goals: Block,
+    propose: Propose,
+    proposal: Proposal,
+    read_on: ReadOn,
 ) -> None:
     number = proposal.pk
     services.comment(actor=tim, proposal_id=number, text="Which exam?")
+    answered(call("comment_on_proposal", proposal_id=number, comment="German."))  # an agent is not told of itself
+    other = answered(call("memory_save", content="She rows."))["data"]["proposal_id"]
     services.request_changes(actor=tim, proposal_id=number, revision=1, comment="Say which.", reason="badly_worded")
     services.back_to_review(actor=tim, proposal_id=number, revision=1)
     reject(tim, proposal, comment="Not so.")
     services.undo(actor=alice, proposal_id=number, comment="It is.")
     approve(alice, Proposal.objects.get(pk=number))
     services.undo(actor=alice, proposal_id=number, comment="No, it was not.")
+    services.undo(actor=alice, proposal_id=other)
     late = propose(goals, "one book", "two books")
     Proposal.objects.filter(pk=late.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
     services.expire()
@@ -80,8 +79,11 @@ def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
         (number, "reopened"),
         (number, "approved"),
         (number, "reverted"),
+        (other, "reverted"),
         (late.pk, "expired"),
     ]
+    note_id = Proposal.objects.get(pk=other).target
+    assert items[-2]["note_id"] == note_id
     what = f"Proposal {number} for block 'goals'"
     assert [item["text"] for item in items] == [
         f"{what}: tim commented: Which exam? Answer with comment_on_proposal.",
@@ -91,29 +93,10 @@ def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
         f"{what} was opened again by alice and waits for a person: It is.",
         f"{what} was approved by alice.",
         f"{what} was undone by alice, and the memory no longer has it: No, it was not.",
+        f"Proposal {other} for note '{note_id}' was undone by alice, and the memory no longer has it.",
         f"Proposal {late.pk} for block 'goals' has expired: no person decided in time.",
     ]
-    assert [item["by"] for item in items] == ["tim", "tim", "tim", "tim", "alice", "alice", "alice", None]
-
-
-def test_what_an_agent_does_itself_is_no_decision(
-    api: Machine, call: Call, scribe: Agent, goals: Block, proposal: Proposal, read_on: ReadOn
-) -> None:
-    answered(call("comment_on_proposal", proposal_id=proposal.pk, comment="Is that right?"))
-    answered(call("withdraw_proposal", proposal_id=proposal.pk))
-    answered(call("memory_save", content="She rows."))
-    assert read_on(api)[0] == []
-
-
-def test_an_automatic_change_that_was_undone_is_told(api: Machine, call: Call, alice: User, read_on: ReadOn) -> None:
-    number = answered(call("memory_save", content="She rows."))["data"]["proposal_id"]
-    services.undo(actor=alice, proposal_id=number, comment="She does not.")
-    (item,), _ = read_on(api)
-    assert (item["what"], item["proposal_id"], item["note_id"]) == (
-        "reverted",
-        number,
-        Proposal.objects.get(pk=number).target,
-    )
+    assert [item["by"] for item in items] == [*["tim"] * 4, *["alice"] * 4, None]
 
 
 def test_what_is_in_the_memory_already_is_closed_as_a_duplicate(
@@ -131,32 +114,24 @@ def test_the_reviewers_wording_comes_with_the_difference(
     api: Machine, tim: User, goals: Block, proposal: Proposal, read_on: ReadOn
 ) -> None:
     text = goals.body.replace("likes math", "enjoys algebra")
-    services.approve_edited(actor=tim, **seen(proposal), text=text)
+    services.approve_edited(actor=tim, **as_seen(proposal), text=text)
     (item,), _ = read_on(api)
     assert (item["approval"], item["final_text"], item["is_cut"]) == ("edited", text, False)
     assert item["difference"] == [{"proposed": "Alice loves math.\n", "approved": "Alice enjoys algebra.\n"}]
     assert item["text"] == (
         f"Proposal {proposal.pk} for block 'goals' was approved with changes by tim. "
-        'The memory has "Alice enjoys algebra." instead of "Alice loves math."'
-        "."
+        'The memory has "Alice enjoys algebra." instead of "Alice loves math.".'
     )
 
 
 def test_what_was_not_accepted_and_what_came_back_are_told(
     api: Machine, tim: User, scribe: Agent, goals: Block, read_on: ReadOn
 ) -> None:
-    edits = [Replace("math", "maths"), Replace("one book", "two books")]
-
-    def two() -> Proposal:
-        return services.propose(
-            agent=scribe, owner="alice", label="goals", edits=edits, kind=Kind.EDIT, reasoning="She said so."
-        ).proposal
-
-    wanted = goals.body.replace("math", "maths").replace("one book", "two books")
-    first = worddiff.hunks(goals.body, wanted)[0].id
-    proposal = two()
+    edits = [("math", "maths"), ("one book", "two books")]
+    proposal = change(scribe, *edits)
+    first = worddiff.hunks(goals.body, proposal.current_revision.result_text)[0].id
     services.approve_some(
-        actor=tim, **seen(proposal), accepted=[first], rest=Rest.REJECT, reason="wrong", comment="Only one."
+        actor=tim, **as_seen(proposal), accepted=[first], rest=Rest.REJECT, reason="wrong", comment="Only one."
     )
     (item,), cursor = read_on(api)
     assert (item["approval"], item["reason"], item["difference"]) == ("part", "wrong", [])
@@ -164,8 +139,8 @@ def test_what_was_not_accepted_and_what_came_back_are_told(
     assert item["text"].endswith('(wrong): Only one. Not accepted: "She reads two books a month.".')
 
     services.undo(actor=tim, proposal_id=proposal.pk)
-    again = two()
-    services.approve_some(actor=tim, **seen(again), accepted=[first], rest=Rest.AGENT, comment="Ask her.")
+    again = change(scribe, *edits)
+    services.approve_some(actor=tim, **as_seen(again), accepted=[first], rest=Rest.AGENT, comment="Ask her.")
     items, _ = read_on(api, cursor)
     assert whats(items) == [(proposal.pk, "reverted"), (again.pk, "approved")]
     assert (item["propose_again"], items[1]["propose_again"]) == (False, True)
@@ -179,7 +154,7 @@ def test_a_long_wording_is_left_to_the_call_that_reads_one(
     block = make_block(alice, "log", "Likes math.\n" + "One line of many.\n" * 300)
     proposal = propose(block, "Likes", "Loves")
     text = block.body.replace("Likes math.", "Enjoys algebra. " + "x" * 3_000)
-    services.approve_edited(actor=tim, **seen(proposal), text=text)
+    services.approve_edited(actor=tim, **as_seen(proposal), text=text)
     (item,), _ = read_on(api)
     assert (item["final_text"], item["difference"], item["is_cut"]) == (None, [], True)
     assert item["text"].endswith("get_proposal has all of it.")
@@ -206,12 +181,9 @@ def test_it_begins_at_the_start_or_now_and_goes_on_from_a_cursor(
     assert nothing["text"] == "Nothing was decided since."
 
 
-@pytest.mark.parametrize("since", ["x", "bm90IG9uZQ==", "WyJwcm9wb3NhbHMiLDFd", "WyJkZWNpc2lvbnMiLC0xXQ==", "%00"])
+@pytest.mark.parametrize("since", ["x", "bm90IG9uZQ==", "WyJwcm9wb3NhbHMiLDFd", "WyJkZWNpc2lvbnMiLC0xXQ=="])
 def test_what_is_no_cursor_is_named(api: Machine, since: str) -> None:
     response = api.get(f"{FEED}?since={since}")
-    if since == "%00":
-        refused(response, 400, "forbidden_character")
-        return
     error = refused(response, 400, "invalid_arguments")
     assert "leave it empty" in error["details"]["fields"]["since"]
 
@@ -286,7 +258,7 @@ def test_a_deleted_block_has_no_words_in_it(
 ) -> None:  # fmt: skip
     diary = make_block(alice, "diary", "Zebras frighten me.", title="Zebras")
     proposal = propose(diary, "frighten", "amuse")
-    services.approve_edited(actor=tim, **seen(proposal), text="Zebras bore me.")
+    services.approve_edited(actor=tim, **as_seen(proposal), text="Zebras bore me.")
     assert "Zebras bore me." in str(read_on(api)[0])
     now = reads.block("alice", "diary")
     services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=now.sha256, comment="")
@@ -296,25 +268,15 @@ def test_a_deleted_block_has_no_words_in_it(
     assert (item["title"], item["final_text"], item["difference"]) == (None, None, [])
     assert item["text"] == f"Proposal {proposal.pk} for block 'diary' was approved with changes by tim."
     assert "Zebras bore me." in str(read_on(historian)[0])
-
-
-def test_a_block_of_the_same_label_is_another(
-    api: Machine, alice: User, tim: User, make_block: MakeBlock, propose: Propose, read_on: ReadOn
-) -> None:
-    diary = make_block(alice, "diary", "Zebras frighten me.", title="Zebras")
-    services.approve_edited(actor=tim, **seen(propose(diary, "frighten", "amuse")), text="Zebras bore me.")
-    now = reads.block("alice", "diary")
-    services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=now.sha256, comment="")
     make_block(alice, "diary", "Another diary.", title="Another")
-    (item,), _ = read_on(api)
-    assert "ebras" not in str(item)
+    assert "ebras" not in str(read_on(api)[0]), "a block of the same label is another"
 
 
 def test_a_deleted_note_has_no_words_in_it(api: Machine, call: Call, alice: User, tim: User, read_on: ReadOn) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     saved = answered(call("memory_save", content="She rows."))["data"]
     proposal = Proposal.objects.get(pk=saved["proposal_id"])
-    services.approve_edited(actor=tim, **seen(proposal), text="She rows on Mondays.")
+    services.approve_edited(actor=tim, **as_seen(proposal), text="She rows on Mondays.")
     assert read_on(api)[0][0]["final_text"] == "She rows on Mondays."
     services.notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=proposal.target)
     assert "rows" not in str(read_on(api)[0])

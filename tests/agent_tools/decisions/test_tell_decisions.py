@@ -22,7 +22,6 @@ from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
 from tests.agent_tools.decisions.conftest import ReadOn
 from tests.agent_tools.decisions.test_order_of_decisions import deciding, needs_postgresql
-from tests.conftest import in_a_thread
 from tests.support.acts import approve
 from tests.support.crashing import crash_at
 from tests.support.fixtures import MakeBlock, Propose
@@ -96,14 +95,9 @@ def test_answers_whose_texts_are_complete_tell_nothing_and_swallow_nothing(
     assert "decisions" not in answered(call("list_memory_blocks"))["data"]
 
 
-def test_the_list_of_proposals_neither_says_it_twice_nor_swallows_it(call: Call, tim: User, number: int) -> None:
+def test_neither_a_refusal_nor_the_list_of_proposals_tells_or_swallows_it(call: Call, tim: User, number: int) -> None:
     reject(tim, number)
     assert told(call("list_proposals", user_id="alice")) == []
-    assert told(call("recall")) == [number]
-
-
-def test_a_refusal_tells_nothing_and_loses_nothing(call: Call, tim: User, number: int) -> None:
-    reject(tim, number)
     error = refused(call("memory_update", note_id="note-x", content="x"), 404, "note_not_found")
     assert HEADING not in error["text"]
     assert told(call("recall")) == [number]
@@ -238,15 +232,6 @@ def test_texts_that_were_removed_leave_the_kept_answers(call: Call, alice: User,
     assert "zebrafinch" not in again.content.decode()
     assert answered(again)["data"]["note_id"] == first.json()["data"]["note_id"]
     assert Proposal.objects.filter(kind="save").count() == 1
-
-
-def test_where_it_is_comes_from_the_database_alone(machine: MachineOf, token: str, tim: User, number: int) -> None:
-    """As after a restart: nothing of a process is asked."""
-    reject(tim, number)
-    assert told(machine(token).call("recall")) == [number]
-    seen: list[Any] = []
-    in_a_thread(lambda: seen.append(told(machine(token).call("recall")))).join()
-    assert seen == [[]]
 
 
 def test_when_nothing_is_new_it_costs_one_query(call: Call, tim: User, number: int) -> None:

@@ -50,7 +50,7 @@ def _nothing_waits() -> Iterator[None]:
     assert waits.waiting() == 0
 
 
-def path_of(proposal: Proposal, wait: int = 20) -> str:
+def path_of(proposal: Proposal, wait: object = 20) -> str:
     return f"/api/v1/proposals/{proposal.pk}/?wait={wait}"
 
 
@@ -58,10 +58,21 @@ def reject(person: User, proposal: Proposal) -> None:
     services.reject(actor=person, proposal_id=proposal.pk, revision=1, reason="wrong", comment="No.")
 
 
+def ask(person: User, proposal: Proposal) -> None:
+    services.request_changes(actor=person, proposal_id=proposal.pk, revision=1, comment="Say which.")
+
+
+DECISIONS: dict[str, Callable[[User, Proposal], object]] = {
+    "rejected": reject,
+    "approved": approve,
+    "changes_requested": ask,
+}
+
+
 def test_one_that_is_decided_or_whose_turn_it_is_is_answered_at_once(
     api: Machine, tim: User, proposal: Proposal
 ) -> None:
-    services.request_changes(actor=tim, proposal_id=proposal.pk, revision=1, comment="Say which.")
+    ask(tim, proposal)
     assert answered(api.get(path_of(proposal)))["data"]["status"] == "changes_requested"
     services.back_to_review(actor=tim, proposal_id=proposal.pk, revision=1)
     reject(tim, proposal)
@@ -71,15 +82,10 @@ def test_one_that_is_decided_or_whose_turn_it_is_is_answered_at_once(
     assert "Retry-After" not in response
 
 
-@pytest.mark.parametrize("what", ["rejected", "approved", "changes_requested"])
+@pytest.mark.parametrize("what", DECISIONS)
 def test_a_decision_wakes_who_waits_for_it(api: Machine, tim: User, proposal: Proposal, what: str) -> None:
     waiting = Waiting(lambda: api.get(path_of(proposal)))
-    if what == "rejected":
-        reject(tim, proposal)
-    elif what == "approved":
-        approve(tim, proposal)
-    else:
-        services.request_changes(actor=tim, proposal_id=proposal.pk, revision=1, comment="Say which.")
+    DECISIONS[what](tim, proposal)
     assert answered(waiting.end())["data"]["status"] == what
     assert waiting.seconds < 15
 
@@ -151,22 +157,16 @@ def test_a_third_of_the_threads_may_wait_and_the_rest_is_answered_at_once(
     assert {answered(each.end())["data"]["status"] for each in (first, second)} == {"rejected"}
 
 
-def test_a_token_waits_once_at_a_time(api: Machine, call: Call, tim: User, proposal: Proposal) -> None:
+def test_a_token_waits_once_at_a_time_with_each_of_its_secrets(
+    api: Machine, call: Call, machine: MachineOf, alice: User, tim: User, proposal: Proposal
+) -> None:
+    new = tokens.rotate(AgentToken.objects.get(), by=alice, until=None).secret
     waiting = Waiting(lambda: api.get(path_of(proposal)))
     response = api.get(f"{FEED}?since=now&wait=20")
     assert (answered(response)["data"]["retry_after"], response["Retry-After"]) == (5, "5")
     assert call("get_proposal", proposal_id=proposal.pk, wait=8)["Retry-After"] == "5"
-    assert "Retry-After" not in api.get(path_of(proposal, wait=0))
-    reject(tim, proposal)
-    waiting.end()
-
-
-def test_secrets_of_one_token_wait_once_between_them(
-    api: Machine, machine: MachineOf, alice: User, tim: User, proposal: Proposal
-) -> None:
-    new = tokens.rotate(AgentToken.objects.get(), by=alice, until=None).secret
-    waiting = Waiting(lambda: api.get(path_of(proposal)))
     assert machine(new).get(path_of(proposal))["Retry-After"] == "5"
+    assert "Retry-After" not in api.get(path_of(proposal, wait=0))
     reject(tim, proposal)
     waiting.end()
 
@@ -178,7 +178,7 @@ def test_where_no_thread_can_be_spared_no_call_waits(api: Machine, proposal: Pro
 
 @pytest.mark.parametrize("wait", ["21", "-1", "x", "99999999999999999999"])
 def test_how_long_is_bounded(api: Machine, call: Call, proposal: Proposal, wait: str) -> None:
-    for path in (f"/api/v1/proposals/{proposal.pk}/?wait={wait}", f"{FEED}?wait={wait}"):
+    for path in (path_of(proposal, wait), f"{FEED}?wait={wait}"):
         assert "wait" in refused(api.get(path), 400, "invalid_arguments")["details"]["fields"]
     for tool, given in (("get_proposal", {"proposal_id": proposal.pk}), ("list_proposals", {"decided_since": ""})):
         refused(call(tool, **given, wait=9), 400, "invalid_arguments")
