@@ -19,18 +19,20 @@ from tests.support.crashing import killed, let_leases_run_out
 from tests.support.fixtures import ClientOf
 
 CUT = """
-from approvals.models import Agent
+from approvals.models import Agent, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app.writing import commits
-commits.record = die
-by = ChangeContext(actor=Agent.objects.get(), may_apply=True)
+commits.{at} = die
+by = ChangeContext(actor={actor}.objects.get(), may_apply=True)
 notes.{verb}(by=by, owner="alice", {arguments})
 """
 
 
-def cut(verb: str, **arguments: str) -> None:
-    killed(CUT.format(verb=verb, arguments=", ".join(f"{name}={value!r}" for name, value in arguments.items())))
+def cut(verb: str, *, actor: str = "Agent", at: str = "record", **given: str) -> None:
+    """Change a note in a process that dies at a step of its commit, by default before it is recorded."""
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    killed(CUT.format(verb=verb, actor=actor, at=at, arguments=arguments))
 
 
 def listed(api: Machine) -> list[str]:
@@ -98,16 +100,7 @@ def test_without_a_worker_whoever_reads_finishes_it(call: Call, alice: User) -> 
 @override_settings(CELERY_TASK_ALWAYS_EAGER=True)
 @pytest.mark.parametrize("page", ["/", "/memory/alice/notes/"])
 def test_a_persons_own_change_is_recorded_by_whoever_reads(alice: User, client_of: ClientOf, page: str) -> None:
-    killed(
-        """
-        from approvals.models import User
-        from approvals.services import notes
-        from approvals.services.notes import ChangeContext
-        from memory_app.writing import commits
-        commits.record = die
-        notes.save(by=ChangeContext(actor=User.objects.get()), owner="alice", content="She rows.")
-        """
-    )
+    cut("save", actor="User", content="She rows.")
     assert client_of(alice).get(page).status_code == 200
     assert Change.objects.get().action == "created"
     assert list(problems()) == []
@@ -125,11 +118,7 @@ def test_its_page_is_there_once_it_is_finished(alice: User, token: str, client_o
 @pytest.mark.slow
 def test_the_page_of_one_that_no_longer_fits_is_not_there(call: Call, alice: User, client_of: ClientOf) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
-    killed(
-        CUT.replace("commits.record", "commits.write_main").format(
-            verb="update", arguments=f"note_id={note_id!r}, content='She rows.'"
-        )
-    )
+    cut("update", at="write_main", note_id=note_id, content="She rows.")
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=note_id, content="She swims.")
     let_leases_run_out()
     address = Proposal.objects.get(status=Status.PREPARING).get_absolute_url()

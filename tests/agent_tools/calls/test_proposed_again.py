@@ -56,33 +56,37 @@ def test_it_is_answered_with_the_earlier_reason_and_nothing_is_made(call: Call, 
     assert list(dolt().branches()) == branches
 
 
+TEA_IN_OTHER_WORDS = "Before every exam, she drinks green tea."
+
+
 @pytest.mark.parametrize(
-    "again",
+    ("reason", "again", "is_repeated"),
     [
-        {"old_string": "in June.", "new_string": "in June.\n\n- she drinks GREEN tea, before every exam\n\n"},
-        {"old_string": "likes math.", "new_string": "likes math. “She drinks green tea before every exam!”"},
+        (
+            "wrong",
+            {"old_string": "June.", "new_string": "June.\n\n- she drinks GREEN tea, before every exam\n"},
+            True,
+        ),
+        ("wrong", {"new_string": "likes math. “She drinks green tea before every exam!”"}, True),
+        ("wrong", {"new_string": "likes math. She drinks coffee before every exam."}, False),
+        ("wrong", {"new_string": "likes math. She never drinks green tea before every exam."}, False),
+        ("wrong", {"new_string": "likes math. She drinks green tea."}, False),
+        ("wrong", {"new_string": f"likes math. {TEA_IN_OTHER_WORDS}"}, False),
+        ("badly_worded", {}, True),
+        ("badly_worded", {"new_string": f"likes math. {TEA_IN_OTHER_WORDS}"}, False),
+        ("duplicate", {}, False),
     ],
-    ids=["elsewhere", "other signs"],
 )
-def test_the_same_words_are_recognised_wherever_they_stand(
-    call: Call, goals: Block, tim: User, again: dict[str, str]
+def test_the_same_words_are_recognised_wherever_they_stand_and_another_statement_is_asked_about(
+    call: Call, goals: Block, tim: User, reason: str, again: dict[str, str], is_repeated: bool
 ) -> None:
-    rejected(tim, proposed(call))
-    error_of(proposed(call, **again))
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        "She drinks coffee before every exam.",
-        "She never drinks green tea before every exam.",
-        "She drinks green tea.",
-        "Before every exam she drinks green tea.",
-    ],
-)
-def test_another_statement_is_asked_about(call: Call, goals: Block, tim: User, other: str) -> None:
-    rejected(tim, proposed(call))
-    assert proposed(call, new_string=f"likes math. {other}").status_code == 200
+    rejected(tim, proposed(call), reason=reason)
+    answer = proposed(call, **again)
+    if is_repeated:
+        error_of(answer)
+        return
+    assert call("withdraw_proposal", proposal_id=answer.json()["data"]["proposal_id"]).status_code == 200
+    assert proposed(call, **again).json()["data"]["created"], "taking it back is no rejection"
 
 
 def test_a_rewrite_that_has_it_again_is_recognised(call: Call, api: Any, goals: Block, tim: User) -> None:
@@ -98,23 +102,18 @@ def test_what_was_too_private_is_recognised_without_its_text(call: Call, goals: 
     details = error_of(proposed(call))
     assert (details["proposal_id"], details["comment"]) == (first.pk, "Not for agents.")
     assert details["passages"] == []  # an answer kept under a key would keep them
+    assert error_of(proposed(call, force=True))["force_needs"] == "new_reasoning", "though it was removed"
 
 
-def test_no_fingerprint_of_it_can_be_made_without_the_secret(
-    call: Call, goals: Block, tim: User, settings: Any
-) -> None:
-    rejected(tim, proposed(call), reason="too_private")
-    settings.SECRET_KEY = "another secret of another installation, as long as it has to be"
-    assert proposed(call).status_code == 200
-
-
-def test_after_the_secret_was_rotated_it_is_still_recognised(
+def test_it_is_recognised_by_the_secret_also_after_that_was_rotated(
     call: Call, goals: Block, tim: User, settings: Any
 ) -> None:
     rejected(tim, proposed(call))
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another secret of another installation, as long as it has to be"
     error_of(proposed(call))
+    settings.SECRET_KEY_FALLBACKS = []
+    assert proposed(call).status_code == 200
 
 
 def test_with_force_and_new_reasoning_a_person_is_asked_again(call: Call, goals: Block, tim: User) -> None:
@@ -125,25 +124,15 @@ def test_with_force_and_new_reasoning_a_person_is_asked_again(call: Call, goals:
     assert (second.answers_id, second.status, second.review_reason) == (first.pk, Status.OPEN, ReviewReason.REPEATED)
 
 
-@pytest.mark.parametrize("reasoning", ["She said so.", "she  said so!"])
-def test_force_takes_reasoning_that_people_have_not_read(call: Call, goals: Block, tim: User, reasoning: str) -> None:
-    rejected(tim, proposed(call))
-    answer = proposed(call, reasoning=reasoning, force=True)
-    assert error_of(answer)["force_needs"] == "new_reasoning"
-    assert "say what has changed" in answer.json()["text"]
-    assert Proposal.objects.count() == 1
-
-
-def test_reasoning_is_new_only_if_no_rejection_has_heard_it(call: Call, goals: Block, tim: User) -> None:
+def test_force_takes_reasoning_that_no_rejection_has_heard(call: Call, goals: Block, tim: User) -> None:
     rejected(tim, proposed(call))
     rejected(tim, proposed(call, reasoning="She corrected herself today.", force=True))
-    assert error_of(proposed(call, reasoning="She said so.", force=True))["force_needs"] == "new_reasoning"
+    for heard in ("She said so.", "she  said so!"):
+        answer = proposed(call, reasoning=heard, force=True)
+        assert error_of(answer)["force_needs"] == "new_reasoning"
+        assert "say what has changed" in answer.json()["text"]
+    assert Proposal.objects.count() == 2
     assert proposed(call, reasoning="Her mother confirmed it.", force=True).status_code == 200
-
-
-def test_removed_reasoning_is_still_not_new(call: Call, goals: Block, tim: User) -> None:
-    rejected(tim, proposed(call), reason="too_private")
-    assert error_of(proposed(call, force=True))["force_needs"] == "new_reasoning"
 
 
 def test_force_changes_nothing_about_what_was_never_rejected(call: Call, goals: Block) -> None:
@@ -162,20 +151,6 @@ def test_a_rejection_that_was_undone_counts_no_longer(call: Call, goals: Block, 
     services.undo(actor=tim, proposal_id=first.pk)
     assert not RejectedFingerprint.objects.exists()
     assert proposed(call).json()["data"]["proposal_id"] == first.pk
-
-
-def test_what_was_withdrawn_or_a_duplicate_may_come_again(call: Call, goals: Block, tim: User) -> None:
-    rejected(tim, proposed(call), reason="duplicate")
-    second = proposed(call).json()["data"]["proposal_id"]
-    assert call("withdraw_proposal", proposal_id=second).status_code == 200
-    assert proposed(call).json()["data"]["created"]
-
-
-def test_what_was_badly_worded_may_come_in_other_words(call: Call, goals: Block, tim: User) -> None:
-    rejected(tim, proposed(call), reason="badly_worded")
-    error_of(proposed(call))
-    again = "likes math. Before every exam, she drinks green tea."
-    assert proposed(call, new_string=again).status_code == 200
 
 
 def test_a_person_who_approves_it_after_all_overrules_the_rejection(call: Call, goals: Block, tim: User) -> None:
@@ -225,16 +200,15 @@ def saved(call: Call, content: str = "She is allergic to wasp stings.", **more: 
     return call("memory_save", content=content, reasoning=more.pop("reasoning", "Heard it."), **more)
 
 
-def test_a_rejected_note_is_answered_with_the_reason(call: Call, ask_first: None, tim: User) -> None:
+def test_a_rejected_note_is_answered_with_the_reason_also_after_the_policy_changed(
+    call: Call, ask_first: None, tim: User
+) -> None:
     rejected(tim, saved(call))
     assert error_of(saved(call, "she is allergic to wasp stings"))["comment"] == "It is coffee."
-    assert Proposal.objects.count() == 1
-
-
-def test_a_rejected_note_is_not_applied_after_the_policy_changed(call: Call, ask_first: None, tim: User) -> None:
-    rejected(tim, saved(call))
+    assert error_of(saved(call, reasoning="", force=True))["force_needs"] == "reasoning"
     Policy.objects.update(notes=Policy.Notes.APPLY)
     error_of(saved(call))
+    assert Proposal.objects.count() == 1
     forced = saved(call, reasoning="The doctor wrote it.", force=True).json()["data"]
     assert (forced["status"], forced["waits_because"]) == ("open", "repeated")
 
@@ -246,11 +220,6 @@ def test_an_undone_note_waits_for_a_person_the_next_time(call: Call, alice: User
     again = saved(call).json()["data"]
     assert (again["status"], again["waits_because"]) == ("open", "repeated")
     assert Proposal.objects.get(pk=again["proposal_id"]).answers_id == first["proposal_id"]
-
-
-def test_force_for_a_note_takes_a_reasoning(call: Call, ask_first: None, tim: User) -> None:
-    rejected(tim, saved(call))
-    assert error_of(saved(call, reasoning="", force=True))["force_needs"] == "reasoning"
 
 
 def test_a_rejected_deletion_counts_until_the_note_says_something_else(call: Call, alice: User, tim: User) -> None:

@@ -48,14 +48,6 @@ def test_the_argument_is_named_with_the_reason(
     assert error["text"].startswith(f"Error: invalid arguments for {tool}: {field} {reason}.")
 
 
-def test_other_names_in_items_are_named_by_their_place(api: Machine, goals: Block) -> None:
-    edit = {"old_string": "a", "old_str": "a", "new_string": "b"}
-    error = refused(
-        api.post(f"{ALICE}/blocks/goals/propose/", {"edits": [edit], "reasoning": "r"}), 400, "invalid_arguments"
-    )
-    assert set(error["details"]["fields"]) == {"edits[0].old_str"}
-
-
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
@@ -112,6 +104,12 @@ def test_of_a_thousand_wrong_arguments_the_first_are_explained(api: Machine, goa
     assert error["details"]["fields"]["block_labels0"] == "is not known here (did you mean block_label?)"
     assert "and 981 more" in error["message"]
     assert len(answer.content) < 8_000
+
+
+def test_other_names_in_items_are_named_by_their_place(api: Machine, goals: Block) -> None:
+    body = {"edits": [{"old_string": "a", "old_str": "a", "new_string": "b"}], "reasoning": "r"}
+    error = refused(api.post(f"{ALICE}/blocks/goals/propose/", body), 400, "invalid_arguments")
+    assert set(error["details"]["fields"]) == {"edits[0].old_str"}
 
 
 def test_a_time_that_is_too_long_is_counted_in_characters(api: Machine, goals: Block) -> None:

@@ -3,7 +3,7 @@
 Transactions begin and end beside them, and are not counted.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,47 +16,21 @@ from memory_app.search import store
 from tests.agent_tools.conftest import Call
 from tests.agent_tools.mcp.peer import Peer
 
-BUDGET = {
-    "list_memory_blocks": 5,
-    "read_memory_block": 5,
-    "memory_search": 6,
-    "memory_save": 17,  # one of them where a writer's turn is a statement: with PostgreSQL
-    "propose_memory_edit": 17,
-    "propose_memory_append": 17,
-    "propose_section_update": 17,
-    "propose_memory_rewrite": 18,
-}
-
 _TRANSACTIONS = ("BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK")
 
-#: The second time: a first search makes the owner's index.
-CALLS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "list_memory_blocks": lambda _: {},
-    "read_memory_block": lambda _: {"block_label": "goals"},
-    "memory_search": lambda _: {"query": "which exam"},
-    "memory_save": lambda number: {"content": f"She rows on day {number}."},
-    "propose_memory_edit": lambda number: {
-        "block_label": "goals",
-        "old_string": "math",
-        "new_string": f"maths ({number})",
-        "reasoning": "She said so.",
-    },
-    "propose_memory_append": lambda number: {
-        "block_label": "goals",
-        "content": f"She rows on day {number}.",
-        "reasoning": "She said so.",
-    },
-    "propose_section_update": lambda number: {
-        "block_label": "goals",
-        "section_header": "# Goals",
-        "new_content": f"She rows on day {number}.",
-        "reasoning": "She said so.",
-    },
-    "propose_memory_rewrite": lambda number: {
-        "block_label": "goals",
-        "content": f"She rows on day {number}.",
-        "reasoning": "She said so.",
-    },
+_PROPOSED = {"block_label": "goals", "reasoning": "She said so."}
+_SAID = {"content": "She rows on day {}."}
+
+#: How many each may make, and how it is called: with another number the second time.
+CALLS: dict[str, tuple[int, dict[str, str]]] = {
+    "list_memory_blocks": (5, {}),
+    "read_memory_block": (5, {"block_label": "goals"}),
+    "memory_search": (6, {"query": "which exam"}),
+    "memory_save": (17, _SAID),  # one of them where a writer's turn is a statement: with PostgreSQL
+    "propose_memory_edit": (17, _PROPOSED | {"old_string": "math", "new_string": "maths ({})"}),
+    "propose_memory_append": (17, _PROPOSED | _SAID),
+    "propose_section_update": (17, _PROPOSED | {"section_header": "# Goals", "new_content": "She rows on day {}."}),
+    "propose_memory_rewrite": (18, _PROPOSED | _SAID),
 }
 
 
@@ -83,28 +57,23 @@ def statements() -> Iterator[list[str]]:
         yield asked
 
 
+@pytest.mark.parametrize("way", ["rest", "mcp"])
 @pytest.mark.parametrize("tool", CALLS)
-def test_a_call_keeps_to_its_statements(tool: str, call: Call, goals: Block) -> None:
+def test_a_call_keeps_to_its_statements(tool: str, way: str, token: str, call: Call, goals: Block) -> None:
+    budget, arguments = CALLS[tool]
+    peer = Peer(token)
+
+    def ask(number: int) -> bool:
+        given = {name: value.format(number) for name, value in arguments.items()}
+        if way == "mcp":
+            return not peer.call(tool, **given)["isError"]
+        return bool(call(tool, **given).json()["ok"])
+
     assert call("memory_save", content="Her exam is in June.").status_code == 200
-    assert call("memory_search", query="exam").json()["data"]["results"]
-    assert call(tool, **CALLS[tool](0)).status_code == 200  # sessions are opened, queries put together
+    assert call("memory_search", query="exam").json()["data"]["results"]  # a first search makes the owner's index
+    assert ask(0)  # sessions are opened, queries put together
     store.settle()
     cache.set("approvals.recover", 1, timeout=60)  # looked after by now and then, by whoever reads
     with statements() as asked:
-        answer = call(tool, **CALLS[tool](1))
-    assert answer.json()["ok"], answer.json()["text"]
-    assert len(asked) <= BUDGET[tool], "\n".join(asked)
-
-
-@pytest.mark.parametrize("tool", CALLS)
-def test_by_mcp_it_takes_no_more(tool: str, token: str, call: Call, goals: Block) -> None:
-    peer = Peer(token)
-    assert call("memory_save", content="Her exam is in June.").status_code == 200
-    assert call("memory_search", query="exam").json()["data"]["results"]
-    assert not peer.call(tool, **CALLS[tool](0))["isError"]
-    store.settle()
-    cache.set("approvals.recover", 1, timeout=60)
-    with statements() as asked:
-        answer = peer.call(tool, **CALLS[tool](1))
-    assert not answer["isError"], answer["content"]
-    assert len(asked) <= BUDGET[tool], "\n".join(asked)
+        assert ask(1)
+    assert len(asked) <= budget, "\n".join(asked)
