@@ -11,17 +11,19 @@ from django.urls import reverse
 
 from agent_tools.calls import registry
 from agent_tools.errors import ErrorCode
+from agent_tools.urls import urlpatterns
 from approvals import services
 from approvals.models import User
-from memory_app import conversations
+from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, caught_up, refused
 from tests.agent_tools.conftest import Call, Machine
-from tests.support.fixtures import Propose
 
+ALICE = "/api/v1/users/alice"
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves math", "reasoning": "She said so."}
 
 NEW = {"label": "diary", "title": "Diary", "body": "She read.", "reasoning": "She tells me about her days."}
+WHOLE = {"body": "x", "reasoning": "r"}
 GONE = {"block_label": "goals", "reasoning": "All of it is outdated."}
 GOALS = {"path": "/memories/blocks/goals.md"}
 OF_FILES: dict[str, dict[str, Any]] = {
@@ -59,9 +61,27 @@ def fields_of(data: dict[str, Any]) -> set[str]:
     return names
 
 
+class Watched:
+    """A client whose calls are noted in `moved` when main moved by them."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.moved: set[str] = set()
+
+    def __call__(self, tool: str, /, **arguments: Any) -> Any:
+        before = head_of_main()
+        answer = self.call(tool, **arguments)
+        if head_of_main() != before:
+            self.moved.add(tool)
+        return answer
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("worker")
-def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim: User, goals: Block) -> None:
+def test_every_field_of_every_answer_is_described_and_only_notes_move_main(
+    api: Machine, call: Call, tim: User, goals: Block
+) -> None:
+    call = watched = Watched(call)
     proposed = answered(call("propose_memory_edit", **EDIT))["data"]
     number = proposed["proposal_id"]
     said = answered(call("comment_on_proposal", proposal_id=number, comment="Is that right?"))["data"]
@@ -85,11 +105,11 @@ def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim:
             "get_proposal": answered(call("get_proposal", proposal_id=number))["data"],
             "proposal_read": answered(api.get(f"/api/v1/proposals/{number}/"))["data"],
             "decision_list": decided,
-            "block_list": answered(api.get("/api/v1/users/alice/blocks/"))["data"],
-            "block_history": answered(api.get("/api/v1/users/alice/blocks/goals/history/"))["data"],
-            "block_propose": answered(
-                api.post("/api/v1/users/alice/blocks/goals/propose/", {"body": "x", "reasoning": "r"})
-            )["data"],
+            "block_list": answered(api.get(f"{ALICE}/blocks/"))["data"],
+            "block_history": answered(api.get(f"{ALICE}/blocks/goals/history/"))["data"],
+            "block_propose": answered(api.post(f"{ALICE}/blocks/goals/propose/", {"body": "x", "reasoning": "r"}))[
+                "data"
+            ],
             "withdraw_proposal": answered(call("withdraw_proposal", proposal_id=number))["data"],
         }
         | answers_about_notes(api, call)
@@ -98,6 +118,7 @@ def test_every_field_of_every_answer_is_described(api: Machine, call: Call, tim:
     assert set(answers) == set(every)
     for name, data in answers.items():
         assert fields_of(data) == set(every[name].returns), name
+    assert watched.moved == {"memory_save", "memory_update", "memory_delete", "remember", "forget"}
 
 
 def answers_about_notes(api: Machine, call: Call) -> dict[str, Any]:
@@ -108,30 +129,27 @@ def answers_about_notes(api: Machine, call: Call) -> dict[str, Any]:
     outdated = answered(call("remember", content="Alice likes milk."))["data"]["memory_id"]
     answered(call("forget", memory_id=outdated))
     messages = {"messages": [{"id": "m", "role": "user", "content": "I read one book a month."}]}
-    kept = answered(api.post("/api/v1/users/alice/conversations/s/messages/", messages))["data"]
+    kept = answered(api.post(f"{ALICE}/conversations/s/messages/", messages))["data"]
     asked = {"query": "one book a month", "include_conversation": True, "session_id": "s"}
     searched = caught_up(lambda: call("memory_search", **asked))["data"]
-    prefix = "/api/v1/users/alice"
-    imported = api.http.post(f"{prefix}/memories.md", "### mem-1-aaaa\n> x\n### y\n", content_type="text/markdown")
-    assert api.get(f"{prefix}/memories.md")["Content-Type"] == "text/markdown; charset=utf-8"
+    imported = api.http.post(f"{ALICE}/memories.md", "### mem-1-aaaa\n> x\n### y\n", content_type="text/markdown")
+    assert api.get(f"{ALICE}/memories.md")["Content-Type"] == "text/markdown; charset=utf-8"
     return {
         "memory_save": saved,
         "remember": remembered,
         "message_keep": kept,
         "memory_search": searched,
-        "search": answered(api.get(f"{prefix}/search/?q=one+book+a+month&include_conversation=true&session_id=s"))[
-            "data"
-        ],
+        "search": answered(api.get(f"{ALICE}/search/?q=one+book&include_conversation=true&session_id=s"))["data"],
         "recall": answered(call("recall", include_superseded=True))["data"],
-        "note_list": answered(api.get(f"{prefix}/notes/"))["data"],
-        "note_read": answered(api.get(f"{prefix}/notes/{note_id}/"))["data"],
+        "note_list": answered(api.get(f"{ALICE}/notes/"))["data"],
+        "note_read": answered(api.get(f"{ALICE}/notes/{note_id}/"))["data"],
         "prime_memories": answered(call("prime_memories"))["data"],
-        "context_read": answered(api.get(f"{prefix}/context/"))["data"],
+        "context_read": answered(api.get(f"{ALICE}/context/"))["data"],
         "import_file": answered(imported)["data"],
         "export_file": {},
         "memory_list_sessions": answered(call("memory_list_sessions"))["data"],
         "memory_read_session": answered(call("memory_read_session", session_id="s"))["data"],
-        "message_delete": answered(api.http.delete(f"{prefix}/conversations/s/messages/"))["data"],
+        "message_delete": answered(api.http.delete(f"{ALICE}/conversations/s/messages/"))["data"],
         "memory_update": answered(call("memory_update", note_id=note_id, content="She reads two."))["data"],
         "forget": answered(call("forget", memory_id=remembered["memory_id"]))["data"],
         "memory_delete": answered(call("memory_delete", note_id=note_id))["data"],
@@ -146,53 +164,28 @@ def test_every_tool_refuses_what_it_does_not_know(call: Call, goals: Block) -> N
 
 def test_endpoints_that_are_no_tools_are_called_what_they_are(api: Machine, goals: Block) -> None:
     assert all(" " in endpoint.called for endpoint in registry.ENDPOINTS.values())
-    address = "/api/v1/users/alice"
     for response, name in (
-        (api.post(f"{address}/conversations/s/messages/", {}), "keeping messages"),
-        (api.get(f"{address}/notes/?cursor=x"), "the list of notes"),
-        (api.get(f"{address}/blocks/?limit=0"), "the list of blocks"),
-        (api.post(f"{address}/blocks/goals/propose/", {"reasoning": "So."}), "a proposal to a block"),
-        (api.get(f"{address}/search/"), "the search"),
+        (api.post(f"{ALICE}/conversations/s/messages/", {}), "keeping messages"),
+        (api.get(f"{ALICE}/notes/?cursor=x"), "the list of notes"),
+        (api.get(f"{ALICE}/blocks/?limit=0"), "the list of blocks"),
+        (api.post(f"{ALICE}/blocks/goals/propose/", {"reasoning": "So."}), "a proposal to a block"),
+        (api.get(f"{ALICE}/search/"), "the search"),
     ):
         error = refused(response, 400, "invalid_arguments")
         assert error["message"].startswith(f"Invalid arguments for {name}: ")
         assert error["text"].startswith(f"Error: invalid arguments for {name}: ")
 
 
-def test_only_notes_and_what_a_rule_applies_move_main(call: Call, alice: User, goals: Block, propose: Propose) -> None:
-    from memory_app.dolt.connections import head_of_main
-
-    before = head_of_main()
-    number = propose(goals, "likes", "adores").pk
-    arguments = {
-        "list_memory_blocks": {},
-        "read_memory_block": {"block_label": "goals"},
-        "propose_memory_edit": EDIT,
-        "propose_memory_block": NEW,
-        "propose_block_deletion": GONE,
-        **OF_FILES,
-        **PROPOSING,
-        "list_proposals": {},
-        "get_proposal": {"proposal_id": number},
-        "comment_on_proposal": {"proposal_id": number, "comment": "Is that right?"},
-        "withdraw_proposal": {"proposal_id": number},
-    }
-    writing = {"memory_save", "memory_update", "memory_delete", "remember", "forget"}
-    arguments |= {"memory_search": {"query": "math"}, "recall": {}, "prime_memories": {}}
-    conversations.keep("alice", "s", [conversations.Turn("user", "Hello!")])
-    arguments |= {"memory_list_sessions": {}, "memory_read_session": {"session_id": "s"}}
-    assert set(arguments) == set(registry.TOOLS) - writing
-    for name, given in arguments.items():
-        answered(call(name, **given))
-    assert head_of_main() == before
-
+def test_a_tool_for_blocks_moves_main_by_a_rule_alone(call: Call, alice: User, goals: Block) -> None:
     services.create_rule(actor=alice, owner="alice", agent="scribe", block="goals", kind="edit", needs="small")
-    for name, given in arguments.items():
-        if name not in OF_FILES and not name.startswith(("withdraw_", "propose_")):
-            answered(call(name, **given))
+    before = head_of_main()
+    for name, given in (
+        ("propose_memory_rewrite", PROPOSING["propose_memory_rewrite"]),
+        ("propose_block_deletion", GONE),
+    ):
+        assert answered(call(name, **given))["data"]["status"] == "open"
     assert head_of_main() == before
-    another = EDIT | {"new_string": EDIT["new_string"] + " a lot"}
-    data = answered(call("propose_memory_edit", **another))["data"]
+    data = answered(call("propose_memory_edit", **EDIT))["data"]
     assert (data["status"], data["commit"]) == ("applied", head_of_main())
     assert head_of_main() != before
 
@@ -209,27 +202,9 @@ def document() -> dict[str, Any]:
 def test_the_openapi_document_has_every_tool_and_address() -> None:
     assert document()["openapi"].startswith("3.")
     paths = document()["paths"]
-    assert {f"/api/v1/tools/{name}/" for name in registry.TOOLS} <= set(paths)
-    assert {
-        "/api/v1/tools/",
-        "/api/v1/users/{user_id}/blocks/",
-        "/api/v1/users/{user_id}/blocks/{label}/",
-        "/api/v1/users/{user_id}/blocks/{label}/history/",
-        "/api/v1/users/{user_id}/blocks/{label}/propose/",
-        "/api/v1/proposals/",
-        "/api/v1/proposals/{proposal_id}/",
-        "/api/v1/proposals/{proposal_id}/withdraw/",
-        "/api/v1/token/",
-        "/api/v1/users/{user_id}/notes/",
-        "/api/v1/users/{user_id}/notes/{note_id}/",
-        "/api/v1/users/{user_id}/search/",
-        "/api/v1/users/{user_id}/context/",
-        "/api/v1/users/{user_id}/memories.md",
-        "/api/v1/users/{user_id}/conversations/",
-        "/api/v1/users/{user_id}/conversations/{session_id}/messages/",
-        "/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/",
-    } <= set(paths)
-    assert "/api/v1/tools/{name}/" not in paths
+    routes = {f"/{each.pattern}" for each in urlpatterns if str(each.pattern).startswith("api/v1/")}
+    addresses = {re.sub(r"<\w+:(\w+)>", r"{\1}", route) for route in routes} - {"/api/v1/tools/{name}/"}
+    assert set(paths) == addresses | {f"/api/v1/tools/{name}/" for name in registry.TOOLS}
     code = document()["components"]["schemas"]["Failure"]["properties"]["error"]["properties"]["code"]
     assert code["enum"] == [code.code for code in ErrorCode]
     assert all(f"- `{each.code}` ({each.status}): {each.meaning}" in code["description"] for each in ErrorCode)

@@ -70,6 +70,17 @@ class Peer:
         """The result of a tool's call."""
         return self.result("tools/call", {"name": tool, "arguments": arguments})
 
+    def pages(self, method: str, key: str) -> list[list[Any]]:
+        """Every page of a list."""
+        found: list[list[Any]] = []
+        params: dict[str, Any] = {}
+        while True:
+            page = self.result(method, params)
+            found.append(page[key])
+            if "nextCursor" not in page:
+                return found
+            params = {"cursor": page["nextCursor"]}
+
     def names(self) -> list[str]:
         """The names of the tools it is offered."""
         return [tool["name"] for tool in self.result("tools/list")["tools"]]

@@ -1,6 +1,5 @@
 """What the protocol asks of a message, in each version, and what it says of one that is wrong."""
 
-import json
 from typing import Any
 
 import pytest
@@ -182,9 +181,3 @@ def test_a_version_to_come_is_told_which_there_are(modern: Peer, version: str) -
 def test_a_header_says_any_text(value: str) -> None:
     packed = header(value) if not value.startswith("=?") else "=?base64?PT9iYXNlNjQ/ZUE9PT89?="
     assert decoded(packed) == value
-
-
-def test_errors_before_the_version_without_a_handshake_come_in_a_200(old: Peer) -> None:
-    missing = old.ask("tools/call", {"name": "list_memory_blokcs"})
-    assert json.loads(missing.content)["error"]["code"] == PARAMS
-    assert missing.status_code == 200

@@ -39,25 +39,14 @@ def test_the_skill_says_when_to_use_which_tool(peer: Peer) -> None:
         assert "`memory_save`" not in prompt(peer, "memory_skill")
 
 
-def test_without_proposals_there_is_nothing_to_do(peer: Peer) -> None:
-    assert "There is nothing to do." in prompt(peer, "review_my_proposals")
-
-
 def test_decisions_and_requests_are_listed_with_what_to_do(
     peer: Peer, alice: User, goals: Block, propose: Propose
 ) -> None:
+    assert "There is nothing to do." in prompt(peer, "review_my_proposals")
     rejected = propose(goals, "one book", "nine books")
-    services.reject(
-        actor=alice,
-        proposal_id=rejected.pk,
-        revision=rejected.current_revision_number,
-        reason="wrong",
-        comment="Nine is too many.",
-    )
+    services.reject(actor=alice, proposal_id=rejected.pk, revision=1, reason="wrong", comment="Nine is too many.")
     asked = propose(goals, "She wants", "She plans")
-    services.request_changes(
-        actor=alice, proposal_id=asked.pk, revision=asked.current_revision_number, comment="Say when."
-    )
+    services.request_changes(actor=alice, proposal_id=asked.pk, revision=1, comment="Say when.")
     waiting = propose(goals, "likes math", "likes maths")
     withdrawn = propose(goals, "in June", "in July")
     peer.call("withdraw_proposal", proposal_id=withdrawn.pk)
@@ -77,13 +66,8 @@ def test_proposals_that_wait_do_not_hide_a_decision(
     monkeypatch.setattr(methods, "_MOST", 2)  # fewer than there will be in all
     first = propose(goals, "one book", "two books")
     second = propose(goals, "in June", "in July")
-    services.reject(
-        actor=alice,
-        proposal_id=second.pk,
-        revision=second.current_revision_number,
-        reason="wrong",
-        comment="No:\n- not in July\n- and not in May",
-    )
+    why = "No:\n- not in July\n- and not in May"
+    services.reject(actor=alice, proposal_id=second.pk, revision=1, reason="wrong", comment=why)
     approve(alice, first)
     for number in range(3):
         propose(goals, "likes math", f"likes math {number}")

@@ -24,17 +24,12 @@ def saved(peer: Peer, content: str) -> str:
 
 def all_of(peer: Peer) -> list[Any]:
     """Every resource, over all pages."""
-    found: list[Any] = []
-    params: dict[str, Any] = {}
-    while True:
-        page = peer.result("resources/list", params)
-        found += page["resources"]
-        if "nextCursor" not in page:
-            return found
-        params = {"cursor": page["nextCursor"]}
+    return [each for page in peer.pages("resources/list", "resources") for each in page]
 
 
-def test_blocks_come_first_and_then_notes_newest_first(peer: Peer, goals: Block) -> None:
+def test_blocks_come_first_and_then_notes_newest_first(peer: Peer, alice: User, make_block: MakeBlock) -> None:
+    assert all_of(peer) == []
+    make_block(alice, "goals", "Math.", title="Learning goals")
     first, second = saved(peer, "Likes tea.\nWithout sugar."), saved(peer, "x" * 200)
     block, newest, oldest = all_of(peer)
     assert (block["uri"], block["name"], block["title"]) == ("memory://alice/blocks/goals", "goals", "Learning goals")
@@ -57,10 +52,6 @@ def test_a_long_list_comes_in_pages_and_whole(
     names = [each["uri"].split("/")[-2] for each in all_of(modern)]
     assert names == ["blocks"] * 3 + ["notes"] * 4
     assert len({each["uri"] for each in all_of(modern)}) == 7
-
-
-def test_an_empty_memory_has_no_resources(peer: Peer) -> None:
-    assert all_of(peer) == []
 
 
 @override_settings(MEMORIES_ENABLED=False)
@@ -177,9 +168,12 @@ def test_what_fails_by_our_fault_says_so_and_nothing_more(
 # -- completion -----------------------------------------------------------------------------------
 
 
+REFERENCE = {"type": "ref/resource", "uri": "memory://{user}/blocks/{label}"}
+
+
 def completed(peer: Peer, name: str, typed: str, **more: Any) -> list[str]:
-    reference = {"type": "ref/resource", "uri": "memory://{user}/blocks/{label}"}
-    found = peer.result("completion/complete", {"ref": reference, "argument": {"name": name, "value": typed}} | more)
+    argument = {"name": name, "value": typed}
+    found = peer.result("completion/complete", {"ref": REFERENCE, "argument": argument} | more)
     values: list[str] = found["completion"]["values"]
     assert found["completion"]["total"] == len(values)
     return values
@@ -200,24 +194,16 @@ def test_labels_and_users_are_completed(
     assert completed(both, "label", "go", context={"arguments": {"user": "alice"}}) == ["goals", "goodies"]
 
 
-def test_a_context_that_names_nobody_completes_nothing(alice: User, ben: User, issue: Issue) -> None:
-    peer = Peer(issue(alice, ben))
-    contexts: list[Any] = [{"arguments": {"user": "../alice"}}, {"arguments": []}, "x", {"arguments": {"user": 7}}]
-    for context in contexts:
-        assert completed(peer, "label", "", context=context) == []
-
-
 def test_another_owners_labels_are_not_completed(
     alice: User, ben: User, mallory: User, make_block: MakeBlock, issue: Issue
 ) -> None:
     make_block(mallory, "plans", "x")
     peer = Peer(issue(alice, ben), OLD[-1])
-    reference = {"type": "ref/resource", "uri": "memory://{user}/blocks/{label}"}
-    asked = {
-        "ref": reference,
-        "argument": {"name": "label", "value": ""},
-        "context": {"arguments": {"user": "mallory"}},
-    }
+    of_nobody: list[Any] = [{"arguments": {"user": "../alice"}}, {"arguments": []}, "x", {"arguments": {"user": 7}}]
+    for context in of_nobody:
+        assert completed(peer, "label", "", context=context) == []
+    argument = {"name": "label", "value": ""}
+    asked = {"ref": REFERENCE, "argument": argument, "context": {"arguments": {"user": "mallory"}}}
     assert error_of(peer.ask("completion/complete", asked), PARAMS, 200)["data"]["code"] == "owner_not_granted"
     assert completed(peer, "user", "m") == []
 

@@ -16,12 +16,7 @@ from memory_app.reads import Block, EngineUnavailable
 from tests.agent_tools.conftest import Issue, Machine
 from tests.agent_tools.mcp.peer import OLD, Peer, error_of, text_of
 
-EDIT = {
-    "block_label": "goals",
-    "old_string": "one book",
-    "new_string": "two books",
-    "reasoning": "She said so.",
-}
+EDIT = {"block_label": "goals", "old_string": "one book", "new_string": "two books", "reasoning": "She said so."}
 PARAMS = -32602
 
 
@@ -56,17 +51,15 @@ def test_the_same_is_said_in_the_format_of_the_api(api: Machine, modern: Peer) -
     assert listed == modern.result("tools/list")["tools"]
 
 
-def test_a_token_that_serves_one_owner_is_not_asked_whose_memory(modern: Peer) -> None:
+def test_tools_ask_whose_memory_where_the_token_serves_several(
+    modern: Peer, alice: User, ben: User, issue: Issue
+) -> None:
     for tool in tools_of(modern).values():
         assert "user_id" not in tool["inputSchema"]["properties"]
-
-
-def test_a_token_that_serves_several_is_asked_by_every_tool_that_needs_it(alice: User, ben: User, issue: Issue) -> None:
     for tool in tools_of(Peer(issue(alice, ben))).values():
         schema = tool["inputSchema"]
         assert next(iter(schema["properties"])) == "user_id"
-        optional = registry.TOOLS[tool["name"]].owner_optional
-        assert ("user_id" in schema["required"]) is not optional
+        assert ("user_id" in schema["required"]) is not registry.TOOLS[tool["name"]].owner_optional
 
 
 def test_an_address_may_say_whose_memory(alice: User, ben: User, goals: Block, issue: Issue) -> None:
@@ -147,16 +140,9 @@ def test_an_address_that_cannot_be_is_refused_with_each_message(token: str, quer
 
 def test_a_long_list_comes_in_pages(modern: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "SIZE", 7)
-    names: list[str] = []
-    params: dict[str, Any] = {}
-    while True:
-        page = modern.result("tools/list", params)
-        names += [tool["name"] for tool in page["tools"]]
-        assert len(page["tools"]) <= 7
-        if "nextCursor" not in page:
-            break
-        params = {"cursor": page["nextCursor"]}
-    assert names == [tool.name for tool in registry.switched_on()]
+    pages = modern.pages("tools/list", "tools")
+    assert max(len(page) for page in pages) == 7
+    assert [tool["name"] for page in pages for tool in page] == [tool.name for tool in registry.switched_on()]
 
 
 @pytest.mark.parametrize("method", ["tools/list", "resources/list"])
@@ -203,6 +189,11 @@ def test_a_proposal_is_made_and_waits_for_a_person(peer: Peer, goals: Block) -> 
         ("propose_memory_edit", EDIT | {"block_label": "gaols"}, "Error: Memory block 'gaols' not found."),
         ("read_memory_block", {}, "Error: invalid arguments for read_memory_block: block_label is required"),
         (
+            "memory_save",
+            {"content": "x", "tags": json.loads("[" * 40 + "]" * 40)},
+            "Error: The body is nested too deep",
+        ),
+        (
             "list_memory_blocks",
             {"user_id": "ben"},
             "Error: This token does not serve user_id 'ben'.\nIt serves alice: leave user_id out.",
@@ -219,31 +210,21 @@ def test_what_a_tool_refuses_is_a_result_the_model_reads(
     assert not Proposal.objects.exists()
 
 
-def test_deep_arguments_are_refused_in_words(old: Peer) -> None:
-    deep: Any = "x"
-    for _ in range(40):
-        deep = [deep]
-    result = old.call("memory_save", content="x", tags=deep)
-    assert result["isError"]
-    assert "nested too deeply" in text_of(result)
-
-
 def test_parameters_that_name_no_tool_are_an_error_of_the_protocol(old: Peer) -> None:
     for params in ({}, {"name": 7}, {"name": "recall", "arguments": []}, {"name": "recall", "arguments": "x"}):
         error_of(old.ask("tools/call", params), PARAMS, 200)
 
 
-def test_an_unknown_tool_is_an_error_that_names_the_nearest(peer: Peer) -> None:
+def test_an_unknown_tool_is_an_error_that_names_the_nearest_the_token_may_use(
+    peer: Peer, alice: User, issue: Issue
+) -> None:
     response = peer.ask("tools/call", {"name": "propose_memory_edti", "arguments": {}})
     error = error_of(response, PARAMS, 400 if peer.is_modern else 200)
     assert error["message"] == "There is no tool 'propose_memory_edti'. Did you mean propose_memory_edit?"
     assert error["data"]["nearest"] == "propose_memory_edit"
     assert "recall" in error["data"]["tools"]
-
-
-def test_the_nearest_tool_is_one_the_token_may_use(alice: User, issue: Issue) -> None:
-    peer = Peer(issue(alice, scopes=["memory:read"]), OLD[-1])
-    error = error_of(peer.ask("tools/call", {"name": "propose_memory_edti"}), PARAMS, 200)
+    reader = Peer(issue(alice, scopes=["memory:read"]), OLD[-1])
+    error = error_of(reader.ask("tools/call", {"name": "propose_memory_edti"}), PARAMS, 200)
     assert "propose_memory_edit" not in [error["data"]["nearest"], *error["data"]["tools"]]
 
 
@@ -283,8 +264,8 @@ def test_the_same_key_gives_the_same_answer(peer: Peer, goals: Block) -> None:
 
 def test_a_session_of_the_address_is_that_of_calls_without_one(token: str, goals: Block) -> None:
     peer = Peer(token, query="session_id=s-1")
-    peer.call("read_memory_block", block_label="goals")
-    peer.call("read_memory_block", block_label="goals", session_id="s-2")
+    for more in ({}, {"session_id": "s-2"}):
+        peer.call("read_memory_block", block_label="goals", **more)
     audit.settle()
     assert list(ToolCall.objects.order_by("pk").values_list("session_id", flat=True)) == ["s-1", "s-2"]
 

@@ -12,7 +12,9 @@ from django.test import Client, override_settings
 from agent_tools.auth import tokens
 from agent_tools.models import AgentToken
 from agent_tools.views.mcp import mcp
+from approvals.models import User
 from tests.agent_tools.mcp.peer import MODERN, Peer, error_of
+from tests.support.fixtures import ClientOf
 
 REFUSED, PARSE, INTERNAL, PARAMS = -32010, -32700, -32603, -32602
 PING = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
@@ -37,9 +39,11 @@ def test_only_posts_are_answered(token: str, method: str, version: str) -> None:
         ("Basic YTpi", "not_authenticated"),
     ],
 )
-def test_a_caller_without_a_token_is_told_how_to_send_one(token: str, authorization: str | None, code: str) -> None:
+def test_a_caller_without_a_token_is_told_how_to_send_one_a_signed_in_person_too(
+    alice: User, client_of: ClientOf, authorization: str | None, code: str
+) -> None:
     headers = {"Authorization": authorization} if authorization else {}
-    response = Client().post("/mcp", PING, content_type="application/json", headers=headers)
+    response = client_of(alice).post("/mcp", PING, content_type="application/json", headers=headers)
     assert error_of(response, REFUSED, 401)["data"]["code"] == code
     assert response["WWW-Authenticate"].startswith("Bearer ")
 
@@ -48,11 +52,6 @@ def test_a_revoked_token_is_refused_from_the_next_message_on(old: Peer) -> None:
     assert old.result("ping") == {}
     tokens.revoke(AgentToken.objects.get())
     error_of(old.ask("ping"), REFUSED, 401)
-
-
-def test_a_person_who_is_signed_in_is_no_agent(alice: Any, client_of: Any) -> None:
-    response = client_of(alice).post("/mcp", PING, content_type="application/json")
-    error_of(response, REFUSED, 401)
 
 
 @override_settings(RATE_LIMIT=2)
@@ -91,8 +90,7 @@ def test_another_media_type_is_refused(old: Peer, media_type: str) -> None:
 
 
 def test_another_charset_is_refused_in_the_shape_of_the_protocol(old: Peer) -> None:
-    response = old.http.generic("POST", "/mcp", PING, content_type="application/json; charset=utf-16")
-    error_of(response, PARAMS, 400)
+    error_of(old.http.generic("POST", "/mcp", PING, content_type="application/json; charset=utf-16"), PARAMS, 400)
 
 
 def test_a_body_over_the_limit_is_refused(old: Peer) -> None:
@@ -107,13 +105,10 @@ def test_below_it_there_is_nothing(token: str, path: str) -> None:
     error_of(Peer(token, address=path).ask("ping"), REFUSED, 404)
 
 
-def test_a_slash_at_the_end_is_taken(token: str) -> None:
-    assert Peer(token, address="/mcp/").result("server/discover")
-
-
 @override_settings(SECURE_SSL_REDIRECT=True)
-def test_it_is_never_redirected(old: Peer) -> None:
+def test_it_is_never_redirected_and_a_slash_at_the_end_is_taken(old: Peer, token: str) -> None:
     assert old.ask("ping").status_code == 200
+    assert Peer(token, address="/mcp/").result("server/discover")
 
 
 class Gone(BytesIO):
