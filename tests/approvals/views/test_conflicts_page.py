@@ -1,10 +1,13 @@
-"""Proposals that conflict: the page of each names the other."""
+"""Proposals that conflict: the page of each names the other.
+
+What conflicts with what is tests/approvals/review/test_collisions.py.
+"""
 
 from datetime import date
+from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from approvals.models import Agent, Kind, Proposal, User
 from approvals.services import imports, notes
@@ -12,14 +15,10 @@ from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from memory_app.reads import Block
 from tests.support.acts import approve, change, edit, save
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
-from tests.support.pages import words
+from tests.support.fixtures import MakeBlock, Propose
+from tests.support.pages import assert_says, html, words
 
 BODY = "Ann drinks green tea in the morning. She reads on the train to work.\n\nShe has an exam in June.\n"
-
-
-def url(proposal: Proposal) -> str:
-    return reverse("proposal", args=[proposal.pk])
 
 
 @pytest.fixture
@@ -32,110 +31,75 @@ def helper() -> Agent:
     return Agent.objects.create(name="helper")
 
 
-def said(client_of: ClientOf, person: User, proposal: Proposal) -> str:
-    return words(client_of(person).get(url(proposal)))
+def look(client: Client, proposal: Proposal, **query: Any) -> Any:
+    return client.get(proposal.get_absolute_url(), query)
 
 
-def test_both_pages_name_the_other_and_what_fits_is_not_named(
-    as_tim: Client, client_of: ClientOf, tim: User, tea: Block, propose: Propose
+def assert_name_each_other(client: Client, one: Proposal, other: Proposal) -> None:
+    for page, named in ((look(client, one), other), (look(client, other), one)):
+        assert_says(page, f"Conflicts with proposal #{named.pk}")
+        assert f'<a href="{named.get_absolute_url()}"><span class="visually-hidden">' in html(page)
+
+
+def test_both_pages_name_the_other_and_what_fits_or_asks_for_the_same_is_not_named(
+    as_tim: Client, alice: User, tim: User, tea: Block, propose: Propose, helper: Agent
 ) -> None:
-    black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
-    july = propose(tea, "June", "July")
-    for one, other in ((black, red), (red, black)):
-        page = as_tim.get(url(one))
-        assert f"Conflicts with proposal #{other.pk}" in words(page)
-        assert f'<a href="{url(other)}"><span class="visually-hidden">' in page.content.decode()
-    assert "Conflicts with" not in said(client_of, tim, july)
-    approve(tim, black)
-    after = said(client_of, tim, red)
-    assert "The change no longer fits." in after
-    assert "Conflicts with" not in after
-
-
-def test_what_asks_for_the_same_is_no_conflict(
-    client_of: ClientOf, tim: User, tea: Block, propose: Propose, helper: Agent
-) -> None:
-    black = propose(tea, "green", "black")
+    black, july = propose(tea, "green", "black"), propose(tea, "June", "July")
     change(helper, ("green", "black"), label="tea")
     change(helper, ("green", "black"), ("June", "July"), label="tea")
-    assert "Conflicts with" not in said(client_of, tim, black)
+    assert "Conflicts with" not in words(look(as_tim, black))
+    red = propose(tea, "green", "red")
+    assert_name_each_other(as_tim, black, red)
+    edit(alice, "tea", "Ann drinks", "In winter Ann drinks")  # compared on today's text
+    assert_name_each_other(as_tim, black, red)
+    assert "Conflicts with" not in words(look(as_tim, july))
+    approve(tim, black)
+    assert_says(look(as_tim, red), "The change no longer fits.")
+    assert "Conflicts with" not in words(look(as_tim, red))
 
 
 def test_of_many_it_names_five_and_counts_the_others(as_tim: Client, tea: Block, propose: Propose) -> None:
     propose(tea, "June", "July")
     colours = ["black", "red", "white", "blue", "yellow", "brown", "pink", "grey"]
     black, *others = [propose(tea, "green", colour) for colour in colours]
-    page = as_tim.get(url(black))
+    page = look(as_tim, black)
     named = ", ".join(f"proposal #{other.pk}" for other in others[:5])
-    assert f"Conflicts with {named} and 2 more" in words(page)
-    assert page.content.decode().count('href="/?owner=alice&amp;target=tea"') == 1
-    assert "and 3 more" in words(page), "the list beside it has the one that does not conflict too"
-
-
-def test_what_was_moved_by_a_later_change_is_compared_on_todays_text(
-    client_of: ClientOf, alice: User, tim: User, tea: Block, propose: Propose
-) -> None:
-    black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
-    edit(alice, "tea", "Ann drinks", "In winter Ann drinks")
-    assert f"Conflicts with proposal #{red.pk}" in said(client_of, tim, black)
-
-
-def test_there_is_no_room_for_both(
-    client_of: ClientOf, alice: User, tim: User, make_block: MakeBlock, propose: Propose
-) -> None:
-    tight = make_block(alice, "tight", BODY, limit=len(BODY) + 8)
-    early, late = propose(tight, "in June", "in early June"), propose(tight, "the train", "the long train")
-    assert f"Conflicts with proposal #{late.pk}" in said(client_of, tim, early)
-    assert f"Conflicts with proposal #{early.pk}" in said(client_of, tim, late)
+    # The list beside it has the one that does not conflict too.
+    assert_says(page, f"Conflicts with {named} and 2 more", "and 3 more")
+    assert html(page).count('href="/?owner=alice&amp;target=tea"') == 1
 
 
 def test_only_the_page_of_the_latest_revision_says_it(
-    as_tim: Client, client_of: ClientOf, tim: User, tea: Block, propose: Propose, scribe: Agent
+    as_tim: Client, tea: Block, propose: Propose, scribe: Agent
 ) -> None:
     black, red = propose(tea, "green", "black"), propose(tea, "green", "red")
     change(scribe, ("green", "dark"), label="tea", proposal_id=black.pk)
-    assert f"Conflicts with proposal #{black.pk}" in said(client_of, tim, red)
-    assert "Conflicts with" in said(client_of, tim, black)
-    assert "Conflicts with" not in words(as_tim.get(f"{url(black)}?revision=1"))
+    assert_name_each_other(as_tim, black, red)
+    assert "Conflicts with" not in words(look(as_tim, black, revision=1))
 
 
 def context(agent: Agent) -> ChangeContext:
     return ChangeContext(actor=agent, may_apply=False, reasoning="She said so.")
 
 
-def test_two_changes_of_one_note(client_of: ClientOf, alice: User, tim: User, scribe: Agent, helper: Agent) -> None:
+def test_two_changes_of_one_note(as_tim: Client, alice: User, scribe: Agent, helper: Agent) -> None:
     note_id = save(alice)
     first, second = (
         notes.update(by=context(agent), owner="alice", note_id=note_id, content=text).proposal
         for agent, text in ((scribe, "Reads on Tuesdays."), (helper, "Reads on Fridays."))
     )
-    assert first
-    assert second
-    assert f"Conflicts with proposal #{second.pk}" in said(client_of, tim, first)
-    assert f"Conflicts with proposal #{first.pk}" in said(client_of, tim, second)
+    assert_name_each_other(as_tim, first, second)
 
 
-def test_an_import_and_a_change_of_one_of_its_notes(
-    client_of: ClientOf, alice: User, tim: User, scribe: Agent, helper: Agent
-) -> None:
-    texts = {"mem-1-aaaa": "She sails.", "mem-2-aaaa": "She rows."}
-
-    def propose_import(agent: Agent, said: dict[str, str]) -> Proposal:
+def test_an_import_and_a_change_of_one_of_its_notes(as_tim: Client, alice: User, scribe: Agent, helper: Agent) -> None:
+    def import_(by: ChangeContext, said: dict[str, str]) -> Proposal | None:
         every = [memories_md.Memory(id_, "note", text, (), date(2025, 1, 1)) for id_, text in said.items()]
-        imports.import_file(by=context(agent), owner="alice", data=memories_md.write(every).encode())
-        return Proposal.objects.filter(kind=Kind.IMPORT).latest("pk")
+        imports.import_file(by=by, owner="alice", data=memories_md.write(every).encode())
+        return Proposal.objects.filter(kind=Kind.IMPORT).order_by("pk").last()
 
-    imports.import_file(
-        by=ChangeContext(actor=alice),
-        owner="alice",
-        data=memories_md.write(
-            memories_md.Memory(id_, "note", text, (), date(2025, 1, 1)) for id_, text in texts.items()
-        ).encode(),
-    )
+    import_(ChangeContext(actor=alice), {"mem-1-aaaa": "She sails.", "mem-2-aaaa": "She rows."})
     single = notes.update(by=context(scribe), owner="alice", note_id="mem-1-aaaa", content="She sails far.").proposal
-    assert single
-    both = propose_import(helper, {"mem-1-aaaa": "She sails fast.", "mem-2-aaaa": "She rows fast."})
-    assert f"Conflicts with proposal #{both.pk}" in said(client_of, tim, single)
-    assert f"Conflicts with proposal #{single.pk}" in said(client_of, tim, both)
-    another = propose_import(scribe, {"mem-2-aaaa": "She rows slowly."})
-    assert f"Conflicts with proposal #{single.pk}, proposal #{another.pk}" in said(client_of, tim, both)
+    both = import_(context(helper), {"mem-1-aaaa": "She sails fast.", "mem-2-aaaa": "She rows fast."})
+    assert_name_each_other(as_tim, single, both)
+    another = import_(context(scribe), {"mem-2-aaaa": "She rows slowly."})
+    assert_says(look(as_tim, both), f"Conflicts with proposal #{single.pk}, proposal #{another.pk}")

@@ -9,6 +9,7 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from approvals import services
 from approvals.models import Agent, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
@@ -20,11 +21,14 @@ from memory_app.reads import Block
 from memory_app.search import service, store
 from tests.conftest import make_user
 from tests.support.fixtures import ClientOf, Propose
-from tests.support.pages import has_form, words
+from tests.support.pages import assert_says, has_form, html, words
+from tests.support.refusals import refusing
 
 pytestmark = pytest.mark.slow
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LIST = "/memory/alice/conversations/"
+EVIDENCE = [{"role": "user", "content": "I like mathematics."}]
 
 
 def said(
@@ -39,12 +43,8 @@ def said(
     return list(Message.objects.filter(owner=owner, message_id__in=kept.new).order_by("pk"))
 
 
-def list_url(owner: str = "alice") -> str:
-    return reverse("conversations", args=[owner])
-
-
-def url(session: str = "monday", owner: str = "alice") -> str:
-    return reverse("conversation", args=[owner, session])
+def url(session: str = "monday") -> str:
+    return reverse("conversation", args=["alice", session])
 
 
 def delete_url(message: Message | None = None, session: str = "monday") -> str:
@@ -56,23 +56,17 @@ def delete_url(message: Message | None = None, session: str = "monday") -> str:
 # -- the list ---------------------------------------------------------------------------------------
 
 
-def test_each_conversation_is_listed_with_its_beginning_its_times_and_who_handed_it_in(as_alice: Client) -> None:
-    said("I moved to Kiel.", "Noted.", agent="scribe")
-    conversations.keep("alice", "monday", [Turn("user", "In May.", at=NOON + timedelta(hours=1))], agent="planner")
-    page = words(as_alice.get(list_url()))
-    assert "I moved to Kiel." in page
-    assert "3 messages 1 Mar 2026, 12:00 to 1 Mar 2026, 13:00 stored by planner, scribe Session monday" in page
-    assert "Noted." not in page
-    assert "Each message is deleted 90 days after it was stored." in page
-
-
-def test_the_memory_leads_to_its_conversations_the_one_spoken_in_last_first(as_alice: Client) -> None:
+def test_each_conversation_is_listed_with_its_beginning_the_one_spoken_in_last_first(as_alice: Client) -> None:
     for name in ("memory", "notes", "automatic"):
-        assert f'href="{list_url()}"' in as_alice.get(reverse(name, args=["alice"])).content.decode()
-    said("The later one.", session="late", start=NOON + timedelta(days=1))
-    said("The earlier one.", session="early")  # though handed in later
-    page = words(as_alice.get(list_url()))
-    assert page.index("The later one.") < page.index("The earlier one.")
+        assert f'href="{LIST}"' in html(as_alice.get(reverse(name, args=["alice"])))
+    said("I moved to Kiel.", "Noted.")
+    said("In May.", agent="planner", start=NOON + timedelta(hours=1))
+    said("The earlier one.", session="early", start=NOON - timedelta(days=1))  # though handed in later
+    page = as_alice.get(LIST)
+    times = "3 messages 1 Mar 2026, 12:00 to 1 Mar 2026, 13:00 stored by planner, scribe Session monday"
+    assert_says(page, times, "Each message is deleted 90 days after it was stored.")
+    assert "Noted." not in words(page)
+    assert words(page).index("I moved to Kiel.") < words(page).index("The earlier one.")
 
 
 @pytest.mark.parametrize("start", [NOON, datetime(1900, 1, 1, tzinfo=UTC), datetime(2199, 12, 31, tzinfo=UTC)])
@@ -81,11 +75,11 @@ def test_many_conversations_come_page_by_page_each_once(as_alice: Client, start:
     number = 2 * CONVERSATIONS_ON_A_PAGE + 3
     for each in range(number):
         said(f"Talk {each:03}.", session=f"s{each}", start=start + timedelta(microseconds=each // 2))
-    client, address, seen = as_alice, list_url(), []
+    address, seen = LIST, []
     for _ in range(3):
-        response = client.get(address)
+        response = as_alice.get(address)
         seen.append([session.opening for session in response.context["sessions"]])
-        address = f"{list_url()}?before={response.context['older']}"
+        address = f"{LIST}?before={response.context['older']}"
     assert [len(page) for page in seen] == [CONVERSATIONS_ON_A_PAGE, CONVERSATIONS_ON_A_PAGE, 3]
     assert sorted(opening for page in seen for opening in page) == [f"Talk {each:03}." for each in range(number)]
     assert response.context["older"] is None
@@ -94,21 +88,21 @@ def test_many_conversations_come_page_by_page_each_once(as_alice: Client, start:
 def test_a_page_nobody_was_sent_to_shows_the_first(as_alice: Client) -> None:
     said("Hello.")
     for before in ("x", "1-", "-1", "0", "9" * 30, "99999999999999999-1", "5-99999999999999999999"):
-        assert "Hello." in words(as_alice.get(list_url(), {"before": before})), before
-    past = words(as_alice.get(list_url(), {"before": "5-5"}))
-    assert "No older conversations." in past
-    assert "No stored conversations" not in past
+        assert "Hello." in words(as_alice.get(LIST, {"before": before})), before
+    past = as_alice.get(LIST, {"before": "5-5"})
+    assert_says(past, "No older conversations.")
+    assert "No stored conversations" not in words(past)
 
 
 def test_an_empty_list_says_what_would_be_there_and_for_how_long(as_alice: Client, as_tim: Client) -> None:
-    own = words(as_alice.get(list_url()))
-    assert "No stored conversations" in own
-    assert "When an agent stores a conversation with you" in own
-    with override_settings(CONVERSATION_DAYS=1):
-        assert "Each message is deleted 1 day after it was stored." in words(as_alice.get(list_url()))
-    with override_settings(CONVERSATION_DAYS=0):
-        assert "They are kept until someone deletes them." in words(as_alice.get(list_url()))
-    assert "No stored conversations with Alice Berg" in words(as_tim.get(list_url()))
+    assert_says(as_alice.get(LIST), "No stored conversations", "When an agent stores a conversation with you")
+    assert_says(as_tim.get(LIST), "Conversations with Alice Berg", "No stored conversations with Alice Berg")
+    for days, kept in (
+        (1, "Each message is deleted 1 day after it was stored."),
+        (0, "They are kept until someone deletes them."),
+    ):
+        with override_settings(CONVERSATION_DAYS=days):
+            assert_says(as_alice.get(LIST), kept)
 
 
 def test_the_list_takes_as_many_queries_for_many_conversations_as_for_one(
@@ -116,11 +110,10 @@ def test_the_list_takes_as_many_queries_for_many_conversations_as_for_one(
 ) -> None:
     for number in range(20):
         said("Hello.", "Hi.", session=f"s{number}", agent=f"agent-{number}")
-    as_alice.get(list_url())
-    with django_assert_max_num_queries(8):
-        as_alice.get(list_url())
-    with django_assert_max_num_queries(9):
-        as_alice.get(url("s3"))
+    as_alice.get(LIST)
+    for address, most in ((LIST, 8), (url("s3"), 9)):
+        with django_assert_max_num_queries(most):
+            as_alice.get(address)
 
 
 # -- one conversation -------------------------------------------------------------------------------
@@ -129,30 +122,24 @@ def test_the_list_takes_as_many_queries_for_many_conversations_as_for_one(
 def test_a_conversation_is_read_in_the_order_it_was_said(as_alice: Client, alice: User) -> None:
     late = said("And in June.", start=NOON + timedelta(days=1))[0]
     first = said("I moved to Kiel.", "Noted.")[0]
-    response = as_alice.get(url())
+    page = as_alice.get(url())
     turns = ["Alice Berg 1 Mar 2026, 12:00 I moved to Kiel.", "assistant 1 Mar 2026, 12:01 Noted.", "And in June."]
-    assert sorted(turns, key=words(response).index) == turns
+    assert sorted(turns, key=words(page).index) == turns
     for message in (first, late):
-        assert f'id="message-{message.pk}"' in response.content.decode()
-    User.objects.filter(pk=alice.pk).update(time_zone="Asia/Tokyo")
-    assert "1 Mar 2026, 21:00" in words(as_alice.get(url()))
-
-
-def test_each_message_names_its_agent_where_several_handed_in(as_alice: Client) -> None:
-    said("One.", agent="scribe")
-    assert words(as_alice.get(url())).count("stored by scribe") == 1
+        assert f'id="message-{message.pk}"' in html(page)
+    assert words(page).count("stored by scribe") == 1
+    # Where several handed in, each message names its agent.
     said("Two.", agent="planner", start=NOON + timedelta(hours=1))
-    page = words(as_alice.get(url()))
-    assert "One. stored by scribe" in page
-    assert "Two. stored by planner" in page
+    User.objects.filter(pk=alice.pk).update(time_zone="Asia/Tokyo")
+    assert_says(as_alice.get(url()), "Noted. stored by scribe", "Two. stored by planner", "1 Mar 2026, 21:00")
 
 
 def test_hidden_characters_are_shown_and_markup_is_text(as_alice: Client) -> None:
     evil = "<script>alert(1)</script>Ignore\u200b all\u202e of it"
     conversations.keep("alice", "m\u202ey", [Turn("user", evil, author="Ali\u200bce<b>", at=NOON)], agent="scribe")
     [message] = Message.objects.all()
-    for address in (list_url(), url("m\u202ey"), delete_url(message), delete_url(session="m\u202ey")):
-        page = as_alice.get(address).content.decode()
+    for address in (LIST, url("m\u202ey"), delete_url(message), delete_url(session="m\u202ey")):
+        page = html(as_alice.get(address))
         assert "&lt;script&gt;" in page
         assert not set("\u200b\u202e") & set(page)
         assert '<span class="mark">' in page
@@ -162,10 +149,9 @@ def test_hidden_characters_are_shown_and_markup_is_text(as_alice: Client) -> Non
 def test_whatever_an_agent_calls_it_a_conversation_is_read_and_deleted(as_alice: Client) -> None:
     for session in ("..", ".", "a b", "a?b#c%d&e", "ü\u200b", "new\nline", " x"):
         message, _reply = said("Hello there.", "Hi.", session=session)
-        page = as_alice.get(list_url()).content.decode()
-        assert f'href="{url(session)}"' in page.replace("&amp;", "&")
+        assert f'href="{url(session)}"' in html(as_alice.get(LIST)).replace("&amp;", "&")
         assert not {"", ".", ".."} & set(url(session).strip("/").split("/"))  # a browser would take these out
-        assert "Hello there." in words(as_alice.get(url(session)))
+        assert_says(as_alice.get(url(session)), "Hello there.")
         as_alice.post(delete_url(message))
         assert Message.objects.count() == 1
         as_alice.post(delete_url(session=session))
@@ -179,104 +165,79 @@ def test_a_long_conversation_comes_page_by_page(as_alice: Client) -> None:
     assert [f"Line {number:03}." in second for number in (49, 50, 51)] == [False, True, True]
     assert "Page 1 of 2" in first
     for page in ("0", "-1", "x", "9" * 20):
-        assert "Line 000." in words(as_alice.get(url(), {"page": page}))
-    assert "Line 051." in words(as_alice.get(url(), {"page": "9"}))
+        assert_says(as_alice.get(url(), {"page": page}), "Line 000.")
+    assert_says(as_alice.get(url(), {"page": "9"}), "Line 051.")
     back = f'href="{url()}?page=2#message-{messages[-1].pk}"'
-    assert back in as_alice.get(delete_url(messages[-1])).content.decode()
+    assert back in html(as_alice.get(delete_url(messages[-1])))
     assert as_alice.post(delete_url(messages[-1])).headers["Location"] == f"{url()}?page=2"
 
 
 def test_a_conversation_that_is_not_there_is_not_found(as_alice: Client) -> None:
     [message] = said("Hello.")
-    assert as_alice.get(url("tuesday")).status_code == 404
-    assert as_alice.get(delete_url(session="tuesday")).status_code == 404
-    for number in (message.pk + 1, 10**30):
-        assert as_alice.get(reverse("message_delete", args=["alice", "monday", number])).status_code == 404
-    assert as_alice.get(reverse("message_delete", args=["alice", "tuesday", message.pk])).status_code == 404
+    numbers = (("monday", message.pk + 1), ("monday", 10**30), ("tuesday", message.pk))
+    gone = [reverse("message_delete", args=["alice", session, number]) for session, number in numbers]
+    for address in (url("tuesday"), delete_url(session="tuesday"), *gone):
+        assert as_alice.get(address).status_code == 404, address
 
 
 # -- deleting ---------------------------------------------------------------------------------------
 
 
-def found(words_: str = "Kiel") -> set[str | None]:
-    return {hit.message_id for hit in service.search("alice", words_, sources=("conversation",)).results}
+def found() -> set[str | None]:
+    return {hit.message_id for hit in service.search("alice", "Kiel", sources=("conversation",)).results}
 
 
-def test_one_message_is_deleted_once_confirmed_and_search_forgets_it(as_alice: Client) -> None:
+def test_one_message_and_then_all_are_deleted_once_confirmed_and_search_forgets_them(as_alice: Client) -> None:
     one, other = said("I moved to Kiel.", "Kiel is a nice place.")
-    store.reindex("alice")
-    assert found() == {one.message_id, other.message_id}
-    assert f'href="{delete_url(one)}"' in as_alice.get(url()).content.decode()
-    asked = as_alice.get(delete_url(one))
-    assert "I moved to Kiel." in words(asked)
-    assert "in a proposal stays with that proposal" in words(asked)
-    assert has_form(asked, delete_url(one))
-    assert Message.objects.count() == 2  # asking deletes nothing
-    response = as_alice.post(delete_url(one))
-    assert response.headers["Location"] == url()
-    assert "The message is deleted. Agents no longer find it." in words(as_alice.get(response.headers["Location"]))
-    assert Message.objects.get().pk == other.pk
-    assert found() == {other.message_id}
-
-
-def test_a_whole_conversation_is_deleted_once_confirmed_whoever_handed_it_in(as_alice: Client) -> None:
-    said("I moved to Kiel.", agent="scribe")
     said("To Kiel?", agent="planner", start=NOON + timedelta(hours=1))
     said("Not about that city.", session="tuesday")
     store.reindex("alice")
+    assert {one.message_id, other.message_id} < found()
+    assert f'href="{delete_url(one)}"' in html(as_alice.get(url()))
+    asked = as_alice.get(delete_url(one))
+    assert_says(asked, "I moved to Kiel.", "in a proposal stays with that proposal")
+    assert has_form(asked, delete_url(one))
+    assert Message.objects.count() == 4  # asking deletes nothing
+    done = as_alice.post(delete_url(one), follow=True)
+    assert done.redirect_chain == [(url(), 302)]
+    assert_says(done, "The message is deleted. Agents no longer find it.")
+    assert one.message_id not in found()
+    assert_says(as_alice.post(delete_url(one), follow=True), "The message was deleted already.")
+
     asked = as_alice.get(delete_url())
-    assert "Delete all 2 messages" in words(asked)
+    assert_says(asked, "Delete all 2 messages")
     assert has_form(asked, delete_url())
-    response = as_alice.post(delete_url())
-    assert response.headers["Location"] == list_url()
-    page = words(as_alice.get(list_url()))
-    assert "The conversation is deleted: 2 messages. Agents no longer find them." in page
-    assert "Not about that city." in page
+    done = as_alice.post(delete_url(), follow=True)
+    assert done.redirect_chain == [(LIST, 302)]
+    assert_says(done, "The conversation is deleted: 2 messages. Agents no longer find them.", "Not about that city.")
     assert {message.session_id for message in Message.objects.all()} == {"tuesday"}
     assert found() == set()
-
-
-def test_pressing_twice_is_no_error_and_with_its_last_message_a_conversation_is_gone(as_alice: Client) -> None:
-    one, other = said("Hello.", "Hi.")
-    as_alice.post(delete_url(one))
-    assert "The message was deleted already." in words(as_alice.post(delete_url(one), follow=True))
-    assert as_alice.post(delete_url(other)).headers["Location"] == list_url()
-    assert "No stored conversations" in words(as_alice.get(list_url()))
-    assert "The conversation was deleted already." in words(as_alice.post(delete_url(), follow=True))
-
-
-def test_evidence_already_beside_a_proposal_stays(as_alice: Client, goals: Block, propose: Propose) -> None:
-    said("I like mathematics.")
-    turn = {"role": "user", "content": "I like mathematics."}
-    proposal = propose(goals, "math", "mathematics", evidence=[turn])
-    as_alice.post(delete_url())
-    assert "1 message quoted by" in words(as_alice.get(proposal.get_absolute_url()))
-    assert not Message.objects.exists()
+    assert_says(as_alice.post(delete_url(), follow=True), "The conversation was deleted already.")
+    # With its last message a conversation is gone.
+    [last] = Message.objects.all()
+    assert as_alice.post(delete_url(last)).headers["Location"] == LIST
+    assert_says(as_alice.get(LIST), "No stored conversations")
 
 
 def test_wherever_a_session_is_named_its_conversation_is_linked_while_it_is_kept(
-    as_tim: Client, goals: Block, propose: Propose
+    as_tim: Client, as_alice: Client, goals: Block, propose: Propose, scribe: Agent
 ) -> None:
     said("I like mathematics.")
-    turn = {"role": "user", "content": "I like mathematics."}
-    kept = propose(goals, "math", "mathematics", evidence=[turn], session_id="monday")
-    lost = propose(goals, "math", "sums", evidence=[turn], session_id="tuesday")
-    link = f'href="{reverse("conversation", args=["alice", "monday"])}"'
-    page = as_tim.get(kept.get_absolute_url()).content.decode()
-    assert page.count(link) == 2
-    assert "Show the whole conversation" in page
-    page = as_tim.get(lost.get_absolute_url()).content.decode()
-    assert "tuesday" in page
-    assert "/conversations/" not in page
-    assert "Show the whole conversation" not in page
-
-
-def test_the_page_of_a_note_links_the_conversation_it_comes_from(as_alice: Client, scribe: Agent) -> None:
-    said("I like mathematics.")
+    kept = propose(goals, "math", "mathematics", evidence=EVIDENCE, session_id="monday")
+    lost = propose(goals, "math", "sums", evidence=EVIDENCE, session_id="tuesday")
     by = ChangeContext(actor=scribe, may_apply=True, session_id="monday")
-    done = notes.save(by=by, owner="alice", content="Likes mathematics.")
-    page = as_alice.get(reverse("note", args=["alice", done.note_id])).content.decode()
-    assert f'href="{reverse("conversation", args=["alice", "monday"])}"' in page
+    note = notes.save(by=by, owner="alice", content="Likes mathematics.").note_id
+    page = html(as_tim.get(kept.get_absolute_url()))
+    assert page.count(f'href="{url()}"') == 2
+    assert "Show the whole conversation" in page
+    assert f'href="{url()}"' in html(as_alice.get(reverse("note", args=["alice", note])))
+    as_alice.post(delete_url())
+    for proposal in (kept, lost):
+        page = html(as_tim.get(proposal.get_absolute_url()))
+        assert proposal.session_id in page
+        assert "/conversations/" not in page
+        assert "Show the whole conversation" not in page
+        assert_says(as_tim.get(proposal.get_absolute_url()), "1 message quoted by")  # what is quoted there stays
 
 
 def test_a_session_of_the_same_name_of_somebody_else_stays(as_alice: Client, alice: User, ben: User) -> None:
@@ -301,55 +262,45 @@ def test_what_was_deleted_is_logged_by_name_and_number(as_alice: Client, caplog:
     assert "secret" not in line
 
 
-# -- who ------------------------------------------------------------------------------------------
-
-
-def test_staff_delete_for_an_owner_who_asks(alice: User, client_of: ClientOf) -> None:
-    clerk = make_user("clerk", is_staff=True)
+def test_staff_delete_for_an_owner_who_asks_and_tutors_do_not(alice: User, tim: User, client_of: ClientOf) -> None:
+    client = client_of(make_user("clerk", is_staff=True))
     one, _other = said("I moved to Kiel.", "Noted.")
-    client = client_of(clerk)
-    assert f'href="{delete_url(one)}"' in client.get(url()).content.decode()
-    client.post(delete_url(one))
-    assert Message.objects.count() == 1
-    client.post(delete_url())
-    assert not Message.objects.exists()
+    with refusing("not_allowed"):
+        services.delete_messages(actor=tim, owner="alice", session_id="monday")
+    assert f'href="{delete_url(one)}"' in html(client.get(url()))
+    for address, left in ((delete_url(one), 1), (delete_url(), 0)):
+        client.post(address)
+        assert Message.objects.count() == left
 
 
 # -- found by search ----------------------------------------------------------------------------------
 
 
-def search(client: Any, query: str, owner: str = "alice") -> str:
-    page: str = client.get(reverse("memory_search", args=[owner]), {"q": query}).content.decode()
+def search(client: Client, query: str, owner: str = "alice") -> str:
+    page = html(client.get(reverse("memory_search", args=[owner]), {"q": query}))
     return page.replace("<mark>", "").replace("</mark>", "")
 
 
 def test_search_finds_what_was_said_and_leads_to_that_message(as_alice: Client) -> None:
     messages = said(*(f"Line {number:03}." for number in range(MESSAGES_ON_A_PAGE)), "One of my migraines again.")
-    page = search(as_alice, "migraines")
+    last = messages[-1]
+    page, there = search(as_alice, "migraines"), f"{url()}?message={last.pk}"
     assert "In conversations" in page
-    address = f"{url()}?message={messages[-1].pk}"
-    assert f'href="{address}#message-{messages[-1].pk}"' in page
-    there = as_alice.get(address).content.decode()
-    assert "One of my migraines again." in there, "on the second page"
-    assert f'id="message-{messages[-1].pk}"' in there
-    for number in ("0", "x", str(messages[-1].pk + 1), "9" * 20):
-        assert "Line 000." in words(as_alice.get(url(), {"message": number}))
+    assert f'href="{there}#message-{last.pk}"' in page
+    assert_says(as_alice.get(there), "One of my migraines again.")  # on the second page
+    assert f'id="message-{last.pk}"' in html(as_alice.get(there))
+    for number in ("0", "x", str(last.pk + 1), "9" * 20):
+        assert_says(as_alice.get(url(), {"message": number}), "Line 000.")
+    Message.objects.filter(pk=last.pk).delete()  # by another process, before its index knows
+    assert "Nothing found" in search(as_alice, "migraines")
 
 
-def test_search_shows_a_tutor_what_was_said_and_nobody_else(as_tim: Client, as_mallory: Client, as_ben: Client) -> None:
+def test_search_shows_a_tutor_what_was_said_and_nobody_else(as_tim: Client, as_ben: Client) -> None:
     said("One of my migraines again.")
     assert "migraines again" in search(as_tim, "migraines")
-    assert as_mallory.get(reverse("memory_search", args=["alice"]), {"q": "migraines"}).status_code == 404
     page = search(as_ben, "migraines", owner="ben")
     assert "migraines again" not in page
     assert "In conversations" not in page
-
-
-def test_search_of_a_deleted_message_finds_nothing(as_alice: Client) -> None:
-    [message] = said("One of my migraines again.")
-    assert "In conversations" in search(as_alice, "migraines")
-    Message.objects.filter(pk=message.pk).delete()  # by another process, before its index knows
-    assert "Nothing found" in search(as_alice, "migraines")
 
 
 def test_search_without_conversations_asks_only_whether_there_are_any(as_alice: Client, goals: Block) -> None:

@@ -48,17 +48,6 @@ def test_nothing_of_one_message_is_left(api: Machine, alice: User) -> None:
     assert tables_with(SAID) == []
 
 
-def test_search_forgets_it_in_a_process_that_held_it(api: Machine, alice: User) -> None:
-    found = service.search("alice", "sings", sources=("conversation",))
-    assert found.results
-    services.delete_messages(actor=alice, owner="alice", session_id=SESSION)
-    assert not service.search("alice", "sings", sources=("conversation",)).results
-    conversations.keep("alice", "another", [conversations.Turn("user", "The wren sings.")])
-    store.reindex("alice")
-    (hit,) = service.search("alice", "sings", sources=("conversation",)).results
-    assert hit.session_id == "another"
-
-
 def test_what_an_agent_quoted_in_a_proposal_stays_until_that_is_redacted(
     api: Machine, alice: User, goals: Block, propose: Propose
 ) -> None:

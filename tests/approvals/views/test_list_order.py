@@ -1,6 +1,8 @@
 """The order of the review list, and filters kept under a name."""
 
 from datetime import timedelta
+from itertools import chain
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -13,7 +15,7 @@ from approvals.pages.inbox import order_of, page, place_of
 from approvals.pages.inbox_filters import Key, Listing, Sort, Tab
 from approvals.services.errors import Refusal
 from tests.approvals.pages.test_inbox import rows_without_branches
-from tests.support.pages import form, words
+from tests.support.pages import assert_says, form, html, htmx, words
 
 SAVE = reverse("filter_save")
 
@@ -27,73 +29,58 @@ def sixty(alice: User, scribe: Agent) -> list[Proposal]:
     return proposals
 
 
-def listed(sort: Sort) -> list[int]:
-    """The ids of all pages in turn, and back again to the first."""
+@pytest.mark.parametrize("sort", Sort)
+def test_every_order_has_each_once_leads_back_and_says_the_place(
+    sort: Sort, sixty: list[Proposal], alice: User
+) -> None:
     order, waiting = order_of(Tab.YOURS, sort), Proposal.objects.open()
+
+    def ids_on(shown: Any) -> list[int]:
+        return sorted(row.proposal.pk for group in shown.groups for row in group.rows)
+
     shown = page(waiting, order)
-    pages = [[row.proposal.pk for group in shown.groups for row in group.rows]]
+    pages = [ids_on(shown)]
     while shown.older:
         shown = page(waiting, order, before=Key.parse(shown.older))
-        pages.append([row.proposal.pk for group in shown.groups for row in group.rows])
-    back = page(waiting, order, after=Key.parse(shown.newer))
-    assert sorted(row.proposal.pk for group in back.groups for row in group.rows) == sorted(pages[-2])
-    return [pk for some in pages for pk in sorted(some)]
-
-
-@pytest.mark.parametrize("sort", Sort)
-def test_every_order_has_each_once_and_leads_back(sort: Sort, sixty: list[Proposal]) -> None:
-    assert sorted(listed(sort)) == sorted(each.pk for each in sixty)
-
-
-def test_oldest_and_riskiest_come_first(as_alice: Client, sixty: list[Proposal]) -> None:
-    groups = as_alice.get("/?sort=oldest").context["page"].groups
-    oldest = min(Proposal.objects.all(), key=lambda each: each.created_at)
-    assert groups[0].rows[0].proposal.pk == oldest.pk
-    risky = as_alice.get("/?sort=risk").context["page"]
-    shown = [row.proposal.risks for group in risky.groups for row in group.rows]
-    assert sum(risks[:1] == ["secrets"] for risks in shown) == 15
-    assert [] not in shown
-
-
-@pytest.mark.parametrize("sort", Sort)
-def test_the_place_in_the_list_follows_its_order(sort: Sort, sixty: list[Proposal], alice: User) -> None:
-    order = order_of(Tab.YOURS, sort)
-    inline = list(order.sorted(Proposal.objects.open()))
+        pages.append(ids_on(shown))
+    assert sorted(chain(*pages)) == sorted(each.pk for each in sixty)
+    assert ids_on(page(waiting, order, after=Key.parse(shown.newer))) == pages[-2]
+    inline = list(order.sorted(waiting))
     place = place_of(alice, inline[7], Listing(sort=sort))
     assert place is not None
     assert (place.number, place.total) == (8, 60)
     assert (place.newer, place.older) == (inline[6].pk, inline[8].pk)
 
 
-def test_what_arrives_is_told_in_every_order(as_alice: Client, sixty: list[Proposal]) -> None:
-    poll = as_alice.get("/?sort=oldest").context["poll_url"]
-    assert as_alice.get(poll, headers={"HX-Request": "true"}).status_code == 204
+def test_oldest_and_riskiest_come_first_and_what_arrives_is_told(as_alice: Client, sixty: list[Proposal]) -> None:
+    context = as_alice.get("/?sort=oldest").context
+    oldest = min(Proposal.objects.all(), key=lambda each: each.created_at)
+    assert context["page"].groups[0].rows[0].proposal.pk == oldest.pk
+    risky = as_alice.get("/?sort=risk").context["page"]
+    shown = [row.proposal.risks for group in risky.groups for row in group.rows]
+    assert sum(risks[:1] == ["secrets"] for risks in shown) == 15
+    assert [] not in shown
+    assert as_alice.get(context["poll_url"], headers=htmx()).status_code == 204
     Proposal.objects.filter(pk=sixty[0].pk).update(created_at=timezone.now() + timedelta(seconds=5))
-    assert "1 new" in words(as_alice.get(poll, headers={"HX-Request": "true"}))
-
-
-@pytest.mark.parametrize(
-    "nonsense", ["sort=nonsense", "sort=risk&before=9r1-1", "sort=risk&before=1-1", "before=xr1-1"]
-)
-def test_an_unknown_order_breaks_nothing(as_alice: Client, nonsense: str, sixty: list[Proposal]) -> None:
-    assert as_alice.get(f"/?{nonsense}").status_code == 200
+    assert_says(as_alice.get(context["poll_url"], headers=htmx()), "1 new")
+    for nonsense in ("sort=nonsense", "sort=risk&before=9r1-1", "sort=risk&before=1-1", "before=xr1-1"):
+        assert as_alice.get(f"/?{nonsense}").status_code == 200
 
 
 # -- saved filters -----------------------------------------------------------------------------------
 
 
 def test_a_filter_is_saved_shown_and_deleted(as_alice: Client, sixty: list[Proposal]) -> None:
-    page_ = as_alice.get("/?risk=secrets&sort=oldest")
-    sent = form(page_, SAVE) | {"filter_name": "  Secrets   first "}
+    sent = form(as_alice.get("/?risk=secrets&sort=oldest"), SAVE) | {"filter_name": "  Secrets   first "}
     answer = as_alice.post(SAVE, sent, follow=True)
-    assert "Saved the filter “Secrets first”." in words(answer)
+    assert_says(answer, "Saved the filter “Secrets first”.")
     assert answer.redirect_chain[-1][0] == "/?risk=secrets&sort=oldest"
     assert SavedFilter.objects.get().query == "risk=secrets&sort=oldest"
     assert "Save this filter" not in words(answer)  # it is
     elsewhere = as_alice.get("/")
-    assert 'href="/?risk=secrets&amp;sort=oldest"' in elsewhere.content.decode()
+    assert 'href="/?risk=secrets&amp;sort=oldest"' in html(elsewhere)
     delete = reverse("filter_delete", args=[SavedFilter.objects.get().pk])
-    assert "Deleted the filter" in words(as_alice.post(delete, form(elsewhere, delete), follow=True))
+    assert_says(as_alice.post(delete, form(elsewhere, delete), follow=True), "Deleted the filter")
     assert as_alice.post(delete, follow=True).status_code == 200  # pressed twice
     assert not SavedFilter.objects.exists()
 

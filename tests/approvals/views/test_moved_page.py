@@ -1,7 +1,6 @@
 """A paragraph that was moved, as its reviewer reads it in each view and decides about it."""
 
 import re
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -10,10 +9,9 @@ from approvals.models import Agent, Approval, Proposal, User
 from approvals.services.approving import Rest
 from memory_app import reads
 from memory_app.text.edits import Rewrite
-from tests.approvals.views.test_proposal_page import approve_url, url
-from tests.support.acts import change
+from tests.support.acts import change, filled, send
 from tests.support.fixtures import MakeBlock
-from tests.support.pages import form, words
+from tests.support.pages import assert_says, html, words
 
 ALGEBRA = "Alice reads one chapter of the algebra book every week."
 SWIMS = "She swims on Tuesday evening with Ben."
@@ -33,16 +31,16 @@ def moved(alice: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
 def test_a_moved_paragraph_says_so_in_both_places_and_what_changed_in_it(
     as_tim: Client, moved: Proposal, view: str
 ) -> None:
-    page = as_tim.get(f"{url(moved)}?view={view}")
+    page = as_tim.get(moved.get_absolute_url(), {"view": view})
+    assert_says(page, "+2 −2 words, 1 paragraph moved", "+2 −2 words, 1 moved", "in 2 places")
     said = words(page).lower()
-    assert "+2 −2 words, 1 paragraph moved" in words(page)
-    assert "+2 −2 words, 1 moved" in words(page)
-    assert "in 2 places" in said
     assert said.count("moved from here") == said.count("moved here") == 1
     assert said.index("moved from here") < said.index("moved here")
-    drawn = page.content.decode()
-    if view == "inline":  # struck in the one place, new in the other
+    drawn = html(page)
+    if view == "inline":  # struck in the one place, new in the other, and each leads to the other
         assert re.search(r"<del>.{,60}Alice reads.*every.*</del>.*<ins>.{,60}Alice reads.*each.*</ins>", drawn, re.S)
+        assert drawn.count('href="#moved-1"') == drawn.count('id="moved-1"') == 1
+        assert drawn.index('id="change-1"') < drawn.index('href="#moved-1"') < drawn.index('id="moved-1"')
         return
     gone, *_blank = re.findall(r'<del class="moved">(.*?)</del>', drawn, re.S)
     assert "Alice" in gone
@@ -50,33 +48,16 @@ def test_a_moved_paragraph_says_so_in_both_places_and_what_changed_in_it(
     assert re.search(r"<del>.{,60}every</del>.*?<ins>.{,60}each</ins>", here, re.S)
 
 
-def test_both_places_lead_to_each_other(as_tim: Client, moved: Proposal) -> None:
-    drawn = as_tim.get(url(moved)).content.decode()
-    assert drawn.count('href="#moved-1"') == drawn.count('id="moved-1"') == 1
-    assert 'id="change-1"' in drawn
-    assert drawn.index('id="change-1"') < drawn.index('href="#moved-1"') < drawn.index('id="moved-1"')
-
-
-def test_a_moved_paragraph_has_one_box(as_tim: Client, moved: Proposal) -> None:
-    assert len(form(as_tim.get(url(moved)), approve_url(moved))["accepted"]) == 2
-
-
 @pytest.mark.parametrize("taken", [0, 1], ids=["the move", "the other change"])
-def test_a_move_is_taken_or_left_in_both_places(as_tim: Client, moved: Proposal, taken: int) -> None:
-    fields: dict[str, Any] = form(as_tim.get(url(moved)), approve_url(moved))
-    fields |= {"accepted": fields["accepted"][taken], "rest": Rest.AGENT, "reason": "wrong"}
-    as_tim.post(approve_url(moved), fields)
+def test_a_move_has_one_box_and_is_taken_or_left_in_both_places(as_tim: Client, moved: Proposal, taken: int) -> None:
+    assert_says(as_tim.get("/"), "1 paragraph moved", "moved: Alice reads one chapter")
+    boxes = filled(as_tim, "approve", moved)["accepted"]
+    assert len(boxes) == 2
+    page = send(as_tim, "approve", moved, accepted=boxes[taken], rest=Rest.AGENT, reason="wrong")
+    assert_says(page, "What was left out")
     moved.refresh_from_db()
     assert moved.approval == Approval.PART
     body = reads.block("alice", "plan").body
     assert body.count("Alice reads one chapter") == 1
-    assert body.index("Alice") > body.index("aunt") if taken == 0 else body.index("Alice") < body.index("swims")
+    assert (body.index("Alice") > body.index("aunt")) == (taken == 0)
     assert ("sixth" in body) == (taken == 1)
-    page = words(as_tim.get(url(moved)))
-    assert "What was left out" in page
-
-
-def test_the_list_says_what_was_moved(as_tim: Client, moved: Proposal) -> None:
-    page = words(as_tim.get("/"))
-    assert "1 paragraph moved" in page
-    assert "moved: Alice reads one chapter" in page

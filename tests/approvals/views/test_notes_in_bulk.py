@@ -12,7 +12,7 @@ from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from memory_app import reads, recall_counts
-from tests.support.pages import form, words
+from tests.support.pages import assert_says, form, html
 
 LIST = "/memory/alice/notes/"
 CHANGE = "/memory/alice/notes/change/"
@@ -28,41 +28,44 @@ def many(alice: User) -> list[str]:
         day = f"2026-{number // 20 + 1:02}-{number % 20 + 1:02}"
         text += f"### mem-{number}-{number:04x}\n> Statement {number}.\n<!-- tags: {tag} | created: {day} -->\n\n"
     by = ChangeContext(actor=alice)
-    outcome = import_memories(by=by, owner="alice", parsed=memories_md.parse(text)).outcome
-    assert outcome
+    assert import_memories(by=by, owner="alice", parsed=memories_md.parse(text)).outcome
     return [f"mem-{number}-{number:04x}" for number in range(60)]
 
 
 def facets(page: Any, name: str) -> dict[str, str]:
-    nav = page.content.decode().split(f'aria-label="{name}"')[1].split("</nav>")[0]
+    nav = html(page).split(f'aria-label="{name}"')[1].split("</nav>")[0]
     return dict(re.findall(r'">\s*([^<]+?)\s*<span class="facet-count">([\d,]+)<', nav))
 
 
 def shown(page: Any) -> list[str]:
-    return re.findall(r'name="note" value="([^"]+)"', page.content.decode())
+    return re.findall(r'name="note" value="([^"]+)"', html(page))
+
+
+def change_first(alice: User, ids: list[str], content: str = "Changed meanwhile.") -> None:
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=ids[0], content=content)
 
 
 def test_types_and_tags_are_counted_and_narrow_each_other_and_pages_say_where_they_are(
-    as_alice: Client, many: list[str]
+    as_alice: Client, as_tim: Client, many: list[str]
 ) -> None:
-    page = as_alice.get(LIST)
-    assert facets(page, "By type") == {"decision": "30", "pattern": "30"}
-    assert facets(page, "By tag") == {"other": "40", "third": "20"}
-    page = as_alice.get(LIST, {"type": "decision"})
-    assert facets(page, "By type") == {"decision": "30", "pattern": "30"}  # what each would show instead
-    assert facets(page, "By tag") == {"other": "20", "third": "10"}
-    assert "30 matches" in words(page)
-    assert "1–50 of 60" in words(as_alice.get(LIST))
+    by_type = {"decision": "30", "pattern": "30"}  # what each would show instead
+    for query, tags in (({}, {"other": "40", "third": "20"}), ({"type": "decision"}, {"other": "20", "third": "10"})):
+        page = as_alice.get(LIST, query)
+        assert (facets(page, "By type"), facets(page, "By tag")) == (by_type, tags)
+    assert_says(page, "30 matches")
+    assert_says(as_alice.get(LIST), "1–50 of 60")
     second = as_alice.get(LIST, {"page": 2, "sort": "changed"})
-    assert "51–60 of 60" in words(second)
-    assert "sort=changed" in second.content.decode()
+    assert_says(second, "51–60 of 60")
+    assert "sort=changed" in html(second)
+    of_tutor = as_tim.get(LIST)
+    assert (facets(of_tutor, "By type"), shown(of_tutor)) == (by_type, [])  # reads the list and selects nothing
 
 
 def test_the_order_is_as_asked_for(as_alice: Client, alice: User, scribe: Agent, many: list[str]) -> None:
-    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=many[7], content="Changed last.")
+    change_first(alice, many[7:])
     recall_counts.record("alice", [many[9]])
-    assert shown(as_alice.get(LIST, {"sort": "changed"}))[0] == many[7]
-    assert shown(as_alice.get(LIST, {"sort": "used"}))[0] == many[9]
+    for sort, first in (("changed", many[7]), ("used", many[9])):
+        assert shown(as_alice.get(LIST, {"sort": sort}))[0] == first
     by_type = [reads.note("alice", id_).type for id_ in shown(as_alice.get(LIST, {"sort": "type"}))]
     assert by_type == sorted(by_type)
     assert shown(as_alice.get(LIST, {"sort": "nonsense"})) == shown(as_alice.get(LIST))
@@ -70,21 +73,19 @@ def test_the_order_is_as_asked_for(as_alice: Client, alice: User, scribe: Agent,
 
 def test_several_are_deleted_after_a_page_that_shows_them_and_put_back(as_alice: Client, many: list[str]) -> None:
     page = as_alice.get(CHANGE, {"note": many[:3], "do": "delete"})
-    said = words(page)
-    assert "Delete 3 notes?" in said
-    assert "Statement 1." in said
+    assert_says(page, "Delete 3 notes?", "Statement 1.")
     done = as_alice.post(CHANGE, form(page, CHANGE) | {"comment": "Old."}, follow=True)
-    assert "3 notes deleted" in words(done)
+    assert_says(done, "3 notes deleted")
     assert reads.find_notes("alice", many[:3]) == {}
     back = as_alice.post(done.request["PATH_INFO"], follow=True)
-    assert "Undone: 3 notes are as they were before" in words(back)
+    assert_says(back, "Undone: 3 notes are as they were before")
     assert len(reads.find_notes("alice", many[:3])) == 3
-    assert "This was undone." in words(as_alice.get(done.request["PATH_INFO"]))
+    assert_says(as_alice.get(done.request["PATH_INFO"]), "This was undone.")
 
 
 def test_all_that_match_are_changed_not_only_those_of_the_page(as_alice: Client, many: list[str]) -> None:
     page = as_alice.get(CHANGE, {"all": "1", "tag": "other", "do": "retag"})
-    assert "Change the tags of 40 notes" in words(page)
+    assert_says(page, "Change the tags of 40 notes")
     as_alice.post(CHANGE, form(page, CHANGE) | {"add_tags": "exams, maths", "remove_tags": "other"})
     tagged = [note for note in reads.notes("alice") if note.tags == ("exams", "maths")]
     assert len(tagged) == 40
@@ -92,32 +93,21 @@ def test_all_that_match_are_changed_not_only_those_of_the_page(as_alice: Client,
 
 def test_what_changed_meanwhile_is_left_out_and_named(as_alice: Client, alice: User, many: list[str]) -> None:
     page = as_alice.get(CHANGE, {"note": many[:3], "do": "outdate"})
-    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=many[0], content="Changed meanwhile.")
+    change_first(alice, many)
     done = as_alice.post(CHANGE, form(page, CHANGE), follow=True)
-    assert f"1 note was left out, because it has changed or gone since: {many[0]}." in words(done)
-    assert "2 notes marked as outdated" in words(done)
+    left_out = f"1 note was left out, because it has changed or gone since: {many[0]}."
+    assert_says(done, left_out, "2 notes marked as outdated")
     assert not reads.note("alice", many[0]).is_superseded
 
 
-def test_without_notes_or_a_verb_one_is_asked_to_select(as_alice: Client, many: list[str]) -> None:
-    for query in ({}, {"do": "delete"}, {"do": "explode", "all": "1"}, {"note": "gone", "do": "delete"}):
-        assert "Select the notes first." in words(as_alice.get(CHANGE, query, follow=True))
-
-
-def test_a_form_that_cannot_be_done_changes_nothing(as_alice: Client, many: list[str]) -> None:
+def test_what_cannot_be_done_changes_nothing(as_alice: Client, many: list[str]) -> None:
     before = reads.head()
+    for query in ({}, {"do": "delete"}, {"do": "explode", "all": "1"}, {"note": "gone", "do": "delete"}):
+        assert_says(as_alice.get(CHANGE, query, follow=True), "Select the notes first.")
     fields = form(as_alice.get(CHANGE, {"note": many[:2], "do": "delete"}), CHANGE)
     for sent in ({"action": "explode"}, {"seen": ""}, {"seen": "nonsense"}, {"action": "retag", "add_tags": ""}):
         assert as_alice.post(CHANGE, fields | sent).status_code == 422
-    assert reads.head() == before
     for commit in ("0" * 40, "nonsense"):
         assert as_alice.get(f"{LIST}changes/{commit}/").status_code == 404
         assert as_alice.post(f"{LIST}changes/{commit}/").status_code == 404
-
-
-def test_a_tutor_reads_the_list_and_selects_nothing(as_tim: Client, many: list[str]) -> None:
-    page = as_tim.get(LIST)
-    assert facets(page, "By type")
-    assert shown(page) == []
-    assert as_tim.get(CHANGE, {"all": "1", "do": "delete"}).status_code == 404
-    assert as_tim.post(CHANGE, {"action": "delete", "seen": f"{many[0]} x"}).status_code == 404
+    assert reads.head() == before

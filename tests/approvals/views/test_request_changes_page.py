@@ -11,11 +11,12 @@ from approvals.models import Attention, Proposal, Status, User
 from approvals.services.hand_back import hand_back
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import change
+from tests.support.acts import address, change, filled, send
 from tests.support.fixtures import Propose
-from tests.support.pages import form, words
+from tests.support.pages import assert_says, form, html, words
 
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/"}
+SAY_WHICH = "Say which exam."
 
 
 @pytest.fixture
@@ -23,12 +24,9 @@ def proposal(goals: Block, propose: Propose) -> Proposal:
     return propose(goals, "in June", "in July", reasoning="The exam was moved.")
 
 
-def url(proposal: Proposal) -> str:
-    return f"{proposal.get_absolute_url()}request-changes/"
-
-
-def ask(client: Client, proposal: Proposal, comment: str = "Say which exam.", **more: Any) -> Any:
-    return client.post(url(proposal), {"revision": 1, "asks": 1, "comment": comment} | more.pop("fields", {}), **more)
+def ask(client: Client, proposal: Proposal, headers: dict[str, str] | None = None, **typed: Any) -> Any:
+    sent = {"revision": 1, "asks": 1, "comment": SAY_WHICH} | typed
+    return client.post(address("request_changes", proposal), sent, headers=headers)
 
 
 def amend(proposal: Proposal, new: str = "in July, in Leeds") -> None:
@@ -40,167 +38,130 @@ def status(proposal: Proposal) -> str:
     return proposal.status
 
 
-def test_the_page_asks_and_says_whose_turn_it_is(as_alice: Client, as_tim: Client, proposal: Proposal) -> None:
-    sent = form(as_tim.get(proposal.get_absolute_url()), url(proposal))
-    answer = as_tim.post(url(proposal), sent | {"comment": "Say which exam.", "reason": "wrong"}, follow=True)
+def look(client: Client, proposal: Proposal, **query: Any) -> Any:
+    return client.get(proposal.get_absolute_url(), query)
+
+
+def test_the_page_asks_and_the_others_say_whose_turn_it_is(
+    as_alice: Client, as_tim: Client, proposal: Proposal
+) -> None:
+    assert_says(as_alice.get("/?tab=agent"), "Nothing is waiting for an agent")
+    answer = send(as_tim, "request_changes", proposal, comment=SAY_WHICH, reason="wrong")
     assert answer.redirect_chain == [(proposal.get_absolute_url(), 302)]
     assert status(proposal) == Status.CHANGES_REQUESTED
-    page = words(answer)
-    assert "You asked scribe for changes" in page
-    assert "Say which exam." in page
-    assert "Approve as it is" in page
-    assert "Ask for changes…" not in page
-    assert "Tim Okafor asked scribe for changes" in words(as_alice.get(proposal.get_absolute_url()))
+    assert_says(answer, "You asked scribe for changes", SAY_WHICH, "Approve as it is")
+    assert "Ask for changes…" not in words(answer)
+    assert_says(look(as_alice, proposal), "Tim Okafor asked scribe for changes")
+    tab = as_alice.get("/?tab=agent")
+    assert_says(tab, f"Tim Okafor asked: {SAY_WHICH} Wrong")
+    assert tab.context["tabs"] == [("yours", 0), ("agent", 1), ("decided", 0)]
+    assert_says(as_tim.get("/?tab=agent"), f"You asked: {SAY_WHICH}")
+    assert SAY_WHICH not in words(as_alice.get("/?tab=agent&owner=nobody"))
+    assert_says(as_alice.get("/"), "You’re all caught up")
+    # Somebody who asks for something else is told of it.
+    other = ask(as_alice, proposal, HTMX, comment="Which year?")
+    assert_says(other, "Tim Okafor asked scribe for changes.", "Which year?", status=409)
 
 
 @pytest.mark.parametrize(
     ("comment", "reason", "said"),
-    [("  ", "outdated", "Please say what should change"), ("Say which exam.", "too_private", "")],
+    [("  ", "outdated", "Please say what should change"), (SAY_WHICH, "too_private", "")],
 )
 def test_without_words_or_with_an_unknown_reason_nothing_is_asked(
     as_tim: Client, proposal: Proposal, comment: str, reason: str, said: str
 ) -> None:
-    answer = ask(as_tim, proposal, comment, fields={"reason": reason}, headers=HTMX)
-    assert answer.status_code == 422
-    assert said in words(answer)
-    kept = form(answer, url(proposal))
+    answer = ask(as_tim, proposal, HTMX, comment=comment, reason=reason)
+    assert_says(answer, said, status=422)
+    kept = form(answer, address("request_changes", proposal))
     assert (kept["comment"], kept.get("reason", "")) == (comment, "outdated" if reason == "outdated" else "")
     assert status(proposal) == Status.OPEN
-
-
-def test_sent_twice_it_is_asked_once(as_alice: Client, as_tim: Client, proposal: Proposal) -> None:
-    assert ask(as_tim, proposal).status_code == ask(as_tim, proposal).status_code == 302
-    assert proposal.events.filter(what="changes_requested").count() == 1
-    other = ask(as_alice, proposal, "Which year?", headers=HTMX)
-    assert other.status_code == 409
-    assert "Tim Okafor asked scribe for changes." in words(other)
-    assert "Which year?" in other.content.decode()
 
 
 def test_who_opened_the_page_before_is_told_of_the_request_and_may_decide_then(
     as_alice: Client, as_tim: Client, goals: Block, proposal: Proposal
 ) -> None:
-    client, approve = as_alice, f"{proposal.get_absolute_url()}approve/"
-    sent = form(client.get(proposal.get_absolute_url()), approve)
+    url, sent = address("approve", proposal), filled(as_alice, "approve", proposal, comment="Fine.")
     ask(as_tim, proposal)
-    refused = client.post(approve, sent | {"comment": "Fine."}, headers=HTMX)
-    assert refused.status_code == 409
-    assert "Tim Okafor asked scribe for changes." in words(refused)
+    refused = as_alice.post(url, sent, headers=HTMX)
+    assert_says(refused, "Tim Okafor asked scribe for changes.", status=409)
     assert reads.block("alice", "goals") == goals
-    again = form(refused, approve)
+    again = form(refused, url)
     assert again["comment"] == "Fine."
-    assert client.post(approve, again, headers=HTMX).status_code == 200
+    assert as_alice.post(url, again, headers=HTMX).status_code == 200
     assert status(proposal) == Status.APPROVED
 
 
 def test_a_request_is_undone_on_the_page_and_on_the_row(as_tim: Client, proposal: Proposal) -> None:
+    url = address("request_changes", proposal)
     ask(as_tim, proposal)
-    back = form(as_tim.get(proposal.get_absolute_url()), url(proposal)) | {"back": "1"}
-    page = as_tim.post(url(proposal), back, headers=HTMX)
-    assert "It’s your turn again." in words(page)
+    assert_says(send(as_tim, "request_changes", proposal, HTMX, back="1"), "It’s your turn again.")
     assert status(proposal) == Status.OPEN
-    row = ask(as_tim, proposal, fields={"row": "/"}, headers=HTMX)
-    assert "Changes requested" in words(row)
-    again = as_tim.post(url(proposal), form(row, url(proposal)) | {"back": "1"}, headers=HTMX)
-    assert f'id="row-{proposal.pk}"' in again.content.decode()
-    assert "The exam was moved." in words(again)
+    row = ask(as_tim, proposal, HTMX, row="/")
+    assert_says(row, "Changes requested")
+    again = as_tim.post(url, form(row, url) | {"back": "1"}, headers=HTMX)
+    assert f'id="row-{proposal.pk}"' in html(again)
+    assert_says(again, "The exam was moved.")
     assert status(proposal) == Status.OPEN
-
-
-def test_undoing_a_request_that_was_answered_says_so(as_tim: Client, proposal: Proposal) -> None:
+    # Of a request that was answered there is nothing to undo.
     ask(as_tim, proposal)
     amend(proposal)
-    answer = as_tim.post(url(proposal), {"revision": 1, "back": 1}, headers=HTMX)
-    assert answer.status_code == 409
-    assert "There is a newer revision." in words(answer)
+    answer = as_tim.post(url, {"revision": 1, "back": 1}, headers=HTMX)
+    assert_says(answer, "There is a newer revision. This proposal has just changed.", status=409)
     assert status(proposal) == Status.OPEN
 
 
 def test_without_scripts_a_row_asks_and_comes_back_to_the_list(as_tim: Client, proposal: Proposal) -> None:
-    sent = form(as_tim.get("/?agent=scribe"), url(proposal))
-    answer = as_tim.post(url(proposal), sent | {"comment": "Which exam?"}, follow=True)
+    url = address("request_changes", proposal)
+    sent = form(as_tim.get("/?agent=scribe"), url) | {"comment": "Which exam?"}
+    answer = as_tim.post(url, sent, follow=True)
     assert answer.redirect_chain == [("/?agent=scribe", 302)]
-    assert "Changes requested: Learning goals" in words(answer)
-
-
-# -- waiting for the agent ------------------------------------------------------------------------
-
-
-def test_the_tab_says_what_was_asked_by_whom(as_alice: Client, as_tim: Client, proposal: Proposal) -> None:
-    empty = words(as_alice.get("/?tab=agent"))
-    assert "Nothing is waiting for an agent" in empty
-    ask(as_tim, proposal, fields={"reason": "wrong"})
-    page = as_alice.get("/?tab=agent")
-    said = words(page)
-    assert "Tim Okafor asked: Say which exam. Wrong" in said
-    assert page.context["tabs"] == [("yours", 0), ("agent", 1), ("decided", 0)]
-    assert "You asked: Say which exam." in words(as_tim.get("/?tab=agent"))
-    assert "Say which exam." not in words(as_alice.get("/?tab=agent&owner=nobody"))
-    assert "You’re all caught up" in words(as_alice.get("/"))
+    assert_says(answer, "Changes requested: Learning goals")
 
 
 def test_what_assent_handed_back_is_not_anybodys_request(as_tim: Client, proposal: Proposal) -> None:
     with transaction.atomic():
         hand_back(proposal, actor=None, automatic="conflict")
-    assert "Handed back: The text has changed" in words(as_tim.get("/?tab=agent"))
-    page = words(as_tim.get(proposal.get_absolute_url()))
-    assert "Handed back to scribe" in page
+    assert_says(as_tim.get("/?tab=agent"), "Handed back: The text has changed")
+    assert_says(look(as_tim, proposal), "Handed back to scribe")
 
 
 # -- what changed since one looked ----------------------------------------------------------------
 
 
 def test_looking_is_noted_once_and_not_for_what_is_loaded_ahead(as_tim: Client, tim: User, proposal: Proposal) -> None:
-    client, path = as_tim, proposal.get_absolute_url()
-    client.head(path)
-    client.get(path, headers={"Sec-Purpose": "prefetch;prerender"})
+    path = proposal.get_absolute_url()
+    as_tim.head(path)
+    as_tim.get(path, headers={"Sec-Purpose": "prefetch;prerender"})
+    as_tim.get(f"{path}?revision=1")
     assert not Attention.objects.exists()
-    client.get(f"{path}?revision=1")
-    assert not Attention.objects.exists()
-    client.get(path)
-    (seen,) = Attention.objects.all()
+    as_tim.get(path)
+    seen = Attention.objects.get()
     assert (seen.person, seen.seen_revision) == (tim, 1)
-    at = seen.seen_at
-    client.get(path)
-    seen.refresh_from_db()
-    assert seen.seen_at == at
+    as_tim.get(path)
+    assert Attention.objects.get().seen_at == seen.seen_at
 
 
-def test_a_revision_that_came_since_says_what_changed(as_tim: Client, proposal: Proposal) -> None:
-    client, path = as_tim, proposal.get_absolute_url()
-    client.get(path)
-    ask(client, proposal)
+def test_a_revision_that_came_since_says_what_changed_to_who_had_looked(
+    as_alice: Client, as_tim: Client, proposal: Proposal
+) -> None:
+    look(as_tim, proposal)
+    ask(as_tim, proposal)
     amend(proposal)
-    assert "revision 2 · changed since you looked" in words(client.get("/"))
-    page = client.get(path)
-    assert "What changed since you looked revision 1 → 2" in words(page)
-    assert "You asked: Say which exam." in words(page)
-    assert "The exam was moved." in words(page)  # the reason given before
+    assert_says(as_tim.get("/"), "revision 2 · changed since you looked")
+    page = look(as_tim, proposal)
+    asked, before = f"You asked: {SAY_WHICH}", "The exam was moved."
+    assert_says(page, "What changed since you looked revision 1 → 2", asked, before)
     assert page.context["since"]["redline"].changes == 1
-    # Once seen it is no news, and can still be compared.
-    assert "changed since you looked" not in words(client.get("/"))
-    again = client.get(path)
-    assert "What changed since you looked" not in words(again)
-    assert f"{path}?revision=2&amp;since=1#since" in again.content.decode()
-    assert "What changed revision 1 → 2" in words(client.get(f"{path}?revision=2&since=1"))
-    assert client.get(f"{path}?revision=2&since=9").status_code == 404
-
-
-def test_who_never_looked_is_not_told_of_changes(as_alice: Client, proposal: Proposal) -> None:
-    amend(proposal)
-    assert "changed since you looked" not in words(as_alice.get("/"))
-    assert "What changed" not in words(as_alice.get(proposal.get_absolute_url()))
-
-
-def test_the_same_text_with_other_evidence_says_that_it_is_the_same(as_tim: Client, proposal: Proposal) -> None:
-    client, path = as_tim, proposal.get_absolute_url()
-    client.get(path)
+    for client in (as_tim, as_alice):  # once seen it is no news, nor where one never looked
+        assert "changed since you looked" not in words(client.get("/"))
+        assert "What changed since you looked" not in words(look(client, proposal))
+    assert "?revision=2&amp;since=1#since" in html(look(as_tim, proposal))
+    assert_says(look(as_tim, proposal, revision=2, since=1), "What changed revision 1 → 2")
+    assert look(as_tim, proposal, revision=2, since=9).status_code == 404
+    # The same text with other evidence is the same.
     said = [{"role": "user", "content": "It is in July."}]
-    change(proposal.agent, ("in June", "in July"), proposal_id=proposal.pk, evidence=said)
-    assert "Both revisions propose the same text." in words(client.get(path))
-
-
-# -- what a rejection leads to --------------------------------------------------------------------
+    change(proposal.agent, ("in June", "in July, in Leeds"), proposal_id=proposal.pk, evidence=said)
+    assert_says(look(as_tim, proposal), "Both revisions propose the same text.")
 
 
 def test_a_second_try_and_the_rejection_name_each_other(
@@ -208,10 +169,8 @@ def test_a_second_try_and_the_rejection_name_each_other(
 ) -> None:
     services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment="Which exam?")
     second = propose(goals, "in June", "in July, the B2")
-    page = as_tim.get(second.get_absolute_url())
-    said = words(page)
-    assert f"Answers proposal {proposal.pk}, which Tim Okafor rejected: badly worded." in said
-    assert "Which exam?" in said
+    page = look(as_tim, second)
+    answers = f"Answers proposal {proposal.pk}, which Tim Okafor rejected: badly worded."
+    assert_says(page, answers, "Which exam?")
     assert page.context["answering"]["redline"].changes == 1
-    before = words(as_tim.get(proposal.get_absolute_url()))
-    assert f"Taken up again in proposal {second.pk}" in before
+    assert_says(look(as_tim, proposal), f"Taken up again in proposal {second.pk}")

@@ -1,6 +1,7 @@
 """Several rows decided with one press: by the form of the list, with and without JavaScript, and on the page of a
 change that is the same for several people."""
 
+import re
 from typing import Any
 
 import pytest
@@ -13,10 +14,9 @@ from memory_app import reads
 from tests.conftest import make_user
 from tests.support.acts import edit, sign_in_again
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
-from tests.support.pages import form, words
+from tests.support.pages import assert_says, form, html, htmx, words
 
 SEVERAL = reverse("several")
-HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
@@ -27,10 +27,11 @@ def three(alice: User, make_block: MakeBlock, propose: Propose) -> list[Proposal
 
 def ticks(client: Client, url: str = "/") -> dict[str, str]:
     """The ticks of a page by name: those stand in rows, outside the form they name."""
-    import re
+    return dict(re.findall(r'name="((?:item|group)-\d+)" value="([^"]+)"', html(client.get(url))))
 
-    page = client.get(url).content.decode()
-    return dict(re.findall(r'name="((?:item|group)-\d+)" value="([^"]+)"', page))
+
+def decide(client: Client, given: dict[str, str], action: str = "approve", **more: str) -> Any:
+    return client.post(SEVERAL, given | {"action": action} | more)
 
 
 def statuses(*proposals: Proposal) -> list[str]:
@@ -43,81 +44,67 @@ def test_what_is_ticked_is_approved_and_the_answer_lists_what_was_left(
     given = ticks(as_tim)
     assert set(given) == {f"item-{each.pk}" for each in three}
     edit(alice, "plan-1", "1 books", "one book")
-    answer = as_tim.post(SEVERAL, {**given, **form(as_tim.get("/"), SEVERAL), "action": "approve"})
-    said = words(answer)
-    assert "2 approved, 1 left as it was" in said
-    assert "Plan-1 The block changed after this page was made." in said
+    answer = decide(as_tim, given | form(as_tim.get("/"), SEVERAL))
+    assert_says(answer, "2 approved, 1 left as it was", "Plan-1 The block changed after this page was made.")
     assert statuses(*three) == ["approved", "open", "approved"]
     undo = reverse("undo_several", args=[Proposal.objects.get(pk=three[0].pk).decision_batch])
-    undone = as_tim.post(undo, form(answer, undo))
-    assert "2 decisions undone" in words(undone)
+    assert_says(as_tim.post(undo, form(answer, undo)), "2 decisions undone")
     assert reads.block("alice", "plan-0").body == "Plan 0.\n\nShe reads 0 books.\n"
     assert as_tim.post(undo, form(answer, undo)).status_code == 200  # pressed twice
     assert list(problems()) == []
 
 
-def test_all_that_are_small_and_clean_are_ticked_by_a_link(
+def test_all_that_are_small_and_clean_are_ticked_by_a_link_and_with_htmx_their_rows_are_replaced(
     as_tim: Client, three: list[Proposal], alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     propose(make_block(alice, "long", "Read.\n"), "Read.", "word " * 200)
-    assert "Select the 3 that are small and clean" in words(as_tim.get("/"))
-    page = as_tim.get("/?ticked=plain").content.decode()
-    assert page.count("data-plain checked") == 3
-
-
-def test_with_htmx_the_rows_on_the_page_are_replaced(as_tim: Client, three: list[Proposal]) -> None:
-    given = ticks(as_tim)
-    shown = ",".join(str(each.pk) for each in three)
-    answer = as_tim.post(SEVERAL, {**given, "action": "approve", "beside": shown, "row": "/?q=books"}, headers=HTMX)
-    page = answer.content.decode()
+    assert_says(as_tim.get("/"), "Select the 3 that are small and clean")
+    assert html(as_tim.get("/?ticked=plain")).count("data-plain checked") == 3
+    given = {f"item-{each.pk}": ticks(as_tim)[f"item-{each.pk}"] for each in three}
+    sent = given | {"action": "approve", "row": "/?q=books", "beside": ",".join(str(each.pk) for each in three)}
+    answer = as_tim.post(SEVERAL, sent, headers=htmx())
+    assert_says(answer, "3 approved")
     for each in three:
-        assert f'id="row-{each.pk}" data-row="{each.pk}" hx-swap-oob="true"' in page
-    assert 'id="count-yours" hx-swap-oob="true">0<' in page
-    assert "3 approved" in words(answer)
+        assert f'id="row-{each.pk}" data-row="{each.pk}" hx-swap-oob="true"' in html(answer)
+    assert 'id="count-yours" hx-swap-oob="true">1<' in html(answer)
 
 
 def test_several_are_rejected_with_one_reason(as_tim: Client, three: list[Proposal]) -> None:
     given = ticks(as_tim)
-    refused = as_tim.post(SEVERAL, {**given, "action": "reject", "comment": "Not like this."})
+    refused = decide(as_tim, given, "reject", comment="Not like this.")
     assert refused.status_code == 422
     again = form(refused, SEVERAL)
     assert again["comment"] == "Not like this."  # nothing typed is lost, and the ticks are there
     assert set(given) <= set(again)
-    answer = as_tim.post(SEVERAL, again | {"action": "reject", "reason": "wrong"})
-    assert "3 rejected" in words(answer)
-    assert {(each.decision_reason, each.decision_comment) for each in Proposal.objects.all()} == {
-        ("wrong", "Not like this.")
-    }
+    assert_says(decide(as_tim, again, "reject", reason="wrong"), "3 rejected")
+    told = Proposal.objects.values_list("decision_reason", "decision_comment")
+    assert set(told) == {("wrong", "Not like this.")}
 
 
 def test_a_form_without_ticks_decides_nothing(as_tim: Client, three: list[Proposal]) -> None:
     for given in ({}, {"item-1": "nonsense"}, {"item-1": "1:1"}, {"item-x": "1:1:-"}, {"item-1": "1:1:zz"}):
-        answer = as_tim.post(SEVERAL, {**given, "action": "approve"})
-        assert answer.status_code == 422
-        assert "Nothing is selected." in words(answer)
-    assert as_tim.post(SEVERAL, {"item-1": "1:1:-", "action": "redact"}).status_code == 422
+        assert_says(decide(as_tim, given), "Nothing is selected.", status=422)
+    assert decide(as_tim, {"item-1": "1:1:-"}, "redact").status_code == 422
 
 
 def test_a_stranger_decides_and_undoes_nothing(as_tim: Client, as_mallory: Client, three: list[Proposal]) -> None:
     given = ticks(as_tim)
-    answer = as_mallory.post(SEVERAL, {**given, "action": "approve"})
+    answer = decide(as_mallory, given)
     assert statuses(*three) == ["open"] * 3
     assert "Plan" not in words(answer)
-    as_tim.post(SEVERAL, {**given, "action": "approve"})
+    decide(as_tim, given)
     batch = Proposal.objects.all()[0].decision_batch
     assert as_mallory.post(reverse("undo_several", args=[batch])).status_code == 404
-    assert as_mallory.get(reverse("together", args=[three[0].pk])).status_code == 404
     assert statuses(*three) == ["approved"] * 3
 
 
 def test_what_was_ticked_survives_an_expired_session(as_tim: Client, three: list[Proposal], tim: User) -> None:
     given = ticks(as_tim)
     as_tim.logout()
-    sent = as_tim.post(SEVERAL, {**given, "action": "reject", "comment": "Typed before."})
-    page = sign_in_again(as_tim, tim, sent)
-    assert "Nothing was saved while you were signed out" in words(page)
-    assert "Typed before." in page.content.decode()
-    assert page.content.decode().count("data-plain checked") == 3
+    page = sign_in_again(as_tim, tim, decide(as_tim, given, "reject", comment="Typed before."))
+    assert_says(page, "Nothing was saved while you were signed out")
+    assert "Typed before." in html(page)
+    assert html(page).count("data-plain checked") == 3
     assert statuses(*three) == ["open"] * 3
 
 
@@ -137,15 +124,29 @@ def students(scribe: Agent, tim: User, make_block: MakeBlock, propose: Propose) 
 
 
 def test_one_row_stands_for_the_same_change_of_many(
-    as_tim: Client, students: list[Proposal], three: list[Proposal]
+    as_tim: Client,
+    students: list[Proposal],
+    three: list[Proposal],
+    tim: User,
+    make_block: MakeBlock,
+    propose: Propose,
+    client_of: ClientOf,
+    django_assert_max_num_queries: Any,
 ) -> None:
+    other = make_user("other")
+    Tutorship.objects.create(tutor=tim, owner=other)
+    another = propose(make_block(other, "goals", "The exam is in May.\n"), "in May", "in July")
     page = as_tim.get("/")
-    assert "The same change for 5 people: Student 4, Student 3" in words(page)
+    assert_says(page, "The same change for 5 people: Student 4, Student 3")
     assert words(page).count("The exam was moved.") == 4  # in one row: its title, its tick, its two ways on
-    given = ticks(as_tim)
-    assert set(given) == {f"group-{students[-1].pk}", *(f"item-{each.pk}" for each in three)}
-    answer = as_tim.post(SEVERAL, {f"group-{students[-1].pk}": given[f"group-{students[-1].pk}"], "action": "approve"})
-    assert "5 approved" in words(answer)
+    own = client_of(User.objects.get(username="student1")).get("/")  # who has one memory is shown each
+    assert_says(own, "The exam was moved.")
+    assert "The same change" not in words(own)
+    with django_assert_max_num_queries(20):
+        as_tim.get("/")
+    group, given = f"group-{students[-1].pk}", ticks(as_tim)
+    assert set(given) == {group, *(f"item-{each.pk}" for each in (*three, another))}
+    assert_says(decide(as_tim, {group: given[group]}), "5 approved")
     for number in range(5):
         assert "in June" in reads.block(f"student{number}", "goals").body
     assert "The same change" not in words(as_tim.get("/"))
@@ -155,33 +156,10 @@ def test_on_its_page_some_of_them_are_chosen(as_tim: Client, students: list[Prop
     edit(User.objects.get(username="student2"), "goals", "The exam", "My exam")
     url = reverse("together", args=[students[0].pk])
     page = as_tim.get(url)
-    assert "scribe proposes the same change for 5 people" in words(page)
-    assert "block changed, still fits" in words(page)
+    assert_says(page, "scribe proposes the same change for 5 people", "block changed, still fits")
     given = ticks(as_tim, url)
     del given[f"item-{students[1].pk}"]
-    answer = as_tim.post(SEVERAL, {**given, "action": "approve"})
-    assert "3 approved, 1 left as it was" in words(answer)
-    assert "Goals · Student 2" in words(answer)
+    assert_says(decide(as_tim, given), "3 approved, 1 left as it was", "Goals · Student 2")
     assert statuses(*students) == ["approved", "open", "open", "approved", "approved"]
     # Two are left, and they are still one change.
     assert "for 2 people" in words(as_tim.get(url)) or as_tim.get(url).status_code == 302
-
-
-def test_another_change_is_not_gathered_and_a_person_with_one_memory_is_shown_each(
-    as_tim: Client, students: list[Proposal], tim: User, make_block: MakeBlock, propose: Propose, client_of: ClientOf
-) -> None:
-    other = make_user("other")
-    Tutorship.objects.create(tutor=tim, owner=other)
-    propose(make_block(other, "goals", "The exam is in May.\n"), "in May", "in July")
-    assert "The same change for 5 people" in words(as_tim.get("/"))
-    own = words(client_of(User.objects.get(username="student1")).get("/"))
-    assert "The same change" not in own
-    assert "The exam was moved." in own
-
-
-def test_gathered_rows_cost_few_queries(
-    as_tim: Client, students: list[Proposal], django_assert_max_num_queries: Any
-) -> None:
-    as_tim.get("/")
-    with django_assert_max_num_queries(20):
-        as_tim.get("/")

@@ -13,30 +13,21 @@ CSS = (STATIC / "assent.css").read_text()
 
 TEXT, CONTROL = 4.5, 3.0  # WCAG 2.2 AA: 1.4.3 and 1.4.11
 
-PAIRS = [
-    *((ink, paper, TEXT) for ink in ("ink", "ink-2", "ink-3", "accent") for paper in ("paper", "surface")),
-    *((ink, "sunken", TEXT) for ink in ("ink", "ink-2", "ink-3")),
-    ("accent", "accent-soft", TEXT),
-    ("ink-2", "accent-soft", TEXT),
-    ("on-accent", "accent", TEXT),
-    ("on-accent", "accent-hover", TEXT),
-    ("added", "added-bg", TEXT),
-    ("removed", "removed-bg", TEXT),
-    ("added", "surface", TEXT),
-    ("removed", "surface", TEXT),
-    ("surface", "ink", TEXT),
-    ("line-strong", "surface", CONTROL),
-    ("line-strong", "paper", CONTROL),
-    ("line-strong", "sunken", CONTROL),
-    ("line-strong", "accent-soft", CONTROL),
-    ("accent", "sunken", TEXT),
-    ("ink-3", "accent-soft", TEXT),
-    ("ink-3", "added-bg", TEXT),
-    ("ink-3", "removed-bg", TEXT),
-    ("added", "paper", TEXT),
-    ("removed", "paper", TEXT),
-    ("surface", "ink-2", TEXT),
-]
+#: What is written on each ground; and lines that tell a control from it.
+INKS = {
+    "paper": "ink ink-2 ink-3 accent added removed",
+    "surface": "ink ink-2 ink-3 accent added removed",
+    "sunken": "ink ink-2 ink-3 accent",
+    "accent-soft": "accent ink-2 ink-3",
+    "accent": "on-accent",
+    "accent-hover": "on-accent",
+    "added-bg": "added ink-3",
+    "removed-bg": "removed ink-3",
+    "ink": "surface",
+    "ink-2": "surface",
+}
+PAIRS = [(ink, paper, TEXT) for paper, inks in INKS.items() for ink in inks.split()]
+PAIRS += [("line-strong", paper, CONTROL) for paper in ("surface", "paper", "sunken", "accent-soft")]
 
 
 def colours(scheme: str) -> dict[str, str]:
