@@ -7,21 +7,26 @@ import pytest
 from django.test import override_settings
 
 from agent_tools.calls.registry import TOOLS
-from approvals.models import Policy, User
+from approvals.models import Agent, User
 from memory_app.models import NoteAccess
-from tests.agent_tools.checks import answered, caught_up, refused
+from memory_app.reads import Block
+from tests.agent_tools.checks import answered, caught_up
 from tests.agent_tools.conftest import Call, Machine
-from tests.support.fixtures import MakeBlock
+from tests.support.acts import proposed_import
+from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def log(alice: User, make_block: MakeBlock) -> Any:
+def log(alice: User, make_block: MakeBlock) -> Block:
     """A block of 2,000 lines, within its own limit and over the budget."""
-    return make_block(
-        alice, "log", "\n".join(f"Line {number} of the study log." for number in range(1, 2_001)), limit=200_000
-    )
+    body = "\n".join(f"Line {number} of the study log." for number in range(1, 2_001))
+    return make_block(alice, "log", body, limit=200_000)
+
+
+def read(call: Call, label: str = "log", **more: Any) -> Any:
+    return answered(call("read_memory_block", block_label=label, **more))
 
 
 def length_of(data: dict[str, Any]) -> int:
@@ -31,61 +36,52 @@ def length_of(data: dict[str, Any]) -> int:
 def test_a_block_of_the_usual_limit_comes_whole(call: Call, alice: User, make_block: MakeBlock) -> None:
     body = "One line more of it.\n" * 952
     made = make_block(alice, "full", body + "x" * (20_000 - len(body)))
-    answer = answered(call("read_memory_block", block_label="full"))
+    answer = read(call, "full")
     assert answer["text"] == f"# Full\n\n{made.body}"
-    assert (answer["data"]["body"], answer["data"]["view_range"], answer["data"]["next_range"]) == (
-        made.body,
-        None,
-        None,
-    )
+    assert answer["data"]["body"] == made.body
+    assert (answer["data"]["view_range"], answer["data"]["next_range"]) == (None, None)
 
 
-def test_a_longer_block_is_cut_at_a_line_and_says_how_to_go_on(call: Call, log: Any) -> None:
-    read, view_range = [], None
-    while True:
-        more: dict[str, Any] = {"view_range": view_range} if view_range else {}
-        answer = answered(call("read_memory_block", block_label="log", **more))
+def test_a_longer_block_is_cut_at_a_line_and_says_how_to_go_on(call: Call, log: Block) -> None:
+    parts: list[str] = []
+    more: dict[str, Any] = {}
+    while more or not parts:
+        answer = read(call, **more)
         data = answer["data"]
         first, last = data["view_range"]
         assert data["body"] == "\n".join(log.body.split("\n")[first - 1 : last])
         assert len(data["body"]) <= 20_000
         assert len(answer["text"]) <= 20_200
         assert (data["sha256"], data["lines"]) == (log.body_sha256, 2_000)
-        read.append(data["body"])
-        view_range = data["next_range"]
-        if view_range is None:
-            break
-        assert answer["text"].endswith(
+        parts.append(data["body"])
+        more = {"view_range": data["next_range"]} if data["next_range"] else {}
+        how = (
             f"\n\n(These are lines {first}-{last} of 2000. The rest was left out for its length: call "
-            f"read_memory_block with view_range {view_range} for it.)"
+            f"read_memory_block with view_range {data['next_range']} for it.)"
         )
-        assert view_range[0] == last + 1
-    assert "\n".join(read) == log.body
-    assert len(read) > 2
-    assert answer["text"].endswith(read[-1])
+        assert answer["text"].endswith(how if more else data["body"])
+    assert "\n".join(parts) == log.body
+    assert len(parts) > 2
 
 
-def test_the_call_and_the_site_may_say_another_length(api: Machine, call: Call, log: Any) -> None:
-    whole = answered(call("read_memory_block", block_label="log", max_characters=200_000))["data"]
+def test_the_call_and_the_site_may_say_another_length(api: Machine, call: Call, log: Block) -> None:
+    whole = read(call, max_characters=200_000)["data"]
     assert (whole["body"], whole["view_range"]) == (log.body, None)
-    little = answered(call("read_memory_block", block_label="log", max_characters=100))["data"]
+    little = read(call, max_characters=100)["data"]
     assert (little["view_range"], little["next_range"]) == ([1, 4], [5, 2_000])
     with override_settings(ANSWER_BUDGET=200_000):
-        assert answered(call("read_memory_block", block_label="log"))["data"]["body"] == log.body
+        assert read(call)["data"]["body"] == log.body
     # By address programs read.
     assert answered(api.get("/api/v1/users/alice/blocks/log/"))["data"]["body"] == log.body
-    for wrong in (99, 1_000_001, "x"):
-        error = refused(call("read_memory_block", block_label="log", max_characters=wrong), 400, "invalid_arguments")
-        assert set(error["details"]["fields"]) == {"max_characters"}
 
 
 def test_a_line_longer_than_the_answer_may_be_comes_whole(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "one", f"{'x' * 30_000}\nend", limit=200_000)
-    data = answered(call("read_memory_block", block_label="one"))["data"]
+    data = read(call, "one")["data"]
     assert (len(data["body"]), data["next_range"]) == (30_000, [2, 2])
 
 
-def test_recall_leaves_whole_memories_out_and_says_so(call: Call, alice: User) -> None:
+def test_recall_leaves_whole_memories_out_and_says_so(call: Call) -> None:
     for number in range(15):
         answered(call("remember", content=f"Memory {number}: {'word ' * 350}"))
     answer = answered(call("recall", limit=50))
@@ -103,7 +99,7 @@ def test_recall_leaves_whole_memories_out_and_says_so(call: Call, alice: User) -
     assert answered(call("recall", limit=50, max_characters=100))["data"]["count"] == 1
 
 
-def test_a_search_leaves_whole_results_out_and_says_so(call: Call, alice: User) -> None:
+def test_a_search_leaves_whole_results_out_and_says_so(call: Call) -> None:
     for number in range(6):
         answered(call("memory_save", content=f"Exam {number}: {'word ' * 350}"))
     asked = {"query": "exam", "top_k": 20, "max_characters": 5_000}
@@ -114,29 +110,23 @@ def test_a_search_leaves_whole_results_out_and_says_so(call: Call, alice: User) 
     assert length_of(data["data"]["results"]) <= 5_000
 
 
-def test_blocks_and_proposals_go_on_with_a_cursor(call: Call, alice: User, make_block: MakeBlock) -> None:
+def test_blocks_and_proposals_go_on_with_a_cursor(
+    call: Call, alice: User, make_block: MakeBlock, propose: Propose
+) -> None:
     labels = [f"block-{number:02}" for number in range(12)]
-    for label in labels:
-        make_block(alice, label, "Likes math.")
-    seen, cursor = [], None
-    while True:
-        more: dict[str, Any] = {"cursor": cursor} if cursor else {}
+    blocks = [make_block(alice, label, "Likes math.") for label in labels]
+    seen: list[str] = []
+    more: dict[str, Any] = {}
+    while more or not seen:
         answer = answered(call("list_memory_blocks", max_characters=1_500, **more))
-        assert length_of(answer["data"]["items"]) <= 1_500
-        seen += [item["label"] for item in answer["data"]["items"]]
-        cursor = answer["data"]["next"]
-        if cursor is None:
-            break
-        assert f"call again with cursor {cursor} for the next.)" in answer["text"]
+        data = answer["data"]
+        assert length_of(data["items"]) <= 1_500
+        seen += [item["label"] for item in data["items"]]
+        more = {"cursor": data["next"]} if data["next"] else {}
+        assert (f"call again with cursor {data['next']} for the next.)" in answer["text"]) == bool(more)
     assert seen == labels
 
-    edit = {"old_string": "likes", "new_string": "loves", "reasoning": "She said so. " * 100}
-    made = [
-        answered(call("propose_memory_edit", block_label=label, **edit | {"old_string": "Likes"}))["data"][
-            "proposal_id"
-        ]
-        for label in labels[:5]
-    ]
+    made = [propose(block, "Likes", "loves", reasoning="She said so. " * 100).pk for block in blocks[:5]]
     first = answered(call("list_proposals", max_characters=4_000))
     assert length_of(first["data"]["items"]) <= 4_000
     assert f"(There are more: call again with cursor {first['data']['next']}.)" in first["text"]
@@ -145,9 +135,8 @@ def test_blocks_and_proposals_go_on_with_a_cursor(call: Call, alice: User, make_
     assert rest["data"]["next"] is None
 
 
-def test_a_proposals_long_fields_are_cut_and_counted(api: Machine, call: Call, log: Any) -> None:
-    edit = {"old_string": "Line 7 of", "new_string": "Line seven of", "reasoning": "r"}
-    number = answered(call("propose_memory_edit", block_label="log", **edit))["data"]["proposal_id"]
+def test_a_proposals_long_fields_are_cut_and_counted(api: Machine, call: Call, log: Block, propose: Propose) -> None:
+    number = propose(log, "Line 7 of", "Line seven of").pk
     answer = answered(call("get_proposal", proposal_id=number))
     data = answer["data"]
     assert len(data["result"]) <= 20_000
@@ -162,11 +151,9 @@ def test_a_proposals_long_fields_are_cut_and_counted(api: Machine, call: Call, l
         assert "Left out" not in whole["text"]
 
 
-def test_the_notes_of_a_proposal_are_cut_too(api: Machine, call: Call, alice: User) -> None:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    file = "".join(f"### mem-{number}-aaaa\n> {'word ' * 300}\n\n" for number in range(30))
-    sent = api.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")
-    data = answered(call("get_proposal", proposal_id=answered(sent)["data"]["proposal_id"]))["data"]
+def test_the_notes_of_a_proposal_are_cut_too(call: Call, scribe: Agent) -> None:
+    number = proposed_import(scribe, 30, "{} " + "word " * 300).pk
+    data = answered(call("get_proposal", proposal_id=number))["data"]
     assert data["note_count"] == 30
     assert data["left_out"]["notes"] == 30 - len(data["notes"])
     assert length_of(data) < 25_000
@@ -174,17 +161,11 @@ def test_the_notes_of_a_proposal_are_cut_too(api: Machine, call: Call, alice: Us
 
 def test_the_tools_whose_answers_may_be_long_take_the_argument() -> None:
     bounded = {name for name, tool in TOOLS.items() if "max_characters" in tool.schema["properties"]}
-    assert bounded == {
-        "list_files",
-        "view_file",
-        "read_memory_block",
-        "list_memory_blocks",
-        "recall",
-        "memory_search",
-        "list_proposals",
-        "get_proposal",
-        "memory_list_sessions",
-        "memory_read_session",
-    }
+    assert bounded == set(
+        """
+        list_files view_file read_memory_block list_memory_blocks recall memory_search list_proposals get_proposal
+        memory_list_sessions memory_read_session
+        """.split()
+    )
     for name in bounded:
         assert list(TOOLS[name].schema["properties"])[-2:] == ["max_characters", "session_id"]

@@ -4,48 +4,103 @@ from typing import Any
 
 import pytest
 
+from agent_tools import tools  # noqa: F401 - fills the registry
+from agent_tools.calls.arguments import parse
+from agent_tools.calls.registry import TOOLS
+from agent_tools.errors import ApiError, ErrorCode
+from assent_client.text import notes
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Machine
+from tests.agent_tools.conftest import Machine
 
 ALICE = "/api/v1/users/alice"
 
 
+#: Arguments with which each tool could be called.
+REQUIRED: dict[str, dict[str, Any]] = {
+    "memory_search": {"query": "x"},
+    "remember": {"content": "x"},
+    "read_memory_block": {"block_label": "goals"},
+    "propose_memory_edit": {"block_label": "goals", "old_string": "a", "new_string": "b", "reasoning": "r"},
+    "propose_memory_block": {"label": "diary", "title": "Diary", "body": "", "reasoning": "r"},
+}
+SAID = {"role": "user", "content": "x"}
+ROLES = "must be one of user, assistant, system, tool"
+TIME = "must be a date or time in ISO 8601"
+SHA256 = "must be 64 hexadecimal digits in lower case"
+TYPES = f"must be one of {', '.join(notes.TYPES)}"
+
+
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("tool", "arguments", "field", "reason"),
     [
-        ("memory_search", {"query": "x", "top_k": 0}, "top_k", "must be at least 1"),
-        ("memory_search", {"query": "x", "top_k": 1_000}, "top_k", "must be at most 20"),
-        ("memory_search", {"query": "x", "top_k": 10**40}, "top_k", "must be at most 20"),
-        ("memory_search", {"query": "x", "top_k": "7"}, "top_k", "must be a whole number"),
-        ("memory_search", {"query": "x", "top_k": True}, "top_k", "must be a whole number"),
-        ("memory_search", {"query": "x", "top_k": [7]}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": 0}, "top_k", "must be at least 1"),
+        ("memory_search", {"top_k": 1_000}, "top_k", "must be at most 20"),
+        ("memory_search", {"top_k": 10**40}, "top_k", "must be at most 20"),
+        ("memory_search", {"top_k": "7"}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": True}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": [7]}, "top_k", "must be a whole number"),
         ("memory_search", {"query": ["x"]}, "query", "must be a string"),
         ("memory_search", {"query": "  "}, "query", "must not be empty"),
+        ("memory_search", {"query": "x" * 20_001}, "query", "must have at most 20,000 characters"),
+        ("memory_search", {"sources": []}, "sources", "must have at least 1 item"),
+        ("memory_search", {"sources": ["user_memory"] * 4}, "sources", "must have at most 3 items"),
+        ("memory_search", {"sources": ["x"]}, "sources[0]", "must be one of user_memory, memory_block, conversation"),
+        ("memory_search", {"include_conversation": "yes"}, "include_conversation", "must be true or false"),
+        ("memory_search", {"type": "all"}, "type", TYPES),
+        ("recall", {"type": "banana"}, "type", TYPES.replace("one of", "one of all,")),
         ("recall", {"query": "  "}, "query", "must not be empty"),
         ("recall", {"query": ""}, "query", "must not be empty"),
         ("recall", {"query": "x" * 20_001}, "query", "must have at most 20,000 characters"),
-        ("memory_search", {"query": "x", "sources": []}, "sources", "must have at least 1 item"),
-        ("memory_search", {"query": "x", "sources": ["user_memory"] * 4}, "sources", "must have at most 3 items"),
-        ("memory_search", {"query": "x" * 20_001}, "query", "must have at most 20,000 characters"),
         ("recall", {"min_confidence": 1.5}, "min_confidence", "must be at most 1"),
         ("recall", {"min_confidence": -0.5}, "min_confidence", "must be at least 0"),
+        ("recall", {"limit": 51}, "limit", "must be at most 50"),
+        ("recall", {"limit": 1.5}, "limit", "must be a whole number"),
+        ("recall", {"scope": "everyone"}, "scope", "must be one of user, session"),
+        ("recall", {"match": "fuzzy"}, "match", "must be one of hybrid, text"),
+        ("recall", {"include_superseded": "yes"}, "include_superseded", "must be true or false"),
+        ("remember", {"type": "all"}, "type", TYPES),
+        ("remember", {"confidence": "0.8"}, "confidence", "must be a number"),
+        ("remember", {"confidence": True}, "confidence", "must be a number"),
+        ("remember", {"confidence": []}, "confidence", "must be a number"),
         ("prime_memories", {"budget": 10**7}, "budget", "must be at most 1,000,000"),
+        ("prime_memories", {"budget": -1}, "budget", "must be at least 0"),
+        ("prime_memories", {"budget": "many"}, "budget", "must be a whole number"),
+        ("prime_memories", {"types": ["rumour"]}, "types[0]", TYPES),
+        ("prime_memories", {"recent": -1}, "recent", "must be at least 0"),
+        ("prime_memories", {"format": "xml"}, "format", "must be one of markdown, json"),
+        ("get_proposal", {"proposal_id": 0}, "proposal_id", "must be at least 1"),
         ("get_proposal", {"proposal_id": 2**63}, "proposal_id", "must be at most 9,223,372,036,854,775,807"),
-        (
-            "propose_memory_edit",
-            {"block_label": "goals", "old_string": "a", "old_str": "a", "new_string": "b", "reasoning": "r"},
-            "old_str",
-            "is another name for old_string; give one of them",
-        ),
+        ("get_proposal", {"proposal_id": "1"}, "proposal_id", "must be a whole number"),
+        ("get_proposal", {"proposal_id": None}, "proposal_id", "must be a whole number"),
+        ("read_memory_block", {"view_range": "1-2"}, "view_range", "must be a list"),
+        ("read_memory_block", {"view_range": [1]}, "view_range", "must have at least 2 items"),
+        ("read_memory_block", {"view_range": [1, 2, 3]}, "view_range", "must have at most 2 items"),
+        ("read_memory_block", {"view_range": ["1", 2]}, "view_range[0]", "must be a whole number"),
+        ("read_memory_block", {"max_characters": 99}, "max_characters", "must be at least 100"),
+        ("read_memory_block", {"max_characters": 1_000_001}, "max_characters", "must be at most 1,000,000"),
+        ("propose_memory_edit", {"old_str": "a"}, "old_str", "is another name for old_string; give one of them"),
+        ("propose_memory_edit", {"block_label": 7}, "block_label", "must be a string"),
+        ("propose_memory_edit", {"replace_all": "true"}, "replace_all", "must be true or false"),
+        ("propose_memory_edit", {"resoning": "x"}, "resoning", "is not known here (did you mean reasoning?)"),
+        ("propose_memory_edit", {"colour": "red"}, "colour", "is not known here"),
+        ("propose_memory_edit", {"confidence": "certain"}, "confidence", "must be one of low, medium, high"),
+        ("propose_memory_edit", {"expected_sha256": "a"}, "expected_sha256", SHA256),
+        ("propose_memory_edit", {"session_id": "s" * 129}, "session_id", "must have at most 128 characters"),
+        ("propose_memory_edit", {"evidence": "she said"}, "evidence", "must be a list"),
+        ("propose_memory_edit", {"evidence": [SAID | {"role": "ghost"}]}, "evidence[0].role", ROLES),
+        ("propose_memory_edit", {"evidence": [SAID | {"at": "later"}]}, "evidence[0].at", TIME),
+        ("propose_memory_block", {"description": "x" * 1_001}, "description", "must have at most 1,000 characters"),
+        ("propose_memory_block", {"expected_sha256": "0" * 64}, "expected_sha256", "is not known here"),
     ],
 )
-def test_the_argument_is_named_with_the_reason(
-    call: Call, goals: Block, tool: str, arguments: dict[str, Any], field: str, reason: str
-) -> None:
-    error = refused(call(tool, **arguments), 400, "invalid_arguments")
-    assert error["details"]["fields"] == {field: reason}
-    assert error["text"].startswith(f"Error: invalid arguments for {tool}: {field} {reason}.")
+def test_the_argument_is_named_with_the_reason(tool: str, arguments: dict[str, Any], field: str, reason: str) -> None:
+    with pytest.raises(ApiError) as refusal:
+        parse(TOOLS[tool].arguments, REQUIRED.get(tool, {}) | arguments, called=tool)
+    assert refusal.value.code == ErrorCode.INVALID_ARGUMENTS
+    assert refusal.value.details["fields"] == {field: reason}
+    assert refusal.value.message.startswith(f"Invalid arguments for {tool}: {field} {reason}.")
 
 
 @pytest.mark.parametrize(

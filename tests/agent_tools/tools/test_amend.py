@@ -8,19 +8,12 @@ from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
 from approvals import services
 from approvals.models import Agent, Policy, Proposal, User
 from memory_app import reads
-from memory_app.reads import Block
-from memory_app.text.edits import Replace
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.support.acts import approve
 from tests.support.fixtures import MakeBlock, Propose
 
 EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "enjoys maths", "reasoning": "As you asked."}
-
-
-@pytest.fixture
-def proposal(goals: Block, propose: Propose) -> Proposal:
-    return propose(goals, "likes math", "loves math")
 
 
 @pytest.fixture
@@ -53,16 +46,13 @@ def test_the_agent_is_told_what_it_is_asked_for(call: Call, asked: Proposal) -> 
         f"To amend it, read the block and propose again with proposal_id={asked.pk}; or take it back with "
         "withdraw_proposal."
     )
-
-
-def test_the_list_says_what_is_asked_for(call: Call, asked: Proposal) -> None:
-    answer = answered(call("list_proposals", status="changes_requested"))
-    assert answer["data"]["items"][0]["changes_requested"]["comment"] == "Not love.\nLike."
+    listed = answered(call("list_proposals", status="changes_requested"))
+    assert listed["data"]["items"][0]["changes_requested"]["comment"] == "Not love.\nLike."
     line = f"- {asked.pk}: block 'goals', changes_requested (badly_worded): Not love. Like."
-    assert answer["text"].split("\n")[-1] == line
+    assert listed["text"].split("\n")[-1] == line
 
 
-def test_an_amendment_is_the_next_revision(call: Call, asked: Proposal) -> None:
+def test_an_amendment_is_the_next_revision(call: Call, api: Machine, asked: Proposal) -> None:
     answer = answered(call("propose_memory_edit", **EDIT, proposal_id=asked.pk))
     assert answer["text"].split("\n")[0] == (
         f"Your proposal {asked.pk} for block 'goals' is amended: this is its revision 2. The user will be asked to "
@@ -73,13 +63,9 @@ def test_an_amendment_is_the_next_revision(call: Call, asked: Proposal) -> None:
     seen = answered(call("get_proposal", proposal_id=asked.pk))["data"]
     assert (seen["revision"], seen["changes_requested"], seen["reasoning"]) == (2, None, "As you asked.")
     assert "enjoys maths" in seen["result"]
-    assert Proposal.objects.count() == 1
-
-
-def test_a_whole_text_amends_too(api: Machine, asked: Proposal) -> None:
     body = {"body": "All new.", "reasoning": "As you asked.", "proposal_id": asked.pk}
-    answer = api.post("/api/v1/users/alice/blocks/goals/propose/", body).json()
-    assert (answer["data"]["revision"], answer["data"]["proposal_id"]) == (2, asked.pk)
+    whole = answered(api.post("/api/v1/users/alice/blocks/goals/propose/", body))["data"]
+    assert (whole["revision"], whole["proposal_id"]) == (3, asked.pk)
     assert Proposal.objects.get().kind == "rewrite"
 
 
@@ -92,46 +78,37 @@ def test_proposing_the_same_again_says_what_is_asked_for(call: Call, asked: Prop
     assert error["message"] == f"Proposal {asked.pk} asks for exactly this already; it is not changed."
 
 
-def test_refusals_name_what_is_wrong(
-    call: Call, alice: User, ben: User, tim: User, scribe: Agent, make_block: MakeBlock, asked: Proposal
+def test_another_block_and_proposals_of_others_are_not_amended(
+    call: Call, alice: User, ben: User, make_block: MakeBlock, propose: Propose, asked: Proposal
 ) -> None:
     make_block(alice, "profile", "Alice likes math.")
-    given = EDIT | {"proposal_id": asked.pk}
-    error = refused(call("propose_memory_edit", **given | {"block_label": "profile"}), 409, "other_target")
+    elsewhere = EDIT | {"block_label": "profile", "proposal_id": asked.pk}
+    error = refused(call("propose_memory_edit", **elsewhere), 409, "other_target")
     assert error["message"] == f"Proposal {asked.pk} is about block 'goals', not about what this call changes."
     assert error["details"]["block_label"] == "goals"
     # Of another owner it is not there, and of another agent neither.
-    make_block(ben, "goals", "Ben likes math.")
-    edits = [Replace("likes math", "loves math")]
-    foreign = services.propose(
-        agent=scribe, owner="ben", label="goals", edits=edits, kind="edit", reasoning="r"
-    ).proposal
-    error = refused(call("propose_memory_edit", **given | {"proposal_id": foreign.pk}), 404, "proposal_not_found")
+    foreign = propose(make_block(ben, "goals", "Ben likes math."), "likes math", "loves math")
+    error = refused(call("propose_memory_edit", **EDIT, proposal_id=foreign.pk), 404, "proposal_not_found")
     assert error["message"] == f"Proposal {foreign.pk} not found."
     Proposal.objects.filter(pk=foreign.pk).update(owner="alice", agent=Agent.objects.create(name="other"))
-    refused(call("propose_memory_edit", **given | {"proposal_id": foreign.pk}), 404, "proposal_not_found")
+    refused(call("propose_memory_edit", **EDIT, proposal_id=foreign.pk), 404, "proposal_not_found")
+
+
+def test_what_is_decided_is_proposed_anew(call: Call, tim: User, asked: Proposal) -> None:
     services.reject(actor=tim, proposal_id=asked.pk, revision=1, reason="wrong", comment="No.", is_with_agent=True)
-    answer = call("propose_memory_edit", **given)
-    error = refused(answer, 409, "already_decided")
+    error = refused(call("propose_memory_edit", **EDIT, proposal_id=asked.pk), 409, "already_decided")
     assert error["message"] == f"Proposal {asked.pk} for block 'goals' is rejected, by tim (wrong): No."
-    assert "Propose the change anew, without proposal_id" in answer.json()["text"]
+    assert "Propose the change anew, without proposal_id" in error["text"]
     assert error["details"]["proposal"]["status"] == "rejected"
     anew = answered(call("propose_memory_edit", **EDIT))["data"]
     assert answered(call("get_proposal", proposal_id=anew["proposal_id"]))["data"]["answers"] == asked.pk
-
-
-def test_text_of_an_own_proposal_is_told_with_the_way_to_amend_it(call: Call, asked: Proposal) -> None:
-    answer = call("propose_memory_edit", **EDIT | {"old_string": "loves math"})
-    error = refused(answer, 422, "old_string_not_found")
-    assert error["details"]["in_proposal"] == asked.pk
-    assert f"amend it with proposal_id={asked.pk}" in answer.json()["text"]
 
 
 # -- notes ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def note(alice: User, call: Call) -> str:
+def note(call: Call) -> str:
     """A note of alice's that agents have to ask about."""
     saved = answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"]
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
@@ -144,29 +121,27 @@ def test_a_change_of_a_note_is_amended_and_waits_whatever_the_policy_says(call: 
     services.request_changes(actor=tim, proposal_id=number, revision=1, comment="Green tea.")
     Policy.objects.update(notes=Policy.Notes.APPLY)
     given = {"note_id": note, "content": "Alice likes green tea.", "proposal_id": number}
-    answer = answered(call("memory_update", **given))
-    data = answer["data"]
+    data = answered(call("memory_update", **given))["data"]
     assert (data["proposal_id"], data["revision"], data["status"], data["amended"]) == (number, 2, "open", True)
     assert reads.note("alice", note).content == "Alice likes tea."
     refused(call("memory_update", **given), 422, "no_change")
     # The same note, another kind of change.
     gone = answered(call("forget", memory_id=note, reason="She stopped.", proposal_id=number))["data"]
     assert (gone["revision"], Proposal.objects.get(pk=number).kind) == (3, "forget")
-    approve(tim, services.find_proposal(number, tim))
+    approve(tim, Proposal.objects.get(pk=number))
     assert reads.note("alice", note).is_superseded
 
 
 def test_a_new_note_keeps_its_id_when_it_is_saved_again(call: Call, note: str, tim: User) -> None:
     made = answered(call("memory_save", content="Alice likes coffee.", tags=["drinks"]))["data"]
     services.request_changes(actor=tim, proposal_id=made["proposal_id"], revision=1, comment="Decaf.")
-    given = {"content": "Alice likes decaf.", "proposal_id": made["proposal_id"]}
     for tool, named in (("memory_save", "note_id"), ("remember", "memory_id")):
-        data = answered(call(tool, **given | {"content": f"{given['content']} {tool}"}))["data"]
+        data = answered(call(tool, content=f"Decaf by {tool}.", proposal_id=made["proposal_id"]))["data"]
         assert (data[named], data["status"], data["amended"]) == (made["note_id"], "open", True)
     assert Proposal.objects.get(pk=made["proposal_id"]).current_revision_number == 3
 
 
-def test_another_note_or_an_import_is_another_target(call: Call, api: Machine, note: str, tim: User) -> None:
+def test_another_note_or_an_import_is_another_target(call: Call, note: str) -> None:
     made = answered(call("memory_update", note_id=note, content="Alice loves tea."))["data"]["proposal_id"]
     new = answered(call("memory_save", content="Alice likes coffee."))["data"]
     refused(call("memory_save", content="Alice likes decaf.", proposal_id=made), 409, "other_target")

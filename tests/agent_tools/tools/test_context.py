@@ -5,7 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import override_settings
+from django.utils import timezone
 
 from agent_tools.calls.registry import TOOLS
 from agent_tools.tools import guidance
@@ -16,6 +18,7 @@ from assent_client.text.memories_md import SKILL, TYPES, skill
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.reads.catalogue import NoteSummary, catalogue
+from memory_app.text import context_budget
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.support.acts import save
@@ -23,10 +26,26 @@ from tests.support.fixtures import MakeBlock
 
 CONTEXT = "/api/v1/users/alice/context/"
 
+pytestmark = pytest.mark.usefixtures("alice")
+
 
 def primed(call: Call, **more: Any) -> dict[str, Any]:
     data: dict[str, Any] = answered(call("prime_memories", **more))["data"]
     return data
+
+
+def included(call: Call, **more: Any) -> list[str]:
+    """The ids of the notes that are primed."""
+    ids: list[str] = primed(call, **more)["receipt"]["included"]
+    return ids
+
+
+def context(api: Machine, query: str = "") -> dict[str, Any]:
+    data: dict[str, Any] = answered(api.get(f"{CONTEXT}{query}"))["data"]
+    return data
+
+
+# -- prime_memories -------------------------------------------------------------------------------
 
 
 def test_everything_is_primed_when_it_fits(call: Call, alice: User) -> None:
@@ -36,15 +55,15 @@ def test_everything_is_primed_when_it_fits(call: Call, alice: User) -> None:
     assert receipt["included"] == [second, first]
     assert (receipt["left_out"], receipt["left_out_count"], receipt["over_budget"]) == ([], 0, False)
     assert (receipt["budget"], receipt["commit"]) == (2_000, reads.head())
-    assert {memory.content for memory in memories_md.parse(data["text"].replace("note-", "mem-")).memories} <= {
-        "one",
-        "two",
-    }
+    memories = memories_md.parse(data["text"].replace("note-", "mem-")).memories
+    assert {memory.content for memory in memories} <= {"one", "two"}
     assert "> one" in data["text"]
-    assert receipt["tokens"] == -(-len(data["text"].encode()) // 4)
+    newer, older = json.loads(primed(call, format="json")["text"])
+    assert (older["id"], older["content"], older["tags"]) == (first, "one", ["x"])
+    assert newer["id"] == second
 
 
-def test_what_does_not_fit_is_left_out_whole(call: Call, alice: User) -> None:
+def test_what_does_not_fit_is_left_out_whole_but_for_the_first(call: Call, alice: User) -> None:
     ids = [save(alice, f"{number} " + "x" * 400) for number in range(5)]
     data = primed(call, budget=300)
     receipt = data["receipt"]
@@ -52,19 +71,15 @@ def test_what_does_not_fit_is_left_out_whole(call: Call, alice: User) -> None:
     assert receipt["left_out"] == [{"note_id": id_, "why": "budget"} for id_ in ids[2::-1]]
     assert receipt["tokens"] <= 300
     assert data["text"].count("x" * 400) == 2
-
-
-def test_one_note_is_there_even_over_the_budget(call: Call, alice: User) -> None:
-    note_id = save(alice, "x" * 400)
     receipt = primed(call, budget=10)["receipt"]
-    assert (receipt["included"], receipt["over_budget"]) == ([note_id], True)
+    assert (receipt["included"], receipt["over_budget"]) == ([ids[-1]], True)
 
 
 def test_no_heading_is_printed_without_a_note_beneath_it(call: Call, api: Machine, alice: User) -> None:
     assert primed(call)["text"] == ""
     assert answered(call("prime_memories"))["text"] == "There are no memories to show."
     assert primed(call, format="json")["text"] == "[]"
-    assert "# Memories\n" not in answered(api.get(CONTEXT))["data"]["text"]
+    assert "# Memories\n" not in context(api)["text"]
     save(alice, "x" * 400, type="fact")
     save(alice, "Use podman.", type="decision")
     for asked in ({"budget": 1}, {"budget": 60}, {"budget": 0}, {"types": ["fact"]}):
@@ -74,32 +89,25 @@ def test_no_heading_is_printed_without_a_note_beneath_it(call: Call, api: Machin
         for heading, beneath in zip(lines[1:], [*lines[2:], "## "], strict=True):
             assert not (heading.startswith("## ") and not beneath.startswith("### ")), data["text"]
         assert data["receipt"]["tokens"] == -(-len(data["text"].encode()) // 4)
-    sections = answered(api.get(f"{CONTEXT}?budget=1"))["data"]["notes"].count("\n## ")
-    assert sections == 1
+    assert context(api, "?budget=1")["notes"].count("\n## ") == 1
 
 
-def test_the_budget_is_used_to_the_last_token(call: Call, alice: User) -> None:
+def test_the_budget_is_used_to_the_last_token_and_none_is_no_limit(call: Call, alice: User) -> None:
     for number in range(6):
-        save(alice, f"{number} " + "x" * 100, type=("fact", "decision", "fix")[number % 3])
+        save(alice, f"{number} " + "x" * 1_900, type=("fact", "decision", "fix")[number % 3])
     for form in ("markdown", "json"):
         whole = primed(call, budget=0, format=form)["receipt"]
         assert len(whole["included"]) == 6
-        assert len(primed(call, budget=whole["tokens"], format=form)["receipt"]["included"]) == 6
-        assert len(primed(call, budget=whole["tokens"] - 1, format=form)["receipt"]["included"]) == 5
-
-
-def test_no_budget_is_no_limit(call: Call, alice: User) -> None:
-    for number in range(10):
-        save(alice, f"{number}" * 1_900)
-    assert len(primed(call, budget=0)["receipt"]["included"]) == 10
-    assert len(primed(call)["receipt"]["included"]) < 10
+        assert len(included(call, budget=whole["tokens"], format=form)) == 6
+        assert len(included(call, budget=whole["tokens"] - 1, format=form)) == 5
+    assert len(included(call)) < 6
 
 
 def test_what_is_recalled_often_comes_before_what_is_newer(call: Call, alice: User) -> None:
     often, newer = save(alice, "often"), save(alice, "newer")
     for _ in range(3):
         call("recall", query="often", match="text")
-    assert primed(call)["receipt"]["included"] == [often, newer]
+    assert included(call) == [often, newer]
 
 
 def test_filters_say_why(call: Call, alice: User) -> None:
@@ -109,27 +117,46 @@ def test_filters_say_why(call: Call, alice: User) -> None:
     receipt = primed(call, types=["fix"])["receipt"]
     assert receipt["included"] == [fix]
     assert {each["note_id"]: each["why"] for each in receipt["left_out"]} == {fact: "type", gone: "superseded"}
-    assert primed(call, tags=["docker", "x"])["receipt"]["included"] == [fix]
-    assert set(primed(call, recent=1)["receipt"]["included"]) == {fix, fact}
+    assert included(call, tags=["docker", "x"]) == [fix]
+    assert set(included(call, recent=1)) == {fix, fact}
 
 
-def test_json_is_a_list(call: Call, alice: User) -> None:
-    note_id = save(alice, "one", tags=["x"])
-    (item,) = json.loads(primed(call, format="json")["text"])
-    assert (item["id"], item["content"], item["tags"]) == (note_id, "one", ["x"])
+def test_old_notes_fall_out_of_recent() -> None:
+    now = timezone.now()
+    entry = NoteSummary("mem-1-aaaa", now - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x", now)
+    done = context_budget.prime(
+        [entry],
+        read=lambda ids: dict.fromkeys(ids, "x"),
+        recalled={},
+        budget=0,
+        filters=context_budget.ContextFilters(recent=7),
+        now=now,
+    )
+    assert (done.included, done.left_out) == ((), (("mem-1-aaaa", "recent"),))
 
 
-@pytest.mark.parametrize(
-    "given", [{"budget": -1}, {"types": ["rumour"]}, {"recent": -1}, {"format": "xml"}, {"budget": "many"}]
-)
-def test_what_priming_does_not_take_is_named(call: Call, alice: User, given: dict[str, Any]) -> None:
-    error = refused(call("prime_memories", **given), 400, "invalid_arguments")
-    assert next(iter(error["details"]["fields"])).startswith(next(iter(given)))
+def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Call, alice: User) -> None:
+    for number in range(30):
+        save(alice, f"{number} " + "x" * 200)
+    catalogue("alice")
+    read: list[Any] = []
+
+    def wrap(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "memory_app_note" in sql:
+            read.extend(params)
+        return execute(sql, params, many, context)
+
+    with connections["memory"].execute_wrapper(wrap):
+        assert len(included(call, budget=70)) == 1
+    assert len(read) < 3
+
+
+# -- the context ----------------------------------------------------------------------------------
 
 
 def test_the_context_has_blocks_instructions_notes_and_skill(api: Machine, alice: User, goals: Block) -> None:
     save(alice, "Alice likes tea.")
-    data = answered(api.get(CONTEXT))["data"]
+    data = context(api)
     text = data["text"]
     places = [text.index(part) for part in ("## Student Context", goals.body.strip(), guidance.INSTRUCTIONS)]
     places += [text.index(part) for part in ("# Memories\n", "> Alice likes tea.", SKILL.strip())]
@@ -140,12 +167,21 @@ def test_the_context_has_blocks_instructions_notes_and_skill(api: Machine, alice
     assert guidance.build_memory_context(alice) == text
 
 
-def test_the_context_takes_a_budget(api: Machine, alice: User) -> None:
-    for number in range(4):
-        save(alice, f"{number}" * 1_000)
-    receipt = answered(api.get(f"{CONTEXT}?budget=300"))["data"]["receipt"]
-    assert (receipt["budget"], len(receipt["included"]), receipt["left_out_count"]) == (300, 1, 3)
-    refused(api.get(f"{CONTEXT}?budget=x"), 400, "invalid_arguments")
+def test_a_context_without_memories_is_the_instructions_and_the_skill(api: Machine) -> None:
+    data = context(api)
+    assert "Student Context\n" not in data["text"].replace(guidance.INSTRUCTIONS, "")
+    assert data["blocks"] == []
+    # The guide says which tool changes a block, and prefers the small ones.
+    wanted = "Update it with `propose_memory_edit` or\n  `propose_memory_append` to persist important information"
+    assert wanted in data["text"]
+    assert "Prefer these atomic edits over full rewrites" in data["text"]
+    proposing = [name for name in TOOLS if name.startswith("propose_")]
+    assert [name for name in proposing if f"`{name}`" not in guidance.BLOCK_TOOLS] == []
+    # The skill names all types and the tools.
+    for said in ("automatically included", "beyond auto-injected context"):
+        assert said not in data["skill"], "there are no notes"
+    for name in (*TYPES, "`remember`", "`recall`", "`memory_search`", "`forget`", "`prime_memories`"):
+        assert name in data["skill"]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +199,7 @@ def test_the_context_takes_a_budget(api: Machine, alice: User) -> None:
 def test_settings_say_what_goes_in(api: Machine, alice: User, changed: Any, has_notes: bool, has_skill: bool) -> None:
     save(alice, "Alice likes tea.", tags=["food"])
     with override_settings(**changed):
-        text = answered(api.get(CONTEXT))["data"]["text"]
+        text = context(api)["text"]
     on_request = changed.get("MEMORIES_INJECT") == "manual"
     skilled = skill(included=has_notes, on_request=on_request).strip() in text
     assert ("Memories are not in your context by themselves." in text) == on_request
@@ -172,71 +208,29 @@ def test_settings_say_what_goes_in(api: Machine, alice: User, changed: Any, has_
     assert guidance.INSTRUCTIONS in text
 
 
-def test_the_guide_says_which_tool_changes_a_block_and_prefers_the_small_ones(api: Machine, alice: User) -> None:
-    text = answered(api.get(CONTEXT))["data"]["text"]
-    assert "Update it with `propose_memory_edit` or\n  `propose_memory_append` to persist important information" in text
-    assert "Prefer these atomic edits over full rewrites" in text
-    proposing = [name for name in TOOLS if name.startswith("propose_")]
-    assert [name for name in proposing if f"`{name}`" not in guidance.BLOCK_TOOLS] == []
-
-
-def test_the_skill_names_all_types_and_the_tools(api: Machine, alice: User) -> None:
-    told = answered(api.get(CONTEXT))["data"]["skill"]
-    assert "automatically included" not in told, "there are no notes"
-    assert "beyond auto-injected context" not in told
-    for name in (*TYPES, "`remember`", "`recall`", "`memory_search`", "`forget`", "`prime_memories`"):
-        assert name in told
-
-
-def test_a_context_of_nobody_known_is_the_instructions(api: Machine, alice: User) -> None:
-    data = answered(api.get(CONTEXT))["data"]
-    assert "Student Context\n" not in data["text"].replace(guidance.INSTRUCTIONS, "")
-    assert data["blocks"] == []
-
-
-def test_old_notes_fall_out_of_recent(call: Call, api: Machine, alice: User) -> None:
-    from memory_app.text import context_budget
-
-    entry = NoteSummary("mem-1-aaaa", _now() - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x", _now())
-    done = context_budget.prime(
-        [entry],
-        read=lambda ids: dict.fromkeys(ids, "x"),
-        recalled={},
-        budget=0,
-        filters=context_budget.ContextFilters(recent=7),
-        now=_now(),
-    )
-    assert (done.included, done.left_out) == ((), (("mem-1-aaaa", "recent"),))
-
-
-def _now() -> Any:
-    from django.utils import timezone
-
-    return timezone.now()
-
-
 def test_the_context_keeps_to_its_budget_however_many_blocks_there_are(
     api: Machine, alice: User, make_block: MakeBlock, settings: Any
 ) -> None:
-    for number in range(30):
-        make_block(alice, f"log-{number:02}", f"{number} " + "x" * 800)
+    labels = {f"log-{number:02}" for number in range(30)}
+    for label in sorted(labels):
+        make_block(alice, label, f"{label} " + "x" * 800)
     save(alice, "She likes owls.")
-    data = answered(api.get(f"{CONTEXT}?budget=2000"))["data"]
+    data = context(api, "?budget=2000")
     receipt = data["blocks_receipt"]
     assert receipt["tokens"] + data["receipt"]["tokens"] <= 2_000
+    refused(api.get(f"{CONTEXT}?budget=x"), 400, "invalid_arguments")
     assert receipt["included"] == [block["label"] for block in data["blocks"]] == sorted(receipt["included"])
     assert receipt["left_out_count"] == 30 - len(receipt["included"])
-    assert {*receipt["included"], *receipt["left_out"]} == {f"log-{number:02}" for number in range(30)}
+    assert {*receipt["included"], *receipt["left_out"]} == labels
     assert "log-29" in receipt["included"], "the last changed ones go first"
     assert data["receipt"]["included"]
     assert f"`{receipt['left_out'][0]}`" in data["text"]
     assert "read_memory_block" in data["text"].split("## Memory Blocks")[0]
 
     settings.MEMORIES_BLOCKS_BUDGET = 500
-    assert len(answered(api.get(CONTEXT))["data"]["blocks"]) == 2
+    assert len(context(api)["blocks"]) == 2
     settings.MEMORIES_BLOCKS_BUDGET = 0
-    assert len(answered(api.get(CONTEXT))["data"]["blocks"]) == 30
-    assert len(answered(api.get(f"{CONTEXT}?budget=0"))["data"]["blocks"]) == 30
+    assert len(context(api)["blocks"]) == len(context(api, "?budget=0")["blocks"]) == 30
 
 
 def test_a_block_larger_than_the_budget_is_named_and_never_cut(
@@ -244,26 +238,7 @@ def test_a_block_larger_than_the_budget_is_named_and_never_cut(
 ) -> None:
     make_block(alice, "diary", "x" * 9_000)
     make_block(alice, "goals", "Pass the exam.")
-    data = answered(api.get(f"{CONTEXT}?budget=100"))["data"]
+    data = context(api, "?budget=100")
     assert [block["label"] for block in data["blocks"]] == ["goals"]
     assert data["blocks_receipt"]["left_out"] == ["diary"]
     assert "no room here for these blocks: `diary`." in data["text"]
-
-
-def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Call, alice: User) -> None:
-    from django.db import connections
-
-    for number in range(30):
-        save(alice, f"{number} " + "x" * 200)
-    catalogue("alice")
-    read: list[Any] = []
-
-    def wrap(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if "memory_app_note" in sql:
-            read.extend(params)
-        return execute(sql, params, many, context)
-
-    with connections["memory"].execute_wrapper(wrap):
-        receipt = primed(call, budget=70)["receipt"]
-    assert len(receipt["included"]) == 1
-    assert len(read) < 3

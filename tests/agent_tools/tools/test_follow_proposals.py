@@ -1,4 +1,4 @@
-"""What became of a proposal: list_proposals, get_proposal, withdraw_proposal, and their addresses."""
+"""What became of a proposal: its list, one of them, its comments, taking it back, and the same by address."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,96 +9,112 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, User
+from approvals.models import Agent, Event, Proposal, User
+from approvals.services import Rest
+from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
+from memory_app.text import worddiff
+from memory_app.text.edits import Rewrite
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
-from tests.support.fixtures import Propose
+from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.support.acts import approve, as_seen, change, edit, proposed_import
+from tests.support.fixtures import MakeBlock, Propose
 
 
-@pytest.fixture
-def proposal(goals: Block, propose: Propose) -> Proposal:
-    return propose(goals, "likes math", "loves math")
+def look_at(call: Call, proposal: Proposal) -> tuple[str, dict[str, Any]]:
+    """The text and the data of get_proposal."""
+    answer = answered(call("get_proposal", proposal_id=proposal.pk))
+    return answer["text"], answer["data"]
+
+
+def reject(tim: User, proposal: Proposal, **more: Any) -> None:
+    services.reject(**{"actor": tim, "proposal_id": proposal.pk, "revision": 1, "reason": "badly_worded"} | more)
+
+
+# -- one proposal ---------------------------------------------------------------------------------
 
 
 def test_an_open_proposal_is_told_with_its_mergeability(call: Call, proposal: Proposal) -> None:
-    answer = answered(call("get_proposal", proposal_id=proposal.pk))
-    data = answer["data"]
+    text, data = look_at(call, proposal)
     assert (data["status"], data["mergeability"], data["decision"]) == ("open", "clean", None)
     assert data["result"] == proposal.current_revision.result_text
     assert data["edits"][0]["old_string"] == "likes math"
-    assert answer["text"] == f"Proposal {proposal.pk} for block 'goals' is open (clean)."
+    assert text == f"Proposal {proposal.pk} for block 'goals' is open (clean)."
 
 
-def test_a_rejection_comes_back_with_its_reason(call: Call, tim: User, proposal: Proposal) -> None:
-    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment="Say it warmer.")
-    answer = answered(call("get_proposal", proposal_id=proposal.pk))
-    decision = answer["data"]["decision"]
-    assert (decision["by"], decision["reason"], decision["comment"]) == ("tim", "badly_worded", "Say it warmer.")
-    assert answer["text"].endswith("is rejected, by tim (badly_worded): Say it warmer.")
-    assert answer["data"]["mergeability"] is None
-
-
-def test_the_list_says_what_the_reviewer_said(call: Call, tim: User, proposal: Proposal) -> None:
-    services.reject(
-        actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded", comment="Say it warmer.\n" + "x" * 400
-    )
+def test_a_rejection_comes_back_with_its_reason_and_without_its_branch(
+    call: Call, tim: User, proposal: Proposal
+) -> None:
+    assert look_at(call, proposal)[1]["branch"] == f"p/{proposal.pk}"
+    said = "Say it warmer.\n" + "x" * 400
+    reject(tim, proposal, comment=said)
+    text, data = look_at(call, proposal)
+    assert (data["branch"], data["mergeability"]) == (None, None)
+    decision = data["decision"]
+    assert (decision["by"], decision["reason"], decision["comment"]) == ("tim", "badly_worded", said)
+    assert text.endswith(f"is rejected, by tim (badly_worded): {said}")
     line = answered(call("list_proposals"))["text"].split("\n")[-1]
     assert line.startswith(f"- {proposal.pk}: block 'goals', rejected (badly_worded): Say it warmer. xxx")
     assert line.endswith("x… (get_proposal has all of it)")
 
 
-def test_a_branch_is_named_for_as_long_as_it_is_there(call: Call, tim: User, proposal: Proposal) -> None:
-    def branch() -> str | None:
-        found: str | None = answered(call("get_proposal", proposal_id=proposal.pk))["data"]["branch"]
-        return found
-
-    assert branch() == f"p/{proposal.pk}"
-    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="badly_worded")
-    assert branch() is None
-    saved = answered(call("memory_save", content="She sails."))["data"]
-    assert (saved["status"], saved["branch"]) == ("applied", None)
+@override_settings(CELERY_TASK_ALWAYS_EAGER=True)
+def test_an_overdue_proposal_reads_as_expired(call: Call, proposal: Proposal) -> None:
+    Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert look_at(call, proposal)[1]["status"] == "expired"
+    refused(call("withdraw_proposal", proposal_id=proposal.pk), 409, "already_decided")
 
 
-def test_proposals_are_listed_newest_first_and_by_status(
-    call: Call, goals: Block, propose: Propose, proposal: Proposal
+def test_it_is_told_which_of_its_own_change_the_same(
+    call: Call, goals: Block, propose: Propose, proposal: Proposal, scribe: Agent
 ) -> None:
-    second = propose(goals, "likes math", "hates math")
+    assert look_at(call, proposal)[1]["collides_with"] == []
+    other = propose(goals, "likes math", "hates math")
+    propose(goals, "one book", "two books")
+    change(Agent.objects.create(name="another"), ("likes math", "teaches math"))
+    text, data = look_at(call, proposal)
+    against = {"proposal_id": other.pk, "effect": "no_longer_fits", "other_first": "no_longer_fits"}
+    assert data["collides_with"] == [against]
+    assert f"(Once it is approved, these of yours no longer fit: {other.pk}." in text
+    services.withdraw(agent=scribe, proposal_id=proposal.pk)
+    assert look_at(call, proposal)[1]["collides_with"] == []
+
+
+# -- several --------------------------------------------------------------------------------------
+
+
+def test_proposals_are_listed_newest_first_by_status_and_in_pages(
+    call: Call, api: Machine, goals: Block, propose: Propose, proposal: Proposal
+) -> None:
+    second, third = (propose(goals, "likes math", f"{verb} math") for verb in ("hates", "teaches"))
     answered(call("withdraw_proposal", proposal_id=proposal.pk))
-    listed = answered(call("list_proposals"))
-    assert [item["proposal_id"] for item in listed["data"]["items"]] == [second.pk, proposal.pk]
-    assert f"- {second.pk}: block 'goals', open" in listed["text"]
-    withdrawn = answered(call("list_proposals", status="withdrawn"))["data"]["items"]
-    assert [item["proposal_id"] for item in withdrawn] == [proposal.pk]
+
+    def listed(**asked: Any) -> list[int]:
+        return [item["proposal_id"] for item in answered(call("list_proposals", **asked))["data"]["items"]]
+
+    assert listed() == [third.pk, second.pk, proposal.pk]
+    assert f"- {second.pk}: block 'goals', open" in answered(call("list_proposals"))["text"]
+    assert listed(status="withdrawn") == [proposal.pk]
     assert answered(call("list_proposals", block_label="nothing"))["text"] == "You have no such proposals."
 
-
-def test_proposals_come_in_pages(api: Machine, goals: Block, propose: Propose) -> None:
-    numbers = [propose(goals, "likes math", f"likes {n}").pk for n in range(3)]
     first = answered(api.get("/api/v1/proposals/?limit=2"))["data"]
-    rest = answered(api.get(f"/api/v1/proposals/?limit=2&cursor={first['next']}"))["data"]
-    assert [item["proposal_id"] for item in first["items"] + rest["items"]] == numbers[::-1]
-    assert rest["next"] is None
+    assert [item["proposal_id"] for item in first["items"]] == [third.pk, second.pk]
+    assert listed(cursor=first["next"]) == [proposal.pk]
     refused(api.get("/api/v1/proposals/?cursor=x"), 400, "invalid_arguments")
-
-
-def test_an_unknown_status_names_the_known_ones(api: Machine) -> None:
+    refused(api.get(f"/api/v1/proposals/{10**30}/"), 400, "invalid_arguments")
     error = refused(api.get("/api/v1/proposals/?status=opened"), 400, "invalid_arguments")
     assert "open, changes_requested, merging" in error["details"]["fields"]["status"]
 
-
-def test_addresses_answer_the_same_as_tools(api: Machine, call: Call, proposal: Proposal) -> None:
-    assert answered(api.get(f"/api/v1/proposals/{proposal.pk}/")) == answered(
-        call("get_proposal", proposal_id=proposal.pk)
-    )
+    # By address it is the same.
     assert answered(api.get("/api/v1/proposals/?user_id=alice")) == answered(call("list_proposals"))
+    by_address = answered(api.get(f"/api/v1/proposals/{second.pk}/"))
+    assert by_address == answered(call("get_proposal", proposal_id=second.pk))
 
 
 def test_a_token_of_several_owners_sees_all_of_them_or_one(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, proposal: Proposal
+    issue: Issue, alice: User, ben: User, proposal: Proposal
 ) -> None:
-    both = machine(issue(alice, ben))
+    both = Machine(issue(alice, ben))
     assert len(answered(both.get("/api/v1/proposals/"))["data"]["items"]) == 1
     assert answered(both.get("/api/v1/proposals/?user_id=ben"))["data"]["items"] == []
     answered(both.call("get_proposal", proposal_id=proposal.pk))
@@ -106,28 +122,21 @@ def test_a_token_of_several_owners_sees_all_of_them_or_one(
 
 
 def test_a_foreign_proposal_looks_like_one_that_does_not_exist(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, proposal: Proposal
+    rival: Machine, issue: Issue, ben: User, proposal: Proposal
 ) -> None:
-    other_agent = machine(issue(alice, agent=Agent.objects.create(name="reader")))
-    other_owner = machine(issue(ben))
-    for stranger in (other_agent, other_owner):
+    for stranger in (rival, Machine(issue(ben))):
         for number in (proposal.pk, proposal.pk + 1):
             error = refused(stranger.get(f"/api/v1/proposals/{number}/"), 404, "proposal_not_found")
             assert error["text"] == f"Error: Proposal {number} not found."
             refused(stranger.post(f"/api/v1/proposals/{number}/withdraw/"), 404, "proposal_not_found")
+            said = stranger.call("comment_on_proposal", proposal_id=number, comment="Hm.")
+            refused(said, 404, "proposal_not_found")
         assert answered(stranger.get("/api/v1/proposals/"))["data"]["items"] == []
     proposal.refresh_from_db()
     assert proposal.status == "open"
 
 
-@pytest.mark.parametrize("number", [0, -1, 2**63, "1", 1.5, True, None])
-def test_a_number_that_is_none_is_named(call: Call, number: Any) -> None:
-    error = refused(call("get_proposal", proposal_id=number), 400, "invalid_arguments")
-    assert "proposal_id" in error["details"]["fields"]
-
-
-def test_a_huge_number_in_the_address_is_no_crash(api: Machine) -> None:
-    assert api.get(f"/api/v1/proposals/{10**30}/").status_code == 400
+# -- taking it back -------------------------------------------------------------------------------
 
 
 def test_an_agent_takes_its_proposal_back(api: Machine, proposal: Proposal) -> None:
@@ -145,46 +154,172 @@ def test_a_withdrawal_whose_answer_was_lost_is_answered_again(call: Call, propos
     refused(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="other"), 409, "already_decided")
 
 
-def test_a_decided_proposal_cannot_be_taken_back(call: Call, tim: User, proposal: Proposal) -> None:
-    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
+def test_what_is_decided_or_being_decided_cannot_be_taken_back(call: Call, tim: User, proposal: Proposal) -> None:
+    soon = timezone.now() + timedelta(seconds=30)
+    Proposal.objects.update(status="merging", lease_expires_at=soon)
+    response = call("withdraw_proposal", proposal_id=proposal.pk)
+    refused(response, 409, "being_decided")
+    assert response["Retry-After"] == "2"
+    Proposal.objects.update(status="open", lease_expires_at=None)
+    reject(tim, proposal, reason="wrong")
     error = refused(call("withdraw_proposal", proposal_id=proposal.pk), 409, "already_decided")
     assert error["details"]["proposal"]["status"] == "rejected"
     assert "rejected, by tim (wrong)" in error["text"]
 
 
-def test_a_proposal_under_decision_says_when_to_try_again(call: Call, proposal: Proposal) -> None:
-    Proposal.objects.filter(pk=proposal.pk).update(
-        status="merging", lease_expires_at=timezone.now() + timedelta(seconds=30)
-    )
-    response = call("withdraw_proposal", proposal_id=proposal.pk)
-    refused(response, 409, "being_decided")
-    assert response["Retry-After"] == "2"
+# -- comments -------------------------------------------------------------------------------------
 
 
-@override_settings(CELERY_TASK_ALWAYS_EAGER=True)
-def test_an_overdue_proposal_reads_as_expired(call: Call, proposal: Proposal) -> None:
-    Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["status"] == "expired"
-    refused(call("withdraw_proposal", proposal_id=proposal.pk), 409, "already_decided")
+def test_an_agent_reads_what_a_person_asks_and_answers(call: Call, tim: User, proposal: Proposal) -> None:
+    services.comment(actor=tim, proposal_id=proposal.pk, text="Since when?", change="abc")
+    listed = answered(call("list_proposals"))
+    assert (listed["data"]["items"][0]["comment_count"], listed["data"]["items"][0]["asks_you"]) == (1, True)
+    assert "a person commented" in listed["text"]
+    text, data = look_at(call, proposal)
+    assert "tim commented: Since when?\nAnswer with comment_on_proposal." in text
+    (asked,) = data["comments"]
+    assert (asked["by"], asked["by_kind"], asked["text"], asked["change"]) == ("tim", "person", "Since when?", "abc")
+
+    said = answered(call("comment_on_proposal", proposal_id=proposal.pk, comment="Since May.", change="abc"))
+    assert said["text"] == f"Comment on proposal {proposal.pk} saved. The reviewer sees it with the proposal."
+    assert (said["data"]["by"], said["data"]["text"], said["data"]["change"]) == ("scribe", "Since May.", "abc")
+    text, data = look_at(call, proposal)
+    assert [each["text"] for each in data["comments"]] == ["Since May.", "Since when?"]
+    assert "commented" not in text
+    assert answered(call("list_proposals"))["data"]["items"][0]["asks_you"] is False
 
 
-def test_it_is_told_which_of_its_own_change_the_same(
-    call: Call, goals: Block, propose: Propose, proposal: Proposal, scribe: Agent
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"comment": "   "}, "invalid_arguments"),
+        ({"comment": "x" * 2_001}, "invalid_arguments"),
+        ({"comment": "a\0b"}, "forbidden_character"),
+        ({"comment": "Hm.", "change": "no id"}, "invalid_arguments"),
+        ({"text": "Hm."}, "invalid_arguments"),
+    ],
+)
+def test_a_bad_comment_is_named_and_not_saved(
+    call: Call, proposal: Proposal, arguments: dict[str, str], code: str
 ) -> None:
-    assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["collides_with"] == []
-    other = propose(goals, "likes math", "hates math")
-    propose(goals, "one book", "two books")
-    services.propose(
-        agent=Agent.objects.create(name="another"),
-        owner="alice",
-        label="goals",
-        edits=[Replace("likes math", "teaches math")],
-        kind=Kind.EDIT,
-        reasoning="She said so.",
+    refused(call("comment_on_proposal", proposal_id=proposal.pk, **arguments), 400, code)
+    assert not Event.objects.filter(what="commented").exists()
+
+
+def test_a_redacted_one_takes_no_more_comments(call: Call, alice: User, proposal: Proposal) -> None:
+    said = {"proposal_id": proposal.pk, "comment": "Migraines.", "idempotency_key": "k"}
+    answered(call("comment_on_proposal", **said))
+    reject(alice, proposal, reason="too_private")
+    for again in (said, said | {"idempotency_key": "other", "comment": "Why?"}):
+        refused(call("comment_on_proposal", **again), 409, "already_decided")
+    assert "Migraines" not in str(look_at(call, proposal))
+
+
+# -- approved, and not as it was proposed ---------------------------------------------------------
+
+
+@pytest.fixture
+def two(goals: Block, scribe: Agent) -> Proposal:
+    """A proposal of two changes: maths, and two books."""
+    return change(scribe, ("math", "maths"), ("one book", "two books"))
+
+
+def approve_first(tim: User, proposal: Proposal, **how: Any) -> None:
+    """Approve the first change alone."""
+    now = reads.block("alice", "goals").body
+    wanted = now.replace("math", "maths").replace("one book", "two books")
+    first = worddiff.hunks(now, wanted)[0].id
+    services.approve_some(actor=tim, **as_seen(proposal), accepted=[first], **how)
+
+
+def test_an_approval_as_proposed_says_so(call: Call, tim: User, two: Proposal) -> None:
+    approve(tim, two)
+    text, data = look_at(call, two)
+    assert (data["approval"], data["final_text"], data["difference"]) == ("as_proposed", None, [])
+    assert (data["not_accepted"], data["merge_commit"], data["decision"]["by"]) == ([], reads.head(), "tim")
+    assert text == f"Proposal {two.pk} for block 'goals' is approved, by tim."
+
+
+def test_a_move_that_was_not_accepted_says_from_where_to_where(
+    call: Call, alice: User, tim: User, scribe: Agent, make_block: MakeBlock
+) -> None:
+    made = make_block(alice, "plan", "Reads a book every week.\nSwims on Tuesday with Ben.\nThe exam is in June.\n")
+    body = "Swims on Tuesday with Ben.\nThe exam is in July.\nReads a book every week.\n"
+    proposal = change(scribe, Rewrite(body), label="plan")
+    move, other = worddiff.hunks(made.body, body)
+    services.approve_some(actor=tim, **as_seen(proposal), accepted=[other.id], rest=Rest.REJECT, reason="wrong")
+    assert look_at(call, proposal)[1]["not_accepted"] == [
+        {"before": move.before, "after": move.after, "moved_from_line": 1, "moved_to_line": 3}
+    ]
+
+
+def test_what_was_not_accepted_is_told_with_the_reason(call: Call, alice: User, tim: User, two: Proposal) -> None:
+    edit(alice, "goals", "in June", "in July")
+    approve_first(tim, two, rest=Rest.REJECT, reason="wrong", comment="Only one.")
+    text, data = look_at(call, two)
+    assert (data["approval"], data["propose_again"]) == ("part", False)
+    assert data["not_accepted"] == [
+        {"before": "She reads one book a month.\n", "after": "She reads two books a month.\n"}
+    ]
+    assert data["final_text"] == reads.block("alice", "goals").body
+    assert [made["new_string"] for made in data["edits"]] == ["maths", "two books"]
+    assert (data["decision"]["reason"], data["decision"]["comment"]) == ("wrong", "Only one.")
+    assert text == (
+        f"Proposal {two.pk} for block 'goals' is approved in part, by tim (wrong): Only one.\n"
+        "1 of 2 changes were not accepted (not_accepted). Do not propose them again as they were."
     )
-    answer = answered(call("get_proposal", proposal_id=proposal.pk))
-    against = {"proposal_id": other.pk, "effect": "no_longer_fits", "other_first": "no_longer_fits"}
-    assert answer["data"]["collides_with"] == [against]
-    assert f"(Once it is approved, these of yours no longer fit: {other.pk}." in answer["text"]
-    services.withdraw(agent=scribe, proposal_id=proposal.pk)
-    assert answered(call("get_proposal", proposal_id=proposal.pk))["data"]["collides_with"] == []
+    assert f"- {two.pk}: block 'goals', approved in part (wrong): Only one." in answered(call("list_proposals"))["text"]
+
+
+def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: User, two: Proposal) -> None:
+    approve_first(tim, two, rest=Rest.AGENT, comment="Ask her.")
+    text, data = look_at(call, two)
+    assert (data["status"], data["propose_again"], len(data["not_accepted"])) == ("approved", True, 1)
+    assert "Ask her.\n1 of 2 changes came back to you (not_accepted): change them as the reviewer" in text
+    assert f"and propose them again, with proposal_id={two.pk}." in text
+    again = {"block_label": "goals", "old_string": "one book", "new_string": "three books", "reasoning": "She said so."}
+    made = answered(call("propose_memory_edit", **again, proposal_id=two.pk))["data"]
+    assert (made["status"], made["waits_because"]) == ("open", None)
+    assert answered(call("get_proposal", proposal_id=made["proposal_id"]))["data"]["answers"] == two.pk
+
+
+def test_the_reviewers_wording_comes_with_the_difference(
+    call: Call, alice: User, tim: User, proposal: Proposal
+) -> None:
+    edit(alice, "goals", "in June", "in July")
+    text = reads.block("alice", "goals").body.replace("likes math", "enjoys algebra")
+    services.approve_edited(actor=tim, **as_seen(proposal), text=text, comment="Her word.")
+    told, data = look_at(call, proposal)
+    assert (data["approval"], data["final_text"]) == ("edited", text)
+    # What alice changed herself in between is no difference between the two.
+    assert data["difference"] == [{"proposed": "Alice loves math.\n", "approved": "Alice enjoys algebra.\n"}]
+    assert "loves math" in data["result"]
+    said = f"Proposal {proposal.pk} for block 'goals' is approved with changes, by tim: Her word.\nThe memory has"
+    assert told.startswith(said)
+
+
+def test_a_resolved_conflict_is_told(call: Call, alice: User, tim: User, proposal: Proposal) -> None:
+    edit(alice, "goals", "likes math", "is done with math")
+    text = reads.block("alice", "goals").body.replace("is done with math", "is done with maths")
+    services.approve_edited(actor=tim, **as_seen(proposal), text=text, resolves=True)
+    told, data = look_at(call, proposal)
+    assert (data["approval"], data["final_text"]) == ("resolved", text)
+    assert "is approved after a conflict was resolved, by tim." in told
+
+
+def test_a_reworded_note_is_told(call: Call, tim: User, ask_first: None) -> None:
+    answered(call("memory_save", content="She rows."))
+    proposal = Proposal.objects.get()
+    services.approve_edited(actor=tim, **as_seen(proposal), text="She rows on Mondays.")
+    data = look_at(call, proposal)[1]
+    assert data["notes"][0]["after"]["content"] == "She rows."
+    assert data["final_text"] == "She rows on Mondays."
+    assert data["difference"] == [{"proposed": "She rows.", "approved": "She rows on Mondays."}]
+
+
+def test_notes_of_an_import_that_were_left_out_are_named(call: Call, tim: User, scribe: Agent) -> None:
+    proposal = proposed_import(scribe, 2)
+    services.approve_some(actor=tim, **as_seen(proposal), accepted=["mem-1-aaaa"], rest=Rest.REJECT, reason="outdated")
+    text, data = look_at(call, proposal)
+    assert ([left_out["id"] for left_out in data["not_accepted"]], data["note_count"]) == (["mem-2-aaaa"], 2)
+    assert "1 of 2 notes were not accepted" in text

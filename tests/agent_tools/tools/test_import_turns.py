@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connections
 from django.test import override_settings
 from django.utils import timezone
 
@@ -20,8 +19,8 @@ from approvals.services import imports
 from memory_app.runtime import turns
 from tests import environment
 from tests.agent_tools.checks import refused
-from tests.agent_tools.conftest import Issue, Machine, MachineOf
-from tests.conftest import eventually
+from tests.agent_tools.conftest import Issue, Machine
+from tests.conftest import eventually, in_a_thread
 from tests.support.fixtures import ClientOf
 from tests.support.holding import held, held_owner, memory_is_stuck
 from tests.support.pages import words
@@ -38,50 +37,32 @@ def put(api: Machine, text: str = "### mem-1-aaaa\n> x\n", key: str = "") -> Any
 
 
 @contextmanager
-def one_under_way(machine: MachineOf, token: str, key: str = "") -> Iterator[list[int]]:
-    """An import in another thread that does not get on until this ends; the status of its answer afterwards."""
+def one_under_way(token: str, key: str = "") -> Iterator[None]:
+    """An import in another thread that does not get on until this ends, and then succeeds."""
     statuses: list[int] = []
-
-    def send() -> None:
-        try:
-            statuses.append(put(machine(token), key=key).status_code)
-        finally:
-            connections.close_all()
-
-    sender = threading.Thread(target=send)
     # A server that hangs would be given up; the turn to record a change of alice's is waited for.
     with held("memory") if environment.is_embedded() else held_owner("alice"):
-        sender.start()
+        sender = in_a_thread(lambda: statuses.append(put(Machine(token), key=key).status_code))
         eventually(lambda: imports.is_under_way("alice"))
-        yield statuses
+        yield
     sender.join()
+    assert statuses == [200]
 
 
-def test_another_file_for_the_same_owner_waits_its_turn(
-    alice: User, token: str, machine: MachineOf, issue: Issue
-) -> None:
-    other_agent = machine(issue(alice, agent=Agent.objects.create(name="other")))
-    with one_under_way(machine, token) as statuses:
-        for who in (machine(token), other_agent):
-            response = put(who, OTHER)
+def test_another_file_for_the_same_owner_waits_its_turn(api: Machine, rival: Machine, token: str) -> None:
+    with one_under_way(token):
+        for who in (api, rival):
+            response = put(who, OTHER, key="two")
             error = refused(response, 429, "import_under_way")
             assert response["Retry-After"] == "5"
             assert "Send the file again when it is over." in error["text"]
-    assert statuses == [200]
-    assert put(other_agent, OTHER).status_code == 200
+    for who in (api, rival):
+        assert put(who, OTHER, key="two").status_code == 200, "the refusal used up the key"
 
 
-def test_a_refused_turn_uses_up_no_idempotency_key(alice: User, token: str, machine: MachineOf) -> None:
-    with one_under_way(machine, token):
-        refused(put(machine(token), OTHER, key="two"), 429, "import_under_way")
-    assert put(machine(token), OTHER, key="two").status_code == 200
-
-
-def test_the_page_says_it_and_keeps_the_comment(
-    alice: User, token: str, machine: MachineOf, client_of: ClientOf
-) -> None:
+def test_the_page_says_it_and_keeps_the_comment(alice: User, token: str, client_of: ClientOf) -> None:
     page = client_of(alice)
-    with one_under_way(machine, token):
+    with one_under_way(token):
         assert "An import into this memory is still running." in words(page.get(PAGE))
         file = SimpleUploadedFile("memories.md", OTHER.encode())
         answer = page.post(PAGE, {"file": file, "comment": "Mine."})
@@ -92,7 +73,7 @@ def test_the_page_says_it_and_keeps_the_comment(
 
 
 @override_settings(TOOL_TIMEOUT=1)
-def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Machine, alice: User) -> None:
+def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Machine) -> None:
     with memory_is_stuck():
         error = refused(put(api), 504, "timeout")
     assert error["text"].splitlines() == [
@@ -103,25 +84,23 @@ def test_of_one_whose_time_was_up_nobody_says_that_it_failed(api: Machine, alice
     assert put(api).status_code == 200
 
 
-def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(alice: User, token: str, machine: MachineOf) -> None:
-    with one_under_way(machine, token, key="one") as statuses:
-        refused(put(machine(token), key="one"), 409, "idempotency_in_progress")
-        refused(put(machine(token)), 429, "import_under_way")
-    assert statuses == [200]
-    assert put(machine(token), key="one")["Idempotency-Replayed"] == "true"
+def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(api: Machine, token: str) -> None:
+    with one_under_way(token, key="one"):
+        refused(put(api, key="one"), 409, "idempotency_in_progress")
+        refused(put(api), 429, "import_under_way")
+    assert put(api, key="one")["Idempotency-Replayed"] == "true"
 
 
 @override_settings(LEASE=timedelta(0))
 def test_its_key_is_held_as_long_as_it_runs_and_no_longer(
-    alice: User, token: str, machine: MachineOf, monkeypatch: pytest.MonkeyPatch
+    api: Machine, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idempotency, "BEAT", 0.2)
-    with one_under_way(machine, token, key="one") as statuses:
+    with one_under_way(token, key="one"):
         first = IdempotencyKey.objects.get().lease_expires_at
         eventually(lambda: IdempotencyKey.objects.get().lease_expires_at > first + timedelta(seconds=1))
-        refused(put(machine(token), key="one"), 409, "idempotency_in_progress")
+        refused(put(api, key="one"), 409, "idempotency_in_progress")
         assert IdempotencyKey.objects.get().lease_expires_at < timezone.now() + timedelta(seconds=1)
-    assert statuses == [200]
 
 
 @pytest.mark.pure
@@ -151,10 +130,8 @@ def test_a_turn_of_who_is_gone_is_free_soon(monkeypatch: pytest.MonkeyPatch) -> 
             raise AssertionError
 
 
-def test_agents_do_not_wait_for_each_other(
-    alice: User, ben: User, token: str, machine: MachineOf, issue: Issue
-) -> None:
-    bens = machine(issue(ben, agent=Agent.objects.create(name="other")))
+def test_agents_do_not_wait_for_each_other(ben: User, issue: Issue) -> None:
+    bens = Machine(issue(ben, agent=Agent.objects.create(name="other")))
     with turns.taken("import of alice"):
         answer = bens.http.post("/api/v1/users/ben/memories.md", OTHER, content_type="text/markdown")
     assert answer.status_code == 200

@@ -6,14 +6,12 @@ import pytest
 from django.test import override_settings
 
 from approvals import services
-from approvals.models import Kind, Policy, Proposal, User
-from approvals.services import notes
-from approvals.services.notes import ChangeContext
+from approvals.models import Kind, Proposal, User
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
-from tests.support.acts import approve, edit
+from tests.support.acts import approve, edit, save
 from tests.support.fixtures import MakeBlock
 
 GOALS = "/memories/blocks/goals.md"
@@ -31,13 +29,8 @@ WRITES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def note(alice: User) -> str:
-    notes.save(by=ChangeContext(actor=alice), owner="alice", content="She rows.", note_id="mem-1-aaaa")
+    save(alice, "She rows.", note_id="mem-1-aaaa")
     return MEM
-
-
-@pytest.fixture
-def asks(alice: User) -> None:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
 
 
 def result_of(answer: dict[str, Any]) -> str:
@@ -66,32 +59,19 @@ def test_they_are_listed_for_who_asks_and_run_for_everybody(api: Machine, call: 
 
 ESCAPES = [
     "",
-    "/",
-    "memories/blocks/goals.md",
-    "goals.md",
-    "/memoriesX/blocks/goals.md",
-    "/memories/../memories/blocks/goals.md",
-    "/memories/blocks/../blocks/goals.md",
-    "/memories/./blocks/goals.md",
-    "/memories//blocks/goals.md",
-    "/memories/blocks/%2e%2e/blocks/goals.md",
-    "/memories/%2e%2e%2fblocks/goals.md",
-    "/memories/%252e%252e/blocks/goals.md",
-    "/memories/blocks/goals%2emd",
-    "\\memories\\blocks\\goals.md",
-    "/memories\\..\\blocks/goals.md",
-    "/memories/blocks/goals.md\x00.txt",
-    "/memories/blocks/goals.md\n",
     " /memories/blocks/goals.md",
-    "/memories/blocks/\u2025/goals.md",
-    "/memories\u2215blocks\u2215goals.md",
-    "/memories/blocks/\uff47oals.md",
-    "/memories/blocks/g\u043eals.md",
-    "/memories/blocks/goals\u200b.md",
-    "/memories/blocks/\u202egoals.md",
-    "~/memories/blocks/goals.md",
-    "file:///memories/blocks/goals.md",
-    "C:/memories/blocks/goals.md",
+    "/memories/blocks/goals.md\n",
+    "/memories/blocks/goals.md\x00.txt",
+    *"""
+    / goals.md memories/blocks/goals.md ~/memories/blocks/goals.md file:///memories/blocks/goals.md
+    C:/memories/blocks/goals.md \\memories\\blocks\\goals.md /memories\\..\\blocks/goals.md
+    /memoriesX/blocks/goals.md /memories/../memories/blocks/goals.md /memories/blocks/../blocks/goals.md
+    /memories/./blocks/goals.md /memories//blocks/goals.md /memories/blocks/\u2025/goals.md
+    /memories/blocks/%2e%2e/blocks/goals.md /memories/%2e%2e%2fblocks/goals.md
+    /memories/%252e%252e/blocks/goals.md /memories/blocks/goals%2emd
+    /memories\u2215blocks\u2215goals.md /memories/blocks/\uff47oals.md /memories/blocks/g\u043eals.md
+    /memories/blocks/goals\u200b.md /memories/blocks/\u202egoals.md
+    """.split(),
 ]
 
 
@@ -118,27 +98,28 @@ def test_other_paths_name_no_file(call: Call, goals: Block, path: str) -> None:
     assert not Proposal.objects.exists()
 
 
-def test_folders_are_listed_and_not_read(call: Call, goals: Block) -> None:
-    error = refused(call("view_file", path="/memories/blocks"), 404, "path_not_found")
-    assert error["text"].startswith("Error: /memories/blocks is a folder.\nlist_files names the files in it.")
-    refused(call("list_files", path=GOALS), 404, "path_not_found")
-
-
 # -- reading --------------------------------------------------------------------------------------
 
 
-def test_files_are_blocks_and_notes(call: Call, goals: Block, note: str) -> None:
+def test_files_are_blocks_and_notes_in_folders(call: Call, goals: Block, note: str) -> None:
     answer = answered(call("list_files"))
     assert answer["text"].splitlines()[0] == "Files in /memories:"
-    assert answer["data"]["items"] == [
-        {"path": GOALS, "title": "Learning goals", "length": len(goals.body)},
-        {"path": MEM, "title": "She rows.", "length": 9},
-    ]
+    of_block, of_note = answer["data"]["items"]
+    assert of_block == {"path": GOALS, "title": "Learning goals", "length": len(goals.body)}
+    assert of_note == {"path": MEM, "title": "She rows.", "length": 9}
     first = answered(call("list_files", limit=1))["data"]
-    assert [each["path"] for each in first["items"]] == [GOALS]
     then = answered(call("list_files", limit=1, cursor=first["next"]))["data"]
-    assert ([each["path"] for each in then["items"]], then["next"]) == ([MEM], None)
-    assert [each["path"] for each in answered(call("list_files", path="/memories/notes/"))["data"]["items"]] == [MEM]
+    assert (first["items"], then["items"], then["next"]) == ([of_block], [of_note], None)
+    assert answered(call("list_files", path="/memories/notes/"))["data"]["items"] == [of_note]
+    with override_settings(MEMORIES_ENABLED=False):
+        assert answered(call("list_files"))["data"]["items"] == [of_block]
+        refused(call("view_file", path=note), 403, "notes_disabled")
+        refused(call("write_file", path=note, content="x"), 403, "notes_disabled")
+        answered(call("append_to_file", path=GOALS, content="x"))
+
+    error = refused(call("view_file", path="/memories/blocks"), 404, "path_not_found")
+    assert error["text"].startswith("Error: /memories/blocks is a folder.\nlist_files names the files in it.")
+    refused(call("list_files", path=GOALS), 404, "path_not_found")
 
 
 def test_a_file_is_shown_as_it_has_to_be_quoted(call: Call, goals: Block, note: str) -> None:
@@ -151,14 +132,10 @@ def test_a_file_is_shown_as_it_has_to_be_quoted(call: Call, goals: Block, note: 
 
 
 def test_a_file_that_is_not_there_names_the_nearest(call: Call, goals: Block) -> None:
-    error = refused(call("view_file", path="/memories/blocks/goal.md"), 404, "block_not_found")
-    assert error["text"].splitlines()[:2] == [
-        "Error: File not found: /memories/blocks/goal.md",
-        f"The nearest is {GOALS}.",
-    ]
-    asked = {"path": "/memories/blocks/goal.md", "old_string": "a", "new_string": "b"}
-    error = refused(call("edit_file", **asked), 404, "block_not_found")
-    assert f"The nearest is {GOALS}." in error["text"]
+    path = "/memories/blocks/goal.md"
+    for response in (call("view_file", path=path), call("edit_file", path=path, old_string="a", new_string="b")):
+        error = refused(response, 404, "block_not_found")
+        assert error["text"].splitlines()[:2] == [f"Error: File not found: {path}", f"The nearest is {GOALS}."]
     assert not Proposal.objects.exists()
     refused(call("view_file", path="/memories/notes/mem-9-zzzz.md"), 404, "note_not_found")
 
@@ -203,30 +180,35 @@ def test_a_rule_that_lets_it_through_is_told_in_the_plans_words(call: Call, alic
     assert answer["text"].splitlines()[0] == f"Appended 1 chars to {GOALS}"
 
 
-def test_what_does_not_match_is_refused_in_the_plans_words(call: Call, goals: Block) -> None:
-    error = refused(call("edit_file", path=GOALS, old_string="hates math", new_string="x"), 422, "old_string_not_found")
-    assert error["text"].splitlines()[0] == f"Error: old_string not found in {GOALS}"
-    error = refused(call("edit_file", path=GOALS, old_string="e", new_string="x"), 422, "old_string_repeated")
-    assert error["text"].splitlines()[0] == f"Error: old_string appears multiple times in {GOALS}. Be more specific."
-    error = refused(call("edit_file", path=GOALS, old_string="x", new_string="x"), 400, "identical_strings")
-    error = refused(
-        call("edit_file", path=GOALS, old_string="a", new_string="b", replace_all=True), 400, "invalid_arguments"
-    )
-    assert list(error["details"]["fields"]) == ["replace_all"]
-    error = refused(
-        call("update_section", path=GOALS, section_header="## No", new_content=""), 422, "section_not_found"
-    )
+def test_what_does_not_match_is_refused_in_the_plans_words(call: Call, goals: Block, note: str) -> None:
+    """Of a block and of a note in the same words."""
+
+    def refusal(path: str, code: str, old_string: str) -> Any:
+        return refused(call("edit_file", path=path, old_string=old_string, new_string="Loves math"), 422, code)
+
+    answered(call("append_to_file", path=note, content=" She sings."))
+    for path in (GOALS, note):
+        first, *_ = refusal(path, "old_string_not_found", "hates math")["text"].splitlines()
+        assert first == f"Error: old_string not found in {path}"
+        first, *_ = refusal(path, "old_string_repeated", "She")["text"].splitlines()
+        assert first == f"Error: old_string appears multiple times in {path}. Be more specific."
+    corrected = refusal(GOALS, "old_string_not_found", "Likes math")["details"]["corrected_call"]
+    assert corrected["path"] == GOALS, "a call of one of these tools"
+    answered(call("edit_file", **corrected))
+
+
+def test_other_refusals_are_about_files_too(call: Call, goals: Block, note: str) -> None:
+    refused(call("edit_file", path=GOALS, old_string="x", new_string="x"), 400, "identical_strings")
+    answer = call("edit_file", path=GOALS, old_string="a", new_string="b", replace_all=True)
+    assert list(refused(answer, 400, "invalid_arguments")["details"]["fields"]) == ["replace_all"]
+    answer = call("update_section", path=GOALS, section_header="## No", new_content="")
+    error = refused(answer, 422, "section_not_found")
     assert GOALS in error["text"]
     assert "propose_memory_append" not in error["text"]
-
-
-def test_a_corrected_call_is_one_of_these_tools(call: Call, goals: Block) -> None:
-    error = refused(
-        call("edit_file", path=GOALS, old_string="Likes math", new_string="Loves math"), 422, "old_string_not_found"
-    )
-    again = error["details"]["corrected_call"]
-    assert again["path"] == GOALS
-    answered(call("edit_file", **again))
+    refused(call("write_file", path=note, content="x" * 2_001), 400, "invalid_arguments")
+    refused(call("write_file", path=note, content="x", expected_sha256="0" * 64), 409, "notes_changed")
+    missing = "/memories/notes/mem-9-zzzz.md"
+    refused(call("edit_file", path=missing, old_string="a", new_string="b"), 404, "note_not_found")
 
 
 def test_a_read_only_block_and_a_changed_one_are_refused(call: Call, alice: User, make_block: MakeBlock) -> None:
@@ -286,7 +268,7 @@ def test_a_note_is_changed_as_its_owners_policy_says(call: Call, note: str) -> N
     assert reads.note("alice", "mem-2-aaaa").content == "She sings."
 
 
-def test_a_note_waits_where_its_owner_asks_first(call: Call, note: str, asks: None) -> None:
+def test_a_note_waits_where_its_owner_asks_first(call: Call, note: str, ask_first: None) -> None:
     answer = answered(call("write_file", path=note, content="She sails."))
     number = Proposal.objects.latest("pk").pk
     assert answer["text"].splitlines() == [
@@ -296,31 +278,15 @@ def test_a_note_waits_where_its_owner_asks_first(call: Call, note: str, asks: No
     assert reads.note("alice", "mem-1-aaaa").content == "She rows."
 
 
-def test_a_note_that_does_not_match_is_refused_in_the_same_words(call: Call, note: str) -> None:
-    error = refused(call("edit_file", path=note, old_string="sails", new_string="x"), 422, "old_string_not_found")
-    assert error["text"].splitlines()[0] == f"Error: old_string not found in {note}"
-    answered(call("append_to_file", path=note, content=" She sings."))
-    error = refused(call("edit_file", path=note, old_string="She", new_string="x"), 422, "old_string_repeated")
-    assert error["text"].splitlines()[0] == f"Error: old_string appears multiple times in {note}. Be more specific."
-    refused(call("write_file", path=note, content="x" * 2_001), 400, "invalid_arguments")
-    refused(
-        call("edit_file", path="/memories/notes/mem-9-zzzz.md", old_string="a", new_string="b"), 404, "note_not_found"
-    )
-    refused(call("write_file", path=note, content="x", expected_sha256="0" * 64), 409, "notes_changed")
-
-
 @pytest.mark.parametrize(
-    ("tool", "more"),
-    [
-        ("append_to_file", {"path": GOALS, "content": "\nShe drinks green tea before every exam."}),
-        ("write_file", {"path": DIARY, "content": "She drinks green tea before every exam."}),
-        ("write_file", {"path": MEM, "content": "She drinks green tea before every exam."}),
-    ],
+    ("tool", "path"),
+    [("append_to_file", GOALS), ("write_file", DIARY), ("write_file", MEM)],
     ids=["a block", "a new block", "a note"],
 )
 def test_with_force_a_person_is_asked_again_about_what_was_rejected(
-    call: Call, tim: User, goals: Block, asks: None, tool: str, more: dict[str, Any]
+    call: Call, tim: User, goals: Block, ask_first: None, tool: str, path: str
 ) -> None:
+    more = {"path": path, "content": "\nShe drinks green tea before every exam."}
     number = answered(call(tool, reasoning="She said so.", **more))["data"]["proposal_id"]
     services.reject(actor=tim, proposal_id=number, revision=1, reason="wrong", comment="It is coffee.")
     assert "force=true" in refused(call(tool, reasoning="She said so.", **more), 409, "rejected_before")["text"]
@@ -329,20 +295,10 @@ def test_with_force_a_person_is_asked_again_about_what_was_rejected(
     assert Proposal.objects.get(pk=again["proposal_id"]).answers_id == number
 
 
-def test_without_notes_there_are_only_blocks(call: Call, goals: Block, note: str) -> None:
-    with override_settings(MEMORIES_ENABLED=False):
-        assert [each["path"] for each in answered(call("list_files"))["data"]["items"]] == [GOALS]
-        refused(call("view_file", path=note), 403, "notes_disabled")
-        refused(call("write_file", path=note, content="x"), 403, "notes_disabled")
-        answered(call("append_to_file", path=GOALS, content="x"))
-
-
 @pytest.mark.parametrize(
     ("path", "code"), [(DIARY, "block_not_found"), ("/memories/notes/mem-2-bbbb.md", "note_not_found")]
 )
 @pytest.mark.parametrize("tool", ["write_file", "append_to_file", "prepend_to_file"])
-def test_a_file_of_which_a_sha256_is_given_is_not_made_anew(
-    call: Call, alice: User, tool: str, path: str, code: str
-) -> None:
+def test_a_file_of_which_a_sha256_is_given_is_not_made_anew(call: Call, tool: str, path: str, code: str) -> None:
     refused(call(tool, path=path, content="x", expected_sha256="0" * 64), 404, code)
     assert not Proposal.objects.exists()

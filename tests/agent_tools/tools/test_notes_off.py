@@ -1,31 +1,27 @@
 """MEMORIES_ENABLED=false: no tool for notes is there, those for blocks are, and people are told."""
 
-import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from django.test import override_settings
 
 from agent_tools import tools  # noqa: F401 - fills the registry
 from agent_tools.calls import registry
-from approvals import services
 from approvals.models import User
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
+from tests.support.acts import save
+from tests.support.fixtures import ClientOf
+from tests.support.places import run
 
 USER = "/api/v1/users/alice"
 
 
 @pytest.fixture
 def note(alice: User) -> str:
-    return services.notes.save(
-        by=services.notes.ChangeContext(actor=alice), owner="alice", content="Alice likes tea."
-    ).note_id
+    return save(alice, "Alice likes tea.")
 
 
 @pytest.fixture
@@ -39,17 +35,14 @@ def test_every_name_is_that_of_a_tool_or_an_endpoint() -> None:
     assert registry.TOOLS.keys() | registry.ENDPOINTS.keys() >= registry.NOTE_TOOLS
 
 
-def test_the_tools_for_notes_are_not_listed_and_those_for_blocks_are(off: None, api: Machine) -> None:
+def test_tools_for_notes_are_not_listed_and_refused_in_a_sentence(off: None, call: Call, api: Machine) -> None:
     listed = {tool["name"] for tool in answered(api.get("/api/v1/tools/"))["data"]["tools"]}
     assert {"list_memory_blocks", "propose_memory_edit", "list_proposals", "memory_read_session"} <= listed
     assert not listed & registry.NOTE_TOOLS
-
-
-@pytest.mark.parametrize("tool", sorted(registry.NOTE_TOOLS & registry.TOOLS.keys()))
-def test_calling_one_is_refused_in_a_sentence(off: None, call: Call, api: Machine, tool: str) -> None:
-    error = refused(call(tool), 403, "notes_disabled")
-    assert error["message"].startswith("This installation keeps no notes")
-    refused(api.get(f"/api/v1/tools/{tool}/"), 403, "notes_disabled")
+    for tool in registry.NOTE_TOOLS & registry.TOOLS.keys():
+        error = refused(call(tool), 403, "notes_disabled")
+        assert error["message"].startswith("This installation keeps no notes")
+        refused(api.get(f"/api/v1/tools/{tool}/"), 403, "notes_disabled")
 
 
 def test_so_are_the_endpoints(off: None, api: Machine, note: str) -> None:
@@ -68,9 +61,7 @@ def test_blocks_and_the_context_go_on_without_notes(off: None, api: Machine, cal
     assert "`memory_read_session` reads one" in text
 
 
-def test_the_pages_say_so_and_still_show_what_was_kept(
-    off: None, alice: User, note: str, client_of: Callable[[Any], Any]
-) -> None:
+def test_the_pages_say_so_and_still_show_what_was_kept(off: None, alice: User, note: str, client_of: ClientOf) -> None:
     client = client_of(alice)
     for path in ("", f"{note}/", "new/", "import/"):
         page = client.get(f"/memory/alice/notes/{path}")
@@ -81,17 +72,8 @@ def test_the_pages_say_so_and_still_show_what_was_kept(
 
 @pytest.mark.slow
 def test_the_command_says_so(alice: User) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
-    if url := os.environ.get("MEMORY_DATABASE_URL"):
-        environment["MEMORY_DATABASE_URL"] = url
-    done = subprocess.run(
-        [sys.executable, "-m", "agent_tools.cli", "list"],
-        cwd=Path(__file__).resolve().parents[3],
-        env=environment | {"MEMORY_OWNER": "alice", "MEMORIES_ENABLED": "false"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = run(
+        [sys.executable, "-m", "agent_tools.cli", "list"], {"MEMORY_OWNER": "alice", "MEMORIES_ENABLED": "false"}
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "Error: Notes are switched off in this installation (MEMORIES_ENABLED is off).\n"

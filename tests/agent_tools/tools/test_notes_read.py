@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from approvals.models import Agent, Policy, Proposal, User
+from approvals.models import Proposal, User
 from approvals.services import notes
 from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import SearchIndex
 from tests.agent_tools.checks import answered, caught_up, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.support.acts import save
 
 NOTES = "/api/v1/users/alice/notes/"
@@ -44,26 +44,27 @@ MEMORIES = """\
 
 
 def listed(api: Machine, query: str = "") -> list[str]:
-    return [item["content"] for item in answered(api.get(f"{NOTES}{query}"))["data"]["items"]]
+    """What the notes say, of all pages of a list."""
+    data = answered(api.get(f"{NOTES}?{query}"))["data"]
+    found = [item["content"] for item in data["items"]]
+    while data["next"] is not None:
+        data = answered(api.get(f"{NOTES}?{query}&cursor={data['next']}"))["data"]
+        found += [item["content"] for item in data["items"]]
+    return found
 
 
-def put(api: Machine, text: str | bytes, type: str = "text/markdown; charset=utf-8", query: str = "") -> Any:
-    return api.http.post(f"{FILE}{query}", text, content_type=type)
+def put(api: Machine, text: str | bytes, type: str = "text/markdown; charset=utf-8", **headers: str) -> Any:
+    return api.http.post(FILE, text, content_type=type, headers=headers)
+
+
+# -- the list, and one note -----------------------------------------------------------------------
 
 
 def test_notes_are_listed_newest_first_page_by_page(api: Machine, alice: User, ben: User) -> None:
     for number in range(5):
         save(alice, f"note {number}")
     save(ben, "Ben's")
-    seen: list[str] = []
-    cursor = ""
-    while True:
-        data = answered(api.get(f"{NOTES}?limit=2{cursor}"))["data"]
-        seen += [item["content"] for item in data["items"]]
-        if data["next"] is None:
-            break
-        cursor = f"&cursor={data['next']}"
-    assert seen == [f"note {number}" for number in reversed(range(5))]
+    assert listed(api, "limit=2") == [f"note {number}" for number in reversed(range(5))]
 
 
 def test_filters_of_the_list(api: Machine, call: Call, alice: User) -> None:
@@ -73,10 +74,10 @@ def test_filters_of_the_list(api: Machine, call: Call, alice: User) -> None:
     call("memory_save", content="d")
     notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=old)
     assert listed(api) == ["d", "b", "a"]
-    assert listed(api, "?type=fix") == ["a"]
-    assert listed(api, "?tag=docker&tag=drinks") == ["b", "a"]
-    assert listed(api, "?source=agent") == ["d"]
-    assert listed(api, "?include_superseded=true") == ["d", "c", "b", "a"]
+    assert listed(api, "type=fix") == ["a"]
+    assert listed(api, "tag=docker&tag=drinks") == ["b", "a"]
+    assert listed(api, "source=agent") == ["d"]
+    assert listed(api, "include_superseded=true") == ["d", "c", "b", "a"]
     for bad in ("?type=rumour", "?include_superseded=1", "?limit=0", "?limit=201", "?cursor=x", "?source=me", "?x=1"):
         refused(api.get(f"{NOTES}{bad}"), 400, "invalid_arguments")
 
@@ -92,16 +93,31 @@ def test_a_cursor_somebody_made_up_is_refused_or_a_place_in_the_list(at: str, ap
         assert "cursor" in refused(answer, 400, "invalid_arguments")["details"]["fields"]
 
 
-def test_the_list_with_a_query_is_ranked(api: Machine, alice: User) -> None:
-    save(alice, "The exam is in June.")
-    save(alice, "Alice likes tea.")
-    first = answered(api.get(f"{NOTES}?q=exam+tea&limit=1"))["data"]
-    second = answered(api.get(f"{NOTES}?q=exam+tea&limit=1&cursor={first['next']}"))["data"]
-    assert {first["items"][0]["content"], second["items"][0]["content"]} == {"The exam is in June.", "Alice likes tea."}
-    assert second["next"] is None
+@pytest.mark.slow
+def test_a_list_with_a_query_is_ranked_goes_on_to_the_last_match_and_filters_lose_none(
+    api: Machine, alice: User
+) -> None:
+    put(api, "".join(f"### mem-{number}-aaaa\n> She reads book {number}.\n" for number in range(1_100)))
+    save(alice, "She reads and reads in the garden.")
+    caught_up(lambda: api.get(f"{NOTES}?q=reads"))
+    found = listed(api, "q=reads&limit=200")
+    assert len(found) == len(set(found)) == 1_101
+    assert listed(api, "q=reads+garden&limit=200")[0] == "She reads and reads in the garden."
+    assert listed(api, "q=reads&source=user&limit=5") == ["She reads and reads in the garden."]
 
 
-def test_a_note_is_read_now_and_as_of(api: Machine, call: Call, alice: User) -> None:
+def test_a_list_with_a_query_says_when_the_search_does_not_know_all_of_the_notes(
+    api: Machine, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(alice, "She reads in the garden.")
+    assert len(caught_up(lambda: api.get(f"{NOTES}?q=reads"))["data"]["items"]) == 1
+    monkeypatch.setattr("memory_app.search.service.LONGEST_WAIT", 0.0)
+    SearchIndex.objects.update(change_id=0, message_id=0, busy_until=timezone.now() + timedelta(hours=1))
+    assert answered(api.get(f"{NOTES}?q=reads"))["data"]["index_behind"]
+    assert not answered(api.get(NOTES))["data"]["index_behind"], "without a query nothing is searched"
+
+
+def test_a_note_is_read_now_and_as_of(api: Machine, call: Call) -> None:
     saved = answered(call("memory_save", content="June"))["data"]
     call("memory_update", note_id=saved["note_id"], content="July")
     now = answered(api.get(f"{NOTES}{saved['note_id']}/"))
@@ -111,7 +127,7 @@ def test_a_note_is_read_now_and_as_of(api: Machine, call: Call, alice: User) -> 
     refused(api.get(f"{NOTES}{saved['note_id']}/?as_of=1999-01-01"), 404, "revision_not_found")
 
 
-def test_a_token_says_what_it_is(api: Machine, machine: MachineOf, issue: Issue, alice: User) -> None:
+def test_a_token_says_what_it_is(api: Machine, issue: Issue) -> None:
     data = answered(api.get("/api/v1/token/"))["data"]
     assert data == {
         "agent": "scribe",
@@ -119,11 +135,14 @@ def test_a_token_says_what_it_is(api: Machine, machine: MachineOf, issue: Issue,
         "all_owners": False,
         "owners": ["alice"],
     }
-    everyone = machine(issue(all_owners=True))
-    assert answered(everyone.get("/api/v1/token/"))["data"]["owners"] == []
+    everyone = answered(Machine(issue(all_owners=True)).get("/api/v1/token/"))["data"]
+    assert (everyone["all_owners"], everyone["owners"]) == (True, [])
 
 
-def test_a_file_goes_in_and_comes_out_to_the_byte(api: Machine, alice: User) -> None:
+# -- memories.md ----------------------------------------------------------------------------------
+
+
+def test_a_file_goes_in_and_comes_out_to_the_byte(api: Machine) -> None:
     data = answered(put(api, MEMORIES))["data"]
     assert (data["status"], data["created"], data["updated"], data["unchanged"]) == ("applied", 2, 0, 0)
     assert data["skipped"] == []
@@ -133,8 +152,7 @@ def test_a_file_goes_in_and_comes_out_to_the_byte(api: Machine, alice: User) -> 
     assert reads.note("alice", "mem-1737372000-a1b2").source == "import"
 
 
-def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Machine, call: Call, alice: User) -> None:
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Machine, call: Call, ask_first: None) -> None:
     answer = answered(put(api, MEMORIES))
     assert answer["data"]["status"] == "open"
     assert reads.notes("alice") == ()
@@ -147,7 +165,7 @@ def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Machine, call: C
     assert answered(call("list_proposals"))["text"].endswith(f"- {number}: an import of memories, open")
 
 
-def test_an_import_keeps_what_the_format_cannot_carry(api: Machine, call: Call, alice: User) -> None:
+def test_an_import_keeps_what_the_format_cannot_carry(api: Machine, call: Call) -> None:
     note_id = "mem-1737372000-a1b2"
     call("remember", content="Old.", memory_id=note_id, confidence=0.3, rationale="why", type="pattern", session_id="s")
     data = answered(put(api, MEMORIES))["data"]
@@ -157,7 +175,7 @@ def test_an_import_keeps_what_the_format_cannot_carry(api: Machine, call: Call, 
     assert (note.confidence, note.rationale, note.source, note.session_id) == (0.3, "why", "agent", "s")
 
 
-def test_malformed_blocks_are_skipped_and_named(api: Machine, alice: User) -> None:
+def test_malformed_blocks_are_skipped_and_named(api: Machine) -> None:
     answer = answered(put(api, MEMORIES + "\n### nonsense\n> x\n"))
     (skipped,) = answer["data"]["skipped"]
     assert skipped["line"] == MEMORIES.count("\n") + 2
@@ -166,67 +184,30 @@ def test_malformed_blocks_are_skipped_and_named(api: Machine, alice: User) -> No
 
 
 @pytest.mark.parametrize(
-    ("file", "status", "code"),
+    ("file", "type", "status", "code"),
     [
-        (b"\x89PNG\r\n\x1a\n\x00\x00\xff", 400, "malformed_file"),
-        (b"### mem-1-aaaa\n> x\n### mem-1-aaaa\n> y\n", 400, "malformed_file"),
-        (b"> x\n" * (50 * 1024 * 1024 // 4), 413, "body_too_large"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\xff", "text/markdown", 400, "malformed_file"),
+        (b"### mem-1-aaaa\n> x\n### mem-1-aaaa\n> y\n", "text/markdown", 400, "malformed_file"),
+        (b"> x\n" * (50 * 1024 * 1024 // 4), "text/markdown", 413, "body_too_large"),
+        (b"{}", "application/json", 415, "unsupported_media_type"),
     ],
-    ids=["binary", "one id twice", "50 MB"],
+    ids=["binary", "one id twice", "50 MB", "JSON"],
 )
 def test_a_file_that_cannot_be_taken_changes_nothing(
-    api: Machine, alice: User, file: bytes, status: int, code: str
+    api: Machine, file: bytes, type: str, status: int, code: str
 ) -> None:
-    refused(put(api, file), status, code)
+    refused(put(api, file, type), status, code)
     assert reads.notes("alice") == ()
     assert not Proposal.objects.exists()
 
 
-def test_a_file_of_another_kind_is_refused(api: Machine, alice: User) -> None:
-    refused(put(api, "{}", type="application/json"), 415, "unsupported_media_type")
+def test_an_import_takes_a_key(api: Machine) -> None:
+    key = {"Idempotency-Key": "k"}
+    assert put(api, MEMORIES, **key).content == put(api, MEMORIES, **key).content
+    refused(put(api, "# Memories\n", **key), 409, "idempotency_key_reused")
 
 
-def test_an_import_takes_a_key(api: Machine, alice: User) -> None:
-    first = api.http.post(FILE, MEMORIES, content_type="text/markdown", headers={"Idempotency-Key": "k"})
-    again = api.http.post(FILE, MEMORIES, content_type="text/markdown", headers={"Idempotency-Key": "k"})
-    assert again.content == first.content
-    other = api.http.post(FILE, "# Memories\n", content_type="text/markdown", headers={"Idempotency-Key": "k"})
-    refused(other, 409, "idempotency_key_reused")
-
-
-def test_a_reader_exports_and_does_not_import(machine: MachineOf, issue: Issue, alice: User) -> None:
-    reader = machine(issue(alice, scopes=["memory:read"]))
+def test_a_reader_exports_and_does_not_import(reader: Machine) -> None:
     assert reader.get(FILE).content.decode() == memories_md.TEMPLATE
     refused(put(reader, MEMORIES), 403, "missing_scope")
     refused(reader.get("/api/v1/users/ben/memories.md"), 403, "owner_not_granted")
-
-
-@pytest.mark.slow
-def test_a_list_with_a_query_goes_on_to_the_last_match_and_filters_lose_none(
-    api: Machine, alice: User, scribe: Agent
-) -> None:
-    text = "".join(f"### mem-{number}-aaaa\n> She reads book {number}.\n" for number in range(1_100))
-    put(api, text)
-    mine = save(alice, "She reads in the garden.")
-    data = caught_up(lambda: api.get(f"{NOTES}?q=reads&limit=200"))["data"]
-    seen: list[str] = [item["id"] for item in data["items"]]
-    cursor: str | None = data["next"]
-    while cursor is not None:
-        data = answered(api.get(f"{NOTES}?q=reads&limit=200&cursor={cursor}"))["data"]
-        assert not data["index_behind"]
-        seen += [item["id"] for item in data["items"]]
-        cursor = data["next"]
-    assert len(seen) == len(set(seen)) == 1_101
-    only = answered(api.get(f"{NOTES}?q=reads&source=user&limit=5"))["data"]["items"]
-    assert [item["id"] for item in only] == [mine]
-
-
-def test_a_list_with_a_query_says_when_the_search_does_not_know_all_of_the_notes(
-    api: Machine, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save(alice, "She reads in the garden.")
-    assert len(caught_up(lambda: api.get(f"{NOTES}?q=reads"))["data"]["items"]) == 1
-    monkeypatch.setattr("memory_app.search.service.LONGEST_WAIT", 0.0)
-    SearchIndex.objects.update(change_id=0, message_id=0, busy_until=timezone.now() + timedelta(hours=1))
-    assert answered(api.get(f"{NOTES}?q=reads"))["data"]["index_behind"]
-    assert not answered(api.get(NOTES))["data"]["index_behind"], "without a query nothing is searched"

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.models import Agent, Policy, Proposal, Revision, Status, User
+from approvals.models import Agent, Proposal, Revision, Status, User
 from approvals.recovery.integrity import problems
 from approvals.review.presentation import review_of
 from approvals.services import close
@@ -17,29 +17,34 @@ from approvals.services.errors import NewRevision
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.support.acts import proposed_import, save
 from tests.support.crashing import crash_at
 from tests.support.fixtures import ClientOf
 from tests.support.pages import has_form, words
 
 #: The module; the package has a function of this name.
 PROPOSING = import_module("approvals.services.proposing")
+MEM = "mem-1700000000-ab12"
+
+Saved = dict[str, Any]
 
 
 @pytest.fixture
-def asks(alice: User) -> None:
-    """alice wants to be asked before agents write notes."""
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-
-
-@pytest.fixture
-def tea(call: Call, asks: None) -> dict[str, Any]:
+def tea(call: Call, ask_first: None) -> Saved:
     """What memory_save answered: a note that waits."""
     return dict(answered(call("memory_save", content="Alice likes tea.", reasoning="She said so."))["data"])
 
 
-def test_an_update_amends_the_proposal(call: Call, tea: dict[str, Any], tim: User) -> None:
-    answer = answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
+def update(call: Call, tea: Saved, content: str = "Alice likes green tea.", **more: Any) -> Any:
+    return call("memory_update", note_id=tea["note_id"], content=content, **more)
+
+
+# -- changing it ----------------------------------------------------------------------------------
+
+
+def test_an_update_amends_the_proposal(call: Call, tea: Saved, tim: User) -> None:
+    answer = answered(update(call, tea))
     number = tea["proposal_id"]
     assert answer["text"].splitlines()[0] == (
         f"Your proposal {number} for note {tea['note_id']}, which waits, asks for this now."
@@ -47,13 +52,9 @@ def test_an_update_amends_the_proposal(call: Call, tea: dict[str, Any], tim: Use
     data = answer["data"]
     assert (data["note_id"], data["proposal_id"], data["status"]) == (tea["note_id"], number, "open")
     assert (data["revision"], data["created"], data["branch"]) == (2, True, f"p/{number}-2")
-    (proposal,) = Proposal.objects.all()
-    assert (proposal.current_revision_number, proposal.reasoning, proposal.target_title) == (
-        2,
-        "She said so.",
-        "Alice likes green tea.",
-    )
-    assert proposal.current_revision.result_text == "Alice likes green tea."
+    proposal = Proposal.objects.get()
+    assert (proposal.current_revision_number, proposal.reasoning) == (2, "She said so.")
+    assert proposal.target_title == proposal.current_revision.result_text == "Alice likes green tea."
     assert [branch.name for branch in dolt().branches() if branch.name != "main"] == [f"p/{number}-2"]
     assert list(problems()) == []
 
@@ -62,25 +63,65 @@ def test_an_update_amends_the_proposal(call: Call, tea: dict[str, Any], tim: Use
         services.approve(actor=tim, proposal_id=number, revision=1, seen_sha256=seen)
     services.approve(actor=tim, proposal_id=number, revision=2, seen_sha256=seen)
     assert reads.note("alice", tea["note_id"]).content == "Alice likes green tea."
-    assert answered(call("memory_update", note_id=tea["note_id"], content="x"))["data"]["proposal_id"] != number
+    assert answered(update(call, tea, "x"))["data"]["proposal_id"] != number
 
 
-def test_the_same_update_again_makes_no_revision(call: Call, tea: dict[str, Any]) -> None:
+def test_the_same_update_again_makes_no_revision_and_a_new_reason_takes_the_place_of_the_old_one(
+    call: Call, tea: Saved
+) -> None:
     for _ in range(2):
-        answer = answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
+        answer = answered(update(call, tea))
     assert (answer["data"]["revision"], answer["data"]["created"]) == (2, False)
     assert "asks for exactly this already; nothing new was made." in answer["text"]
     assert Revision.objects.count() == 2
-
-
-def test_a_new_reason_takes_the_place_of_the_old_one(call: Call, tea: dict[str, Any]) -> None:
-    answered(call("memory_update", note_id=tea["note_id"], content="No tea.", reasoning="She took it back."))
+    answered(update(call, tea, "No tea.", reasoning="She took it back."))
     assert Proposal.objects.get().reasoning == "She took it back."
-    error = refused(call("memory_update", note_id=tea["note_id"], content="x" * 2_001), 400, "invalid_arguments")
+    error = refused(update(call, tea, "x" * 2_001), 400, "invalid_arguments")
     assert "content" in error["details"]["fields"]
 
 
-def test_a_delete_withdraws_the_proposal(call: Call, tea: dict[str, Any]) -> None:
+def test_a_note_being_decided_is_not_changed(call: Call, tea: Saved) -> None:
+    Proposal.objects.update(status=Status.MERGING, lease_expires_at=timezone.now() + timedelta(hours=1))
+    for response in (update(call, tea), call("memory_delete", note_id=tea["note_id"])):
+        error = refused(response, 409, "being_decided")
+        assert error["details"]["proposal"]["proposal_id"] == tea["proposal_id"]
+    Proposal.objects.update(status=Status.OPEN, lease_expires_at=None)
+
+
+def test_its_page_is_there_while_it_is_amended(
+    call: Call, tea: Saved, alice: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, page = client_of(alice), f"/proposals/{tea['proposal_id']}/"
+    decision = {"revision": 1, "seen_sha256": ""}
+    finish, answers = PROPOSING.finish, []
+
+    def looked_at_before(proposal: Any, **how: Any) -> Any:
+        answers.extend([client.get(page), client.get(f"{page}?revision=1"), client.post(f"{page}approve/", decision)])
+        return finish(proposal, **how)
+
+    monkeypatch.setattr(PROPOSING, "finish", looked_at_before)
+    answered(update(call, tea))
+    assert [answer.status_code for answer in answers] == [200, 200, 409]
+    now, earlier, refusal = map(words, answers)
+    for said in (now, refusal):
+        assert "scribe is changing this proposal right now." in said
+        assert "Alice likes green tea." in said
+    assert "Alice likes tea." in earlier
+    assert not any(has_form(answer, f"{page}approve/") or has_form(answer, f"{page}reject/") for answer in answers)
+    assert has_form(client.get(page), f"{page}approve/")
+
+
+# -- taking it back -------------------------------------------------------------------------------
+
+
+def delete_once(token: str, note_id: str, key: str) -> Any:
+    """A call of `memory_delete` that may be killed, or sent again."""
+    asked = {"note_id": note_id, "reasoning": "A mistake.", "idempotency_key": key}
+    # The process that is killed is none of pytest's, where each host is allowed.
+    return Machine(token).post("/api/v1/tools/memory_delete/", asked, Host="localhost")
+
+
+def test_a_delete_withdraws_the_proposal(call: Call, tea: Saved) -> None:
     answer = answered(call("memory_delete", note_id=tea["note_id"], reasoning="A misunderstanding."))
     note_id, number = tea["note_id"], tea["proposal_id"]
     assert answer["text"] == (
@@ -98,16 +139,9 @@ def test_a_delete_withdraws_the_proposal(call: Call, tea: dict[str, Any]) -> Non
     ]
 
 
-def delete_once(token: str, note_id: str, key: str) -> Any:
-    """A call of `memory_delete` that may be killed, or sent again."""
-    asked = {"note_id": note_id, "reasoning": "A mistake.", "idempotency_key": key}
-    # The process that is killed is none of pytest's, where each host is allowed.
-    return Machine(token).post("/api/v1/tools/memory_delete/", asked, Host="localhost")
-
-
 @pytest.mark.slow
 def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
-    call: Call, asks: None, token: str
+    call: Call, ask_first: None, token: str
 ) -> None:
     step, crashed, answers = 0, True, []
     while crashed:
@@ -126,27 +160,26 @@ def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
 
 
 def test_a_delete_sent_again_leaves_alone_what_was_proposed_under_the_id_since(
-    call: Call, asks: None, token: str
+    call: Call, ask_first: None, token: str
 ) -> None:
-    mem = "mem-1700000000-ab12"
-    first = answered(call("remember", content="Bees.", memory_id=mem))["data"]
-    answered(delete_once(token, mem, "once"))
+    first = answered(call("remember", content="Bees.", memory_id=MEM))["data"]
+    answered(delete_once(token, MEM, "once"))
     IdempotencyKey.objects.filter(key="once").update(status=None, lease_expires_at=timezone.now())  # not answered
-    second = answered(call("remember", content="Bees.", memory_id=mem))["data"]
-    again = answered(delete_once(token, mem, "once"))["data"]
+    second = answered(call("remember", content="Bees.", memory_id=MEM))["data"]
+    again = answered(delete_once(token, MEM, "once"))["data"]
     assert (again["proposal_id"], again["status"]) == (first["proposal_id"], "withdrawn")
     assert Proposal.objects.open().get().pk == second["proposal_id"]
 
 
 def test_what_is_amended_while_it_is_taken_back_is_taken_back_too(
-    call: Call, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    call: Call, tea: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = close._OF_AGENT.first
 
     def read_before_it_is_amended(**asked: Any) -> Any:
         found = read(**asked)
         monkeypatch.undo()
-        answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
+        answered(update(call, tea))
         return found
 
     monkeypatch.setattr(close._OF_AGENT, "first", read_before_it_is_amended)
@@ -156,43 +189,37 @@ def test_what_is_amended_while_it_is_taken_back_is_taken_back_too(
     assert list(problems()) == []
 
 
-def test_a_delete_sent_again_after_its_texts_were_removed_is_told_so(
-    call: Call, tea: dict[str, Any], token: str, alice: User
-) -> None:
+def test_a_delete_sent_again_after_its_texts_were_removed_is_told_so(tea: Saved, token: str, alice: User) -> None:
     answered(delete_once(token, tea["note_id"], "once"))
     services.redact(actor=alice, proposal_id=tea["proposal_id"])
     error = refused(delete_once(token, tea["note_id"], "once"), 409, "already_decided")
     assert error["details"]["proposal"]["redacted"] is True
 
 
-def test_forget_and_remember_say_that_it_waits(call: Call, tea: dict[str, Any]) -> None:
-    number = tea["proposal_id"]
-    error = refused(call("forget", memory_id=tea["note_id"]), 409, "note_waits")
+# -- where it is not there yet --------------------------------------------------------------------
+
+
+def test_forget_and_remember_say_that_it_waits(call: Call, alice: User, tea: Saved) -> None:
+    note_id, number = tea["note_id"], tea["proposal_id"]
+    error = refused(call("forget", memory_id=note_id), 409, "note_waits")
     assert error["text"].splitlines()[0] == (
-        f"Error: Note '{tea['note_id']}' is not in the memory yet: it waits as your proposal {number}."
+        f"Error: Note '{note_id}' is not in the memory yet: it waits as your proposal {number}."
     )
     assert "The user, or a tutor of theirs, decides about it at " in error["text"]
     assert error["details"]["argument"] == "memory_id"
     assert error["details"]["proposal"]["proposal_id"] == number
-    remembered = answered(call("remember", content="Bees.", memory_id="mem-1700000000-ab12"))["data"]
-    again = answered(call("remember", content="Bees.", memory_id="mem-1700000000-ab12"))["data"]
+    error = refused(call("forget", memory_id=save(alice), replacement_id=note_id), 409, "note_waits")
+    assert (error["details"]["argument"], error["details"]["note_id"]) == ("replacement_id", note_id)
+
+    remembered = answered(call("remember", content="Bees.", memory_id=MEM))["data"]
+    again = answered(call("remember", content="Bees.", memory_id=MEM))["data"]
     assert (again["proposal_id"], again["created"]) == (remembered["proposal_id"], False)
-    error = refused(call("remember", content="Wasps.", memory_id="mem-1700000000-ab12"), 409, "note_waits")
-    assert (error["details"]["argument"], error["details"]["note_id"]) == ("memory_id", "mem-1700000000-ab12")
+    error = refused(call("remember", content="Wasps.", memory_id=MEM), 409, "note_waits")
+    assert (error["details"]["argument"], error["details"]["note_id"]) == ("memory_id", MEM)
 
 
-def test_a_replacement_that_waits_is_said_to(call: Call, alice: User) -> None:
-    old = answered(call("memory_save", content="Alice likes coffee."))["data"]["note_id"]
-    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    new = answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"]
-    error = refused(call("forget", memory_id=old, replacement_id=new), 409, "note_waits")
-    assert (error["details"]["argument"], error["details"]["note_id"]) == ("replacement_id", new)
-
-
-def test_a_note_of_a_waiting_import_is_said_to_wait(api: Machine, call: Call, asks: None) -> None:
-    file = "### mem-1-aaaa\n> Alice likes tea.\n\n### mem-2-aaaa\n> Bees.\n"
-    sent = api.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")
-    number = answered(sent)["data"]["proposal_id"]
+def test_a_note_of_a_waiting_import_is_said_to_wait(call: Call, scribe: Agent) -> None:
+    number = proposed_import(scribe, 2).pk
     for response in (
         call("memory_update", note_id="mem-1-aaaa", content="x"),
         call("memory_delete", note_id="mem-1-aaaa"),
@@ -203,78 +230,18 @@ def test_a_note_of_a_waiting_import_is_said_to_wait(api: Machine, call: Call, as
         assert "It is part of an import" in error["text"]
 
 
-def test_for_another_agent_there_is_no_such_note(
-    machine: MachineOf, issue: Issue, alice: User, tea: dict[str, Any]
+def test_for_another_agent_or_owner_there_is_no_such_note(
+    rival: Machine, issue: Issue, alice: User, ben: User, tea: Saved
 ) -> None:
-    other = machine(issue(alice, agent=Agent.objects.create(name="reader")))
     note_id = tea["note_id"]
-    refused(other.call("memory_update", note_id=note_id, content="x"), 404, "note_not_found")
-    refused(other.call("memory_delete", note_id=note_id), 404, "note_not_found")
-    refused(other.call("forget", memory_id=note_id), 404, "note_not_found")
-    mine = answered(other.call("memory_save", content="Mine."))["data"]["note_id"]
-    refused(other.call("memory_delete", note_id=mine + "x"), 404, "note_not_found")
-    assert Proposal.objects.open().count() == 2
+    refused(update(rival.call, tea), 404, "note_not_found")
+    refused(rival.call("memory_delete", note_id=note_id), 404, "note_not_found")
+    refused(rival.call("forget", memory_id=note_id), 404, "note_not_found")
+    refused(update(Machine(issue(alice, ben)).call, tea, user_id="ben"), 404, "note_not_found")
+    assert Proposal.objects.open().count() == 1
 
 
-def test_another_owners_waiting_note_is_not_found(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, tea: Any
-) -> None:
-    both = machine(issue(alice, ben))
-    refused(both.call("memory_update", user_id="ben", note_id=tea["note_id"], content="x"), 404, "note_not_found")
-
-
-def test_a_note_being_decided_is_not_changed(call: Call, tea: dict[str, Any]) -> None:
-    Proposal.objects.update(status=Status.MERGING, lease_expires_at=timezone.now() + timedelta(hours=1))
-    for response in (
-        call("memory_update", note_id=tea["note_id"], content="x"),
-        call("memory_delete", note_id=tea["note_id"]),
-    ):
-        error = refused(response, 409, "being_decided")
-        assert error["details"]["proposal"]["proposal_id"] == tea["proposal_id"]
-    Proposal.objects.update(status=Status.OPEN, lease_expires_at=None)
-
-
-def test_its_page_is_there_while_it_is_amended(
-    call: Call, tea: dict[str, Any], alice: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, page = client_of(alice), f"/proposals/{tea['proposal_id']}/"
-    decision = {"revision": 1, "seen_sha256": ""}
-    finish, answers = PROPOSING.finish, []
-
-    def looked_at_before(proposal: Any, **how: Any) -> Any:
-        answers.extend([client.get(page), client.get(f"{page}?revision=1"), client.post(f"{page}approve/", decision)])
-        return finish(proposal, **how)
-
-    monkeypatch.setattr(PROPOSING, "finish", looked_at_before)
-    answered(call("memory_update", note_id=tea["note_id"], content="Alice likes green tea."))
-    assert [answer.status_code for answer in answers] == [200, 200, 409]
-    now, earlier, refusal = map(words, answers)
-    for said in (now, refusal):
-        assert "scribe is changing this proposal right now." in said
-        assert "Alice likes green tea." in said
-    assert "Alice likes tea." in earlier
-    assert not any(has_form(answer, f"{page}approve/") or has_form(answer, f"{page}reject/") for answer in answers)
-    assert has_form(client.get(page), f"{page}approve/")
-
-
-def test_an_amendment_cut_short_is_finished(call: Call, tea: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(*args: Any, **more: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(PROPOSING, "finish", killed)
-    with pytest.raises(KeyboardInterrupt):
-        call("memory_update", note_id=tea["note_id"], content="Alice likes green tea.")
-    monkeypatch.undo()
-    assert Proposal.objects.get().status == Status.PREPARING
-    Proposal.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
-    services.recover()
-    proposal = Proposal.objects.get()
-    assert (proposal.status, proposal.current_revision_number) == (Status.OPEN, 2)
-    assert proposal.current_revision.head_commit
-    assert list(problems()) == []
-
-
-def test_as_a_file_it_is_not_there_and_stays_as_it_is(call: Call, tea: dict[str, Any]) -> None:
+def test_as_a_file_it_is_not_there_and_stays_as_it_is(call: Call, tea: Saved) -> None:
     path = f"/memories/notes/{tea['note_id']}.md"
     edit = {"old_string": "tea", "new_string": "mate"}
     for more in ({}, {"proposal_id": tea["proposal_id"]}):

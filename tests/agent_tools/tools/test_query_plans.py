@@ -8,35 +8,34 @@ is told to do so only where no index helps.
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 
+from agent_tools.calls import audit, idempotency
+from agent_tools.models import ToolCall
+from approvals import services
+from approvals.models import Proposal, User
 from approvals.recovery.recover import is_interrupted
 from benchmarks import population
 from benchmarks.population import History
+from memory_app import conversations, reads
+from memory_app.search import index_state, store
+from tests.support.acts import approve
 
 OWNER = "student-000"
 
 #: Tables that grow with use.
 GROWING = frozenset(
-    {
-        "approvals_proposal",
-        "approvals_revision",
-        "approvals_event",
-        "approvals_proposednote",
-        "approvals_rejectedfingerprint",
-        "memory_app_change",
-        "memory_app_chunk",
-        "memory_app_message",
-        "memory_app_noteaccess",
-        "agent_tools_toolcall",
-        "agent_tools_blockread",
-        "agent_tools_idempotencykey",
-        "agent_tools_tolduntil",
-    }
+    """
+    approvals_proposal approvals_revision approvals_event approvals_proposednote approvals_rejectedfingerprint
+    memory_app_change memory_app_chunk memory_app_message memory_app_noteaccess
+    agent_tools_toolcall agent_tools_blockread agent_tools_idempotencykey agent_tools_tolduntil
+    """.split()
 )
 
 #: Statements that are about all rows, by a piece of their text, and why that is right.
@@ -62,8 +61,6 @@ Statement = tuple[str, Any]
 @pytest.fixture
 def history(settings: Any) -> str:
     """Give an owner some of everything; return the agent's token."""
-    from memory_app.search import store
-
     population.make_people(2)
     token = population.make_agent()
     population.make_history(
@@ -89,37 +86,35 @@ class Recorder:
         return execute(sql, params, many, context)
 
 
+@contextmanager
+def recorded() -> Iterator[Recorder]:
+    """Record what is asked of `default`."""
+    recorder = Recorder()
+    with connection.execute_wrapper(recorder):
+        yield recorder
+
+
+def sqlite_plan(sql: str, params: Any) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+        return [row[3] for row in cursor.fetchall()]
+
+
 def scanned(sql: str, params: Any) -> set[str]:
     """Return the tables that are read from one end to the other, or an index of them is."""
+    if connection.vendor == "sqlite":
+        is_first_page = " WHERE " not in sql and LIMITED.search(sql)
+        steps = sqlite_plan(sql, params)
+        if is_first_page and not any("TEMP B-TREE" in step for step in steps):
+            return set()
+        return {step.split()[1] for step in steps if step.startswith("SCAN ")}
     with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            is_first_page = " WHERE " not in sql and LIMITED.search(sql)
-            cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
-            steps = [row[3] for row in cursor.fetchall()]
-            if is_first_page and not any("TEMP B-TREE" in step for step in steps):
-                return set()
-            return {step.split()[1] for step in steps if step.startswith("SCAN ")}
         cursor.execute("SET enable_seqscan = off")
         cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
         plan = cursor.fetchone()[0]
         cursor.execute("RESET enable_seqscan")
     nodes = _nodes((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
     return {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
-
-
-@pytest.mark.slow
-def test_asking_whether_a_change_is_under_way_looks_at_those_alone(history: str) -> None:
-    """Each search asks. Told "merging or ...", SQLite read all proposals of the owner: 14 ms at 4,000."""
-    if connection.vendor != "sqlite":
-        pytest.skip("plans by what is in the tables, and these are small")
-    recorder = Recorder()
-    with connection.execute_wrapper(recorder):
-        assert not is_interrupted(OWNER)
-    ((sql, params),) = recorder.statements.values()
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
-        plan = "\n".join(row[3] for row in cursor.fetchall())
-    assert "(owner=? AND status=?)" in plan
 
 
 def _nodes(node: Any) -> Iterator[Any]:
@@ -139,9 +134,19 @@ def full_scans(statements: dict[str, Statement]) -> list[str]:
 
 
 @pytest.mark.slow
+def test_asking_whether_a_change_is_under_way_looks_at_those_alone(history: str) -> None:
+    """Each search asks. Told "merging or ...", SQLite read all proposals of the owner: 14 ms at 4,000."""
+    if connection.vendor != "sqlite":
+        pytest.skip("plans by what is in the tables, and these are small")
+    with recorded() as recorder:
+        assert not is_interrupted(OWNER)
+    ((sql, params),) = recorder.statements.values()
+    assert any("(owner=? AND status=?)" in step for step in sqlite_plan(sql, params))
+
+
+@pytest.mark.slow
 def test_nothing_reads_a_whole_table_that_grows(history: str) -> None:
-    recorder = Recorder()
-    with connection.execute_wrapper(recorder):
+    with recorded() as recorder:
         for name, work in _main_paths(history).items():
             recorder.doing = name
             work()
@@ -151,156 +156,96 @@ def test_nothing_reads_a_whole_table_that_grows(history: str) -> None:
 
 
 def test_a_full_scan_would_be_noticed(history: str) -> None:
-    from agent_tools.models import ToolCall
-
-    recorder = Recorder()
-    with connection.execute_wrapper(recorder):
+    with recorded() as recorder:
         list(ToolCall.objects.filter(request_id="none").order_by("request_bytes"))
     assert full_scans(recorder.statements)
 
 
 def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
-    from agent_tools.calls import audit, idempotency
-    from approvals import services
-    from approvals.models import Proposal, User
-    from memory_app import conversations, reads
-    from memory_app.search import index_state, store
-
-    def signed_in(username: str) -> Client:
-        client = Client()
-        client.force_login(User.objects.get(username=username))
-        return client
-
-    people = {"tutor": signed_in("tim"), "owner": signed_in(OWNER), "staff": signed_in("admin")}
+    """What people and agents do, and what is done by the clock, by name."""
+    owner = User.objects.get(username=OWNER)
+    people = {"owner": Client(), "tutor": Client(), "staff": Client()}
+    for role, username in {"owner": OWNER, "tutor": "tim", "staff": "admin"}.items():
+        people[role].force_login(User.objects.get(username=username))
     agent = Client(headers={"Authorization": f"Bearer {token}"})
     label, note = reads.blocks(OWNER)[0].label, reads.notes(OWNER)[0].id
-    of_owner = Proposal.objects.of_owner(OWNER)
-    decided = of_owner.filter(status="approved").latest("pk").pk
+    decided = Proposal.objects.of_owner(OWNER).filter(status="approved").latest("pk").pk
+    memory, api = f"/memory/{OWNER}/", f"/api/v1/users/{OWNER}/"
 
-    def get(path: str, who: Client) -> None:
+    def get(who: Client, path: str) -> None:
         assert who.get(path).status_code == 200, path
 
-    def tool(name: str, **arguments: Any) -> Any:
-        body = {"user_id": OWNER, **arguments}
-        answer = agent.post(f"/api/v1/tools/{name}/", body, content_type="application/json")
+    def post(path: str, **body: Any) -> Any:
+        answer = agent.post(path, body, content_type="application/json")
         assert answer.status_code == 200, answer.content
         return answer.json()["data"]
 
-    def proposed(new: str) -> Any:
-        block = reads.block(OWNER, label)
-        return tool(
-            "propose_memory_edit",
-            block_label=label,
-            old_string=population.OLD,
-            new_string=new,
-            reasoning="She said so.",
-            idempotency_key=new,
-        ), block.sha256
+    def tool(name: str, **arguments: Any) -> Any:
+        return post(f"/api/v1/tools/{name}/", user_id=OWNER, **arguments)
 
-    def approve() -> None:
-        proposal, sha256 = proposed("Next session: Monday.")
-        get(f"/proposals/{proposal['proposal_id']}/", people["owner"])
-        owner = User.objects.get(username=OWNER)
-        services.approve(actor=owner, proposal_id=proposal["proposal_id"], revision=1, seen_sha256=sha256)
-        get(f"/proposals/{proposal['proposal_id']}/", people["owner"])
+    def proposed(old: str, new: str) -> Proposal:
+        edit = {"old_string": old, "new_string": new, "reasoning": "She said so.", "idempotency_key": new}
+        made = tool("propose_memory_edit", block_label=label, **edit)
+        return Proposal.objects.get(pk=made["proposal_id"])
 
-    def reject() -> None:
-        proposal = tool(
-            "propose_memory_edit",
-            block_label=label,
-            old_string="Next session: Monday.",
-            new_string="Next session: Tuesday.",
-            reasoning="She said so.",
-            idempotency_key="second",
-        )
-        owner = User.objects.get(username=OWNER)
-        services.reject(actor=owner, proposal_id=proposal["proposal_id"], revision=1, reason="wrong")
+    def approve_one() -> None:
+        proposal = proposed(population.OLD, "Next session: Monday.")
+        get(people["owner"], f"/proposals/{proposal.pk}/")
+        approve(owner, proposal)
+        get(people["owner"], f"/proposals/{proposal.pk}/")
 
-    memory, api = f"/memory/{OWNER}/", f"/api/v1/users/{OWNER}/"
+    def reject_one() -> None:
+        proposal = proposed("Next session: Monday.", "Next session: Tuesday.")
+        services.reject(actor=owner, proposal_id=proposal.pk, revision=1, reason="wrong")
+
     filters = "about=block", "about=note", "agent=scribe", "kind=edit", "risk=any", "risk=hidden", "age=older", "q=exam"
     inboxes = ["", "?tab=decided", "?tab=agent", f"?owner={OWNER}", f"?target={label}", "?before=1700000000000000-5"]
     inboxes += [f"?{tab}{one}" for one in filters for tab in ("", "tab=decided&")]
-    pages = [
-        memory,
-        f"{memory}?page=2",
-        f"{memory}blocks/{label}/",
-        f"{memory}blocks/{label}/?as_of=2100-01-01",
-        f"{memory}blocks/{label}/history/",
-        f"{memory}automatic/",
-        f"{memory}notes/",
-        f"{memory}notes/?q=exam",
-        f"{memory}notes/{note}/",
-        f"{memory}conversations/",
-        f"{memory}conversations/session-session-1/",
-        f"{memory}search/?q=exam",
-        f"{memory}export/memories.md",
-        f"{memory}export/memory.json",
-        "/settings/",
-    ]
-    addresses = [
-        f"{api}blocks/",
-        f"{api}blocks/{label}/",
-        f"{api}blocks/{label}/history/",
-        f"{api}notes/",
-        f"{api}notes/?q=exam",
-        f"{api}notes/{note}/",
-        f"{api}search/?q=exam&include_conversation=true",
-        f"{api}context/",
-        f"{api}memories.md",
-        f"/api/v1/proposals/?user_id={OWNER}",
-        f"/api/v1/proposals/?user_id={OWNER}&status=approved",
-        f"/api/v1/proposals/{decided}/",
-        "/api/v1/proposals/decisions/",
-        f"/api/v1/proposals/decisions/?user_id={OWNER}&since=now",
-        "/api/v1/token/",
-        "/readyz",
-    ]
-    lists = [
-        "approvals/proposal",
-        "approvals/revision",
-        "approvals/event",
-        "approvals/agent",
-        "approvals/user",
-        "memory_app/change",
-        "memory_app/chunk",
-        "memory_app/message",
-        "memory_app/searchindex",
-        "agent_tools/toolcall",
-        "agent_tools/idempotencykey",
-        "agent_tools/agenttoken",
-    ]
-    work: dict[str, Callable[[], Any]] = {
-        "save": lambda: tool("memory_save", content="She likes owls.", idempotency_key="owls"),
-        "update": lambda: tool("memory_update", note_id=note, content="She likes algebra."),
-        "approve": approve,
-        "reject": reject,
-        "recall": lambda: tool("recall", query="exam"),
-        "prime": lambda: tool("prime_memories"),
-        "list proposals": lambda: tool("list_proposals"),
-        "delete a note": lambda: tool("memory_delete", note_id=note, reasoning="She asked for it."),
-        "messages": lambda: agent.post(
-            f"{api}conversations/session-1/messages/",
-            {"messages": [{"role": "user", "content": "An owl!"}]},
-            content_type="application/json",
-        ),
-        "reindex": lambda: store.reindex(OWNER),
+    pages = f"""
+        {memory} {memory}?page=2 {memory}automatic/ {memory}search/?q=exam /settings/
+        {memory}blocks/{label}/ {memory}blocks/{label}/?as_of=2100-01-01 {memory}blocks/{label}/history/
+        {memory}notes/ {memory}notes/?q=exam {memory}notes/{note}/
+        {memory}conversations/ {memory}conversations/session-session-1/
+        {memory}export/memories.md {memory}export/memory.json
+    """.split()
+    addresses = f"""
+        {api}blocks/ {api}blocks/{label}/ {api}blocks/{label}/history/
+        {api}notes/ {api}notes/?q=exam {api}notes/{note}/ {api}memories.md
+        {api}search/?q=exam&include_conversation=true {api}context/
+        /api/v1/proposals/?user_id={OWNER} /api/v1/proposals/?user_id={OWNER}&status=approved
+        /api/v1/proposals/{decided}/ /api/v1/token/ /readyz
+        /api/v1/proposals/decisions/ /api/v1/proposals/decisions/?user_id={OWNER}&since=now
+    """.split()
+    lists = """
+        approvals/proposal approvals/revision approvals/event approvals/agent approvals/user
+        memory_app/change memory_app/chunk memory_app/message memory_app/searchindex
+        agent_tools/toolcall agent_tools/idempotencykey agent_tools/agenttoken
+    """.split()
+    paths: dict[str, Callable[[], Any]] = {}
+    for role, looked_at in {
+        "tutor": [f"/{one}" for one in inboxes],
+        "staff": [*(f"/{one}" for one in inboxes), *(f"/admin/{name}/" for name in lists)],
+        "owner": pages,
+    }.items():
+        paths |= {f"{path} as {role}": partial(get, people[role], path) for path in looked_at}
+    paths |= {path: partial(get, agent, path) for path in addresses}
+    said = [{"role": "user", "content": "An owl!"}]
+    return paths | {
+        "save": partial(tool, "memory_save", content="She likes owls.", idempotency_key="owls"),
+        "update": partial(tool, "memory_update", note_id=note, content="She likes algebra."),
+        "approve": approve_one,
+        "reject": reject_one,
+        "recall": partial(tool, "recall", query="exam"),
+        "prime": partial(tool, "prime_memories"),
+        "list proposals": partial(tool, "list_proposals"),
+        "delete a note": partial(tool, "memory_delete", note_id=note, reasoning="She asked for it."),
+        "messages": partial(post, f"{api}conversations/session-1/messages/", messages=said),
+        "reindex": partial(store.reindex, OWNER),
         "who is behind": index_state.owners_behind,
-        "recheck": lambda: services.recheck(OWNER, [["block", label], ["note", note]]),
+        "recheck": partial(services.recheck, OWNER, [["block", label], ["note", note]]),
         "recover": services.recover,
         "expire": services.expire,
         "purge conversations": conversations.purge,
         "purge calls": audit.purge,
         "purge keys": idempotency.purge,
     }
-    paths: dict[str, Callable[[], Any]] = {}
-    for path in (f"/{one}" for one in inboxes):
-        for who in ("tutor", "staff"):
-            paths[f"{path} as {who}"] = lambda path=path, who=who: get(path, people[who])  # type: ignore[misc]
-    for path in pages:
-        paths[path] = lambda path=path: get(path, people["owner"])  # type: ignore[misc]
-    for path in addresses:
-        paths[path] = lambda path=path: get(path, agent)  # type: ignore[misc]
-    for name in lists:
-        path = f"/admin/{name}/"
-        paths[path] = lambda path=path: get(path, people["staff"])  # type: ignore[misc]
-    return paths | work
