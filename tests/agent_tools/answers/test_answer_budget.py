@@ -110,9 +110,7 @@ def test_a_search_leaves_whole_results_out_and_says_so(call: Call) -> None:
     assert length_of(data["data"]["results"]) <= 5_000
 
 
-def test_blocks_and_proposals_go_on_with_a_cursor(
-    call: Call, alice: User, make_block: MakeBlock, propose: Propose
-) -> None:
+def test_lists_go_on_with_a_cursor(call: Call, alice: User, make_block: MakeBlock, propose: Propose) -> None:
     labels = [f"block-{number:02}" for number in range(12)]
     blocks = [make_block(alice, label, "Likes math.") for label in labels]
     seen: list[str] = []

@@ -6,7 +6,7 @@ import pytest
 
 from agent_tools import tools  # noqa: F401 - fills the registry
 from agent_tools.calls.arguments import parse
-from agent_tools.calls.registry import TOOLS
+from agent_tools.calls.registry import ENDPOINTS, TOOLS
 from agent_tools.errors import ApiError, ErrorCode
 from assent_client.text import notes
 from memory_app.reads import Block
@@ -20,13 +20,17 @@ ALICE = "/api/v1/users/alice"
 REQUIRED: dict[str, dict[str, Any]] = {
     "memory_search": {"query": "x"},
     "remember": {"content": "x"},
+    "memory_save": {"content": "x"},
+    "comment_on_proposal": {"proposal_id": 1},
     "read_memory_block": {"block_label": "goals"},
     "propose_memory_edit": {"block_label": "goals", "old_string": "a", "new_string": "b", "reasoning": "r"},
+    "block_propose": {"label": "goals", "reasoning": "r"},
     "propose_memory_block": {"label": "diary", "title": "Diary", "body": "", "reasoning": "r"},
 }
 SAID = {"role": "user", "content": "x"}
 ROLES = "must be one of user, assistant, system, tool"
 TIME = "must be a date or time in ISO 8601"
+AT_MOST_128 = "must have at most 128 characters"
 SHA256 = "must be 64 hexadecimal digits in lower case"
 TYPES = f"must be one of {', '.join(notes.TYPES)}"
 
@@ -87,20 +91,46 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
         ("propose_memory_edit", {"colour": "red"}, "colour", "is not known here"),
         ("propose_memory_edit", {"confidence": "certain"}, "confidence", "must be one of low, medium, high"),
         ("propose_memory_edit", {"expected_sha256": "a"}, "expected_sha256", SHA256),
-        ("propose_memory_edit", {"session_id": "s" * 129}, "session_id", "must have at most 128 characters"),
+        ("propose_memory_edit", {"session_id": "s" * 129}, "session_id", AT_MOST_128),
         ("propose_memory_edit", {"evidence": "she said"}, "evidence", "must be a list"),
         ("propose_memory_edit", {"evidence": [SAID | {"role": "ghost"}]}, "evidence[0].role", ROLES),
         ("propose_memory_edit", {"evidence": [SAID | {"at": "later"}]}, "evidence[0].at", TIME),
         ("propose_memory_block", {"description": "x" * 1_001}, "description", "must have at most 1,000 characters"),
         ("propose_memory_block", {"expected_sha256": "0" * 64}, "expected_sha256", "is not known here"),
+        ("comment_on_proposal", {"comment": ""}, "comment", "must not be empty"),
+        ("comment_on_proposal", {"comment": "x" * 2_001}, "comment", "must have at most 2,000 characters"),
+        ("comment_on_proposal", {"comment": "Hm.", "change": "no id"}, "change", SHA256),
+        ("memory_save", {"tags": ["y" * 65]}, "tags[0]", "must have at most 64 characters"),
+        ("memory_save", {"tags": ["y"] * 51}, "tags", "must have at most 50 items"),
+        ("remember", {"tags": "y"}, "tags", "must be a list"),
+        # By address.
+        ("block_propose", {"edits": []}, "edits", "must have at least 1 item"),
+        ("block_propose", {"edits": [{"old_string": "a"}]}, "edits[0].new_string", "is required"),
+        ("block_propose", {"body": 7}, "body", "must be a string"),
+        ("block_propose", {"body": "x", "user_id": "alice"}, "user_id", "is not known here"),
+        ("block_propose", {"body": "x", "proposal_id": 0}, "proposal_id", "must be at least 1"),
+        ("message_keep", {"messages": "Hello"}, "messages", "must be a list"),
+        ("message_keep", {"messages": []}, "messages", "must have at least 1 item"),
+        ("message_keep", {"messages": [SAID] * 501}, "messages", "must have at most 500 items"),
+        ("message_keep", {"messages": [{"role": "user"}]}, "messages[0].content", "is required"),
+        ("message_keep", {"messages": [SAID | {"role": "robot"}]}, "messages[0].role", ROLES),
+        ("message_keep", {"messages": [SAID | {"at": "yesterday"}]}, "messages[0].at", TIME),
+        ("message_keep", {"messages": [SAID | {"id": ""}]}, "messages[0].id", "must not be empty"),
+        (
+            "message_keep",
+            {"messages": [SAID | {"id": "x" * 129}]},
+            "messages[0].id",
+            "must have at most 128 characters",
+        ),
+        ("message_keep", {"messages": [SAID | {"mood": "good"}]}, "messages[0].mood", "is not known here"),
     ],
 )
 def test_the_argument_is_named_with_the_reason(tool: str, arguments: dict[str, Any], field: str, reason: str) -> None:
     with pytest.raises(ApiError) as refusal:
-        parse(TOOLS[tool].arguments, REQUIRED.get(tool, {}) | arguments, called=tool)
+        parse((TOOLS | ENDPOINTS)[tool].arguments, REQUIRED.get(tool, {}) | arguments, called=tool)
     assert refusal.value.code == ErrorCode.INVALID_ARGUMENTS
     assert refusal.value.details["fields"] == {field: reason}
-    assert refusal.value.message.startswith(f"Invalid arguments for {tool}: {field} {reason}.")
+    assert refusal.value.text.startswith(f"Error: invalid arguments for {tool}: {field} {reason}.")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """prime_memories and the context endpoint: budget, receipt, filters, injection modes."""
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connections
 from django.test import override_settings
-from django.utils import timezone
 
 from agent_tools.calls.registry import TOOLS
 from agent_tools.tools import guidance
@@ -17,8 +15,7 @@ from assent_client.text import memories_md
 from assent_client.text.memories_md import SKILL, TYPES, skill
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.reads.catalogue import NoteSummary, catalogue
-from memory_app.text import context_budget
+from memory_app.reads.catalogue import catalogue
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.support.acts import save
@@ -110,7 +107,7 @@ def test_what_is_recalled_often_comes_before_what_is_newer(call: Call, alice: Us
     assert included(call) == [often, newer]
 
 
-def test_filters_say_why(call: Call, alice: User) -> None:
+def test_filters_say_why(call: Call, api: Machine, alice: User) -> None:
     fix, fact = save(alice, "fix", type="fix", tags=["docker"]), save(alice, "fact", type="fact")
     gone = save(alice, "gone")
     notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=gone)
@@ -118,21 +115,11 @@ def test_filters_say_why(call: Call, alice: User) -> None:
     assert receipt["included"] == [fix]
     assert {each["note_id"]: each["why"] for each in receipt["left_out"]} == {fact: "type", gone: "superseded"}
     assert included(call, tags=["docker", "x"]) == [fix]
-    assert set(included(call, recent=1)) == {fix, fact}
-
-
-def test_old_notes_fall_out_of_recent() -> None:
-    now = timezone.now()
-    entry = NoteSummary("mem-1-aaaa", now - timedelta(days=8), "fact", (), "user", None, 1.0, False, 1, "x", now)
-    done = context_budget.prime(
-        [entry],
-        read=lambda ids: dict.fromkeys(ids, "x"),
-        recalled={},
-        budget=0,
-        filters=context_budget.ContextFilters(recent=7),
-        now=now,
-    )
-    assert (done.included, done.left_out) == ((), (("mem-1-aaaa", "recent"),))
+    old = "### mem-1-aaaa\n> old\n<!-- created: 2025-01-20 -->\n"
+    answered(api.http.post("/api/v1/users/alice/memories.md", old, content_type="text/markdown"))
+    receipt = primed(call, recent=7)["receipt"]
+    assert set(receipt["included"]) == {fix, fact}
+    assert {"note_id": "mem-1-aaaa", "why": "recent"} in receipt["left_out"]
 
 
 def test_notes_are_read_for_a_context_only_as_far_as_they_fit(call: Call, alice: User) -> None:
@@ -211,34 +198,25 @@ def test_settings_say_what_goes_in(api: Machine, alice: User, changed: Any, has_
 def test_the_context_keeps_to_its_budget_however_many_blocks_there_are(
     api: Machine, alice: User, make_block: MakeBlock, settings: Any
 ) -> None:
-    labels = {f"log-{number:02}" for number in range(30)}
-    for label in sorted(labels):
+    labels = [f"log-{number:02}" for number in range(30)]
+    for label in labels:
         make_block(alice, label, f"{label} " + "x" * 800)
+    make_block(alice, "diary", "x" * 9_000)
     save(alice, "She likes owls.")
     data = context(api, "?budget=2000")
     receipt = data["blocks_receipt"]
     assert receipt["tokens"] + data["receipt"]["tokens"] <= 2_000
     refused(api.get(f"{CONTEXT}?budget=x"), 400, "invalid_arguments")
     assert receipt["included"] == [block["label"] for block in data["blocks"]] == sorted(receipt["included"])
-    assert receipt["left_out_count"] == 30 - len(receipt["included"])
-    assert {*receipt["included"], *receipt["left_out"]} == labels
+    assert receipt["left_out_count"] == 31 - len(receipt["included"])
+    assert {*receipt["included"], *receipt["left_out"]} == {*labels, "diary"}
     assert "log-29" in receipt["included"], "the last changed ones go first"
     assert data["receipt"]["included"]
-    assert f"`{receipt['left_out'][0]}`" in data["text"]
+    assert receipt["left_out"][0] == "diary", "larger than the budget, and never cut"
+    assert "no room here for these blocks: `diary`, `" in data["text"]
     assert "read_memory_block" in data["text"].split("## Memory Blocks")[0]
 
     settings.MEMORIES_BLOCKS_BUDGET = 500
     assert len(context(api)["blocks"]) == 2
     settings.MEMORIES_BLOCKS_BUDGET = 0
-    assert len(context(api)["blocks"]) == len(context(api, "?budget=0")["blocks"]) == 30
-
-
-def test_a_block_larger_than_the_budget_is_named_and_never_cut(
-    api: Machine, alice: User, make_block: MakeBlock
-) -> None:
-    make_block(alice, "diary", "x" * 9_000)
-    make_block(alice, "goals", "Pass the exam.")
-    data = context(api, "?budget=100")
-    assert [block["label"] for block in data["blocks"]] == ["goals"]
-    assert data["blocks_receipt"]["left_out"] == ["diary"]
-    assert "no room here for these blocks: `diary`." in data["text"]
+    assert len(context(api)["blocks"]) == len(context(api, "?budget=0")["blocks"]) == 31

@@ -58,24 +58,9 @@ def test_messages_without_an_id_get_one(api: Machine) -> None:
     assert answer["text"] == "2 messages kept."
 
 
-@pytest.mark.parametrize(
-    ("messages", "field", "reason"),
-    [
-        ([HELLO | {"role": "robot"}], "messages[0].role", "must be one of user, assistant, system, tool"),
-        ([{"role": "user"}], "messages[0].content", "is required"),
-        ([HELLO, HELLO | {"content": "x" * 20_001}], "messages[1].content", "must have at most 20,000 characters"),
-        ([HELLO | {"at": "yesterday"}], "messages[0].at", "must be a date or time in ISO 8601"),
-        ([HELLO | {"id": ""}], "messages[0].id", "must not be empty"),
-        ([HELLO | {"id": "x" * 129}], "messages[0].id", "must have at most 128 characters"),
-        ([HELLO | {"mood": "good"}], "messages[0].mood", "is not known here"),
-        ([], "messages", "must have at least 1 item"),
-        ([HELLO] * 501, "messages", "must have at most 500 items"),
-        ("Hello", "messages", "must be a list"),
-    ],
-)
-def test_a_bad_message_is_named_and_none_is_kept(api: Machine, messages: Any, field: str, reason: str) -> None:
-    error = refused(api.post(PATH, {"messages": messages}), 400, "invalid_arguments")
-    assert error["details"]["fields"][field] == reason
+def test_a_bad_message_is_named_and_none_is_kept(api: Machine) -> None:
+    error = refused(send(api, HELLO, HELLO | {"content": "x" * 20_001}), 400, "invalid_arguments")
+    assert error["details"]["fields"] == {"messages[1].content": "must have at most 20,000 characters"}
     assert not Message.objects.exists()
 
 
@@ -205,18 +190,16 @@ def test_an_agent_deletes_only_what_it_handed_in(api: Machine, rival: Machine, i
     assert about_kiel(rival.call) == set()
 
 
-def test_people_delete_any_message_and_search_forgets_it(
-    api: Machine, call: Call, admin: User, client_of: ClientOf
-) -> None:
+def test_people_delete_any_message_and_search_forgets_it(api: Machine, admin: User, client_of: ClientOf) -> None:
     answered(send(api, *(HELLO | {"id": f"m{n}", "content": f"I moved to Kiel {n}."} for n in range(3))))
-    assert about_kiel(call) == {"m0", "m1", "m2"}
+    assert about_kiel(api.call) == {"m0", "m1", "m2"}
     desk = client_of(admin)
     one, *others = Message.objects.order_by("message_id")
     desk.post(reverse("admin:memory_app_message_delete", args=[one.pk]), {"post": "yes"})
-    assert about_kiel(call) == {"m1", "m2"}
+    assert about_kiel(api.call) == {"m1", "m2"}
     chosen = {"action": "delete_selected", "_selected_action": [each.pk for each in others], "post": "yes"}
     desk.post(reverse("admin:memory_app_message_changelist"), chosen)
-    assert about_kiel(call) == set()
+    assert about_kiel(api.call) == set()
     assert not Message.objects.exists()
 
 

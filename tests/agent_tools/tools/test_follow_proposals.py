@@ -1,4 +1,4 @@
-"""What became of a proposal: its list, one of them, its comments, taking it back, and the same by address."""
+"""An agent's own proposals: what became of them, comments, taking one back, and amending what is asked for."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,9 +7,12 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
+from agent_tools import tools  # noqa: F401 - `tools` fills the registry
+from agent_tools.calls import registry
+from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
 from agent_tools.models import IdempotencyKey
 from approvals import services
-from approvals.models import Agent, Event, Proposal, User
+from approvals.models import Agent, Event, Policy, Proposal, User
 from approvals.services import Rest
 from memory_app import reads
 from memory_app.reads import Block
@@ -34,17 +37,22 @@ def reject(tim: User, proposal: Proposal, **more: Any) -> None:
 # -- one proposal ---------------------------------------------------------------------------------
 
 
-def test_an_open_proposal_is_told_with_its_mergeability(call: Call, proposal: Proposal) -> None:
+def test_an_open_proposal_is_told_with_its_mergeability_and_an_approval_as_proposed_says_so(
+    call: Call, tim: User, proposal: Proposal
+) -> None:
     text, data = look_at(call, proposal)
     assert (data["status"], data["mergeability"], data["decision"]) == ("open", "clean", None)
     assert data["result"] == proposal.current_revision.result_text
     assert data["edits"][0]["old_string"] == "likes math"
     assert text == f"Proposal {proposal.pk} for block 'goals' is open (clean)."
+    approve(tim, proposal)
+    text, data = look_at(call, proposal)
+    assert (data["approval"], data["final_text"], data["difference"]) == ("as_proposed", None, [])
+    assert (data["not_accepted"], data["merge_commit"], data["decision"]["by"]) == ([], reads.head(), "tim")
+    assert text == f"Proposal {proposal.pk} for block 'goals' is approved, by tim."
 
 
-def test_a_rejection_comes_back_with_its_reason_and_without_its_branch(
-    call: Call, tim: User, proposal: Proposal
-) -> None:
+def test_a_rejection_comes_back_with_its_reason_and_no_branch(call: Call, tim: User, proposal: Proposal) -> None:
     assert look_at(call, proposal)[1]["branch"] == f"p/{proposal.pk}"
     said = "Say it warmer.\n" + "x" * 400
     reject(tim, proposal, comment=said)
@@ -111,9 +119,7 @@ def test_proposals_are_listed_newest_first_by_status_and_in_pages(
     assert by_address == answered(call("get_proposal", proposal_id=second.pk))
 
 
-def test_a_token_of_several_owners_sees_all_of_them_or_one(
-    issue: Issue, alice: User, ben: User, proposal: Proposal
-) -> None:
+def test_a_token_of_several_owners_sees_all_or_one(issue: Issue, alice: User, ben: User, proposal: Proposal) -> None:
     both = Machine(issue(alice, ben))
     assert len(answered(both.get("/api/v1/proposals/"))["data"]["items"]) == 1
     assert answered(both.get("/api/v1/proposals/?user_id=ben"))["data"]["items"] == []
@@ -139,19 +145,16 @@ def test_a_foreign_proposal_looks_like_one_that_does_not_exist(
 # -- taking it back -------------------------------------------------------------------------------
 
 
-def test_an_agent_takes_its_proposal_back(api: Machine, proposal: Proposal) -> None:
-    answer = answered(api.post(f"/api/v1/proposals/{proposal.pk}/withdraw/", {"reasoning": "I was wrong."}))
-    assert answer["text"] == f"Proposal {proposal.pk} withdrawn."
-    assert answer["data"]["status"] == "withdrawn"
+def test_an_agent_takes_its_proposal_back_also_when_the_answer_was_lost(api: Machine, proposal: Proposal) -> None:
+    path, asked = f"/api/v1/proposals/{proposal.pk}/withdraw/", {"reasoning": "I was wrong.", "idempotency_key": "k"}
+    first = answered(api.post(path, asked))
+    assert first["text"] == f"Proposal {proposal.pk} withdrawn."
+    assert first["data"]["status"] == "withdrawn"
+    IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now())
+    assert answered(api.post(path, asked)) == first
+    refused(api.post(path, {"idempotency_key": "other"}), 409, "already_decided")
     proposal.refresh_from_db()
     assert (proposal.status, proposal.decision_comment) == ("withdrawn", "I was wrong.")
-
-
-def test_a_withdrawal_whose_answer_was_lost_is_answered_again(call: Call, proposal: Proposal) -> None:
-    first = answered(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="k"))
-    IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now())
-    assert answered(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="k")) == first
-    refused(call("withdraw_proposal", proposal_id=proposal.pk, idempotency_key="other"), 409, "already_decided")
 
 
 def test_what_is_decided_or_being_decided_cannot_be_taken_back(call: Call, tim: User, proposal: Proposal) -> None:
@@ -189,20 +192,9 @@ def test_an_agent_reads_what_a_person_asks_and_answers(call: Call, tim: User, pr
     assert answered(call("list_proposals"))["data"]["items"][0]["asks_you"] is False
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        ({"comment": "   "}, "invalid_arguments"),
-        ({"comment": "x" * 2_001}, "invalid_arguments"),
-        ({"comment": "a\0b"}, "forbidden_character"),
-        ({"comment": "Hm.", "change": "no id"}, "invalid_arguments"),
-        ({"text": "Hm."}, "invalid_arguments"),
-    ],
-)
-def test_a_bad_comment_is_named_and_not_saved(
-    call: Call, proposal: Proposal, arguments: dict[str, str], code: str
-) -> None:
-    refused(call("comment_on_proposal", proposal_id=proposal.pk, **arguments), 400, code)
+def test_a_bad_comment_is_named_and_not_saved(call: Call, proposal: Proposal) -> None:
+    for comment, code in (("   ", "invalid_arguments"), ("a\0b", "forbidden_character")):
+        refused(call("comment_on_proposal", proposal_id=proposal.pk, comment=comment), 400, code)
     assert not Event.objects.filter(what="commented").exists()
 
 
@@ -230,14 +222,6 @@ def approve_first(tim: User, proposal: Proposal, **how: Any) -> None:
     wanted = now.replace("math", "maths").replace("one book", "two books")
     first = worddiff.hunks(now, wanted)[0].id
     services.approve_some(actor=tim, **as_seen(proposal), accepted=[first], **how)
-
-
-def test_an_approval_as_proposed_says_so(call: Call, tim: User, two: Proposal) -> None:
-    approve(tim, two)
-    text, data = look_at(call, two)
-    assert (data["approval"], data["final_text"], data["difference"]) == ("as_proposed", None, [])
-    assert (data["not_accepted"], data["merge_commit"], data["decision"]["by"]) == ([], reads.head(), "tim")
-    assert text == f"Proposal {two.pk} for block 'goals' is approved, by tim."
 
 
 def test_a_move_that_was_not_accepted_says_from_where_to_where(
@@ -283,9 +267,7 @@ def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: Use
     assert answered(call("get_proposal", proposal_id=made["proposal_id"]))["data"]["answers"] == two.pk
 
 
-def test_the_reviewers_wording_comes_with_the_difference(
-    call: Call, alice: User, tim: User, proposal: Proposal
-) -> None:
+def test_a_reviewers_wording_comes_with_the_difference(call: Call, alice: User, tim: User, proposal: Proposal) -> None:
     edit(alice, "goals", "in June", "in July")
     text = reads.block("alice", "goals").body.replace("likes math", "enjoys algebra")
     services.approve_edited(actor=tim, **as_seen(proposal), text=text, comment="Her word.")
@@ -323,3 +305,143 @@ def test_notes_of_an_import_that_were_left_out_are_named(call: Call, tim: User, 
     text, data = look_at(call, proposal)
     assert ([left_out["id"] for left_out in data["not_accepted"]], data["note_count"]) == (["mem-2-aaaa"], 2)
     assert "1 of 2 notes were not accepted" in text
+
+
+# -- asked for changes, and amended ----------------------------------------------------------------
+
+EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "enjoys maths", "reasoning": "As you asked."}
+
+
+@pytest.fixture
+def asked(proposal: Proposal, tim: User) -> Proposal:
+    return services.request_changes(
+        actor=tim, proposal_id=proposal.pk, revision=1, comment="Not love.\nLike.", reason="badly_worded"
+    )
+
+
+def test_every_proposing_tool_takes_a_proposal_to_amend() -> None:
+    taking = {name for name, tool in registry.TOOLS.items() if "proposal_id" in tool.arguments.model_fields}
+    proposing = {
+        name
+        for name, tool in registry.TOOLS.items()
+        if issubclass(tool.arguments, ReasonedArguments | NoteWriteArguments)
+    }
+    assert proposing
+    assert taking == proposing | {"get_proposal", "withdraw_proposal", "comment_on_proposal"}
+
+
+def test_the_agent_is_told_what_it_is_asked_for(call: Call, asked: Proposal) -> None:
+    answer = answered(call("get_proposal", proposal_id=asked.pk))
+    data = answer["data"]
+    assert (data["status"], data["decision"]) == ("changes_requested", None)
+    request = {name: value for name, value in data["changes_requested"].items() if name != "at"}
+    assert request == {"by": "tim", "reason": "badly_worded", "comment": "Not love.\nLike.", "revision": 1}
+    assert data["expires_at"]
+    assert answer["text"] == (
+        f"Proposal {asked.pk} for block 'goals': changes are requested by tim (badly_worded): Not love.\nLike.\n"
+        f"To amend it, read the block and propose again with proposal_id={asked.pk}; or take it back with "
+        "withdraw_proposal."
+    )
+    listed = answered(call("list_proposals", status="changes_requested"))
+    assert listed["data"]["items"][0]["changes_requested"]["comment"] == "Not love.\nLike."
+    line = f"- {asked.pk}: block 'goals', changes_requested (badly_worded): Not love. Like."
+    assert listed["text"].split("\n")[-1] == line
+
+
+def test_an_amendment_is_the_next_revision(call: Call, api: Machine, asked: Proposal) -> None:
+    answer = answered(call("propose_memory_edit", **EDIT, proposal_id=asked.pk))
+    assert answer["text"].split("\n")[0] == (
+        f"Your proposal {asked.pk} for block 'goals' is amended: this is its revision 2. The user will be asked to "
+        "approve this change. Reasoning provided: As you asked."
+    )
+    data = answer["data"]
+    assert (data["proposal_id"], data["revision"], data["amended"], data["status"]) == (asked.pk, 2, True, "open")
+    seen = answered(call("get_proposal", proposal_id=asked.pk))["data"]
+    assert (seen["revision"], seen["changes_requested"], seen["reasoning"]) == (2, None, "As you asked.")
+    assert "enjoys maths" in seen["result"]
+    body = {"body": "All new.", "reasoning": "As you asked.", "proposal_id": asked.pk}
+    whole = answered(api.post("/api/v1/users/alice/blocks/goals/propose/", body))["data"]
+    assert (whole["revision"], whole["proposal_id"]) == (3, asked.pk)
+    assert Proposal.objects.get().kind == "rewrite"
+
+
+def test_proposing_the_same_again_says_what_is_asked_for(call: Call, asked: Proposal) -> None:
+    same = EDIT | {"new_string": "loves math"}
+    anew = answered(call("propose_memory_edit", **same))
+    assert (anew["data"]["created"], anew["data"]["status"]) == (False, "changes_requested")
+    assert "changes are requested by tim" in anew["text"]
+    error = refused(call("propose_memory_edit", **same, proposal_id=asked.pk), 422, "no_change")
+    assert error["message"] == f"Proposal {asked.pk} asks for exactly this already; it is not changed."
+
+
+def test_another_block_and_proposals_of_others_are_not_amended(
+    call: Call, alice: User, ben: User, make_block: MakeBlock, propose: Propose, asked: Proposal
+) -> None:
+    make_block(alice, "profile", "Alice likes math.")
+    elsewhere = EDIT | {"block_label": "profile", "proposal_id": asked.pk}
+    error = refused(call("propose_memory_edit", **elsewhere), 409, "other_target")
+    assert error["message"] == f"Proposal {asked.pk} is about block 'goals', not about what this call changes."
+    assert error["details"]["block_label"] == "goals"
+    # Of another owner it is not there, and of another agent neither.
+    foreign = propose(make_block(ben, "goals", "Ben likes math."), "likes math", "loves math")
+    error = refused(call("propose_memory_edit", **EDIT, proposal_id=foreign.pk), 404, "proposal_not_found")
+    assert error["message"] == f"Proposal {foreign.pk} not found."
+    Proposal.objects.filter(pk=foreign.pk).update(owner="alice", agent=Agent.objects.create(name="other"))
+    refused(call("propose_memory_edit", **EDIT, proposal_id=foreign.pk), 404, "proposal_not_found")
+
+
+def test_what_is_decided_is_proposed_anew(call: Call, tim: User, asked: Proposal) -> None:
+    services.reject(actor=tim, proposal_id=asked.pk, revision=1, reason="wrong", comment="No.", is_with_agent=True)
+    error = refused(call("propose_memory_edit", **EDIT, proposal_id=asked.pk), 409, "already_decided")
+    assert error["message"] == f"Proposal {asked.pk} for block 'goals' is rejected, by tim (wrong): No."
+    assert "Propose the change anew, without proposal_id" in error["text"]
+    assert error["details"]["proposal"]["status"] == "rejected"
+    anew = answered(call("propose_memory_edit", **EDIT))["data"]
+    assert answered(call("get_proposal", proposal_id=anew["proposal_id"]))["data"]["answers"] == asked.pk
+
+
+# -- amending changes of notes ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def note(call: Call) -> str:
+    """A note of alice's that agents have to ask about."""
+    saved = answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"]
+    Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
+    return str(saved)
+
+
+def test_a_change_of_a_note_is_amended_and_waits_whatever_the_policy_says(call: Call, note: str, tim: User) -> None:
+    made = answered(call("memory_update", note_id=note, content="Alice loves tea."))["data"]
+    number = made["proposal_id"]
+    services.request_changes(actor=tim, proposal_id=number, revision=1, comment="Green tea.")
+    Policy.objects.update(notes=Policy.Notes.APPLY)
+    given = {"note_id": note, "content": "Alice likes green tea.", "proposal_id": number}
+    data = answered(call("memory_update", **given))["data"]
+    assert (data["proposal_id"], data["revision"], data["status"], data["amended"]) == (number, 2, "open", True)
+    assert reads.note("alice", note).content == "Alice likes tea."
+    refused(call("memory_update", **given), 422, "no_change")
+    # The same note, another kind of change.
+    gone = answered(call("forget", memory_id=note, reason="She stopped.", proposal_id=number))["data"]
+    assert (gone["revision"], Proposal.objects.get(pk=number).kind) == (3, "forget")
+    approve(tim, Proposal.objects.get(pk=number))
+    assert reads.note("alice", note).is_superseded
+
+
+def test_a_new_note_keeps_its_id_when_it_is_saved_again(call: Call, note: str, tim: User) -> None:
+    made = answered(call("memory_save", content="Alice likes coffee.", tags=["drinks"]))["data"]
+    services.request_changes(actor=tim, proposal_id=made["proposal_id"], revision=1, comment="Decaf.")
+    for tool, named in (("memory_save", "note_id"), ("remember", "memory_id")):
+        data = answered(call(tool, content=f"Decaf by {tool}.", proposal_id=made["proposal_id"]))["data"]
+        assert (data[named], data["status"], data["amended"]) == (made["note_id"], "open", True)
+    assert Proposal.objects.get(pk=made["proposal_id"]).current_revision_number == 3
+
+
+def test_another_note_or_an_import_is_another_target(call: Call, note: str) -> None:
+    made = answered(call("memory_update", note_id=note, content="Alice loves tea."))["data"]["proposal_id"]
+    new = answered(call("memory_save", content="Alice likes coffee."))["data"]
+    refused(call("memory_save", content="Alice likes decaf.", proposal_id=made), 409, "other_target")
+    refused(call("memory_update", note_id=note, content="x", proposal_id=new["proposal_id"]), 409, "other_target")
+    refused(call("memory_update", note_id=new["note_id"], content="x", proposal_id=made), 409, "other_target")
+    refused(call("memory_delete", note_id=note, proposal_id=999), 404, "proposal_not_found")
+    assert set(Proposal.objects.filter(status="open").values_list("current_revision_number", flat=True)) == {1}

@@ -92,9 +92,7 @@ def test_the_same_again_while_it_runs_is_refused_and_it_runs_on(api: Machine, to
 
 
 @override_settings(LEASE=timedelta(0))
-def test_its_key_is_held_as_long_as_it_runs_and_no_longer(
-    api: Machine, token: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_key_is_held_while_it_runs_and_no_longer(api: Machine, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "BEAT", 0.2)
     with one_under_way(token, key="one"):
         first = IdempotencyKey.objects.get().lease_expires_at

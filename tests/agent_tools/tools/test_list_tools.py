@@ -88,13 +88,7 @@ def test_an_unknown_tool_names_the_nearest_and_an_unknown_format_the_known_ones(
 OF_OTHERS = {
     "edit_block": "propose_memory_edit",
     "str_replace_based_edit_tool": "propose_memory_edit",
-    "multi_edit": "propose_memory_edits",
     "core_memory_append": "propose_memory_append",
-    "insert_line": "propose_memory_insert",
-    "replace_section": "propose_section_update",
-    "overwrite": "propose_memory_rewrite",
-    "archival_memory_search": "memory_search",
-    "add_memory": "memory_save",
     "undo_edit": "withdraw_proposal",
     "mcp__assent__read_memory_block": "read_memory_block",
     "functions.readMemoryBlock": "read_memory_block",

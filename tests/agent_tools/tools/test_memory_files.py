@@ -295,10 +295,8 @@ def test_with_force_a_person_is_asked_again_about_what_was_rejected(
     assert Proposal.objects.get(pk=again["proposal_id"]).answers_id == number
 
 
-@pytest.mark.parametrize(
-    ("path", "code"), [(DIARY, "block_not_found"), ("/memories/notes/mem-2-bbbb.md", "note_not_found")]
-)
 @pytest.mark.parametrize("tool", ["write_file", "append_to_file", "prepend_to_file"])
-def test_a_file_of_which_a_sha256_is_given_is_not_made_anew(call: Call, tool: str, path: str, code: str) -> None:
-    refused(call(tool, path=path, content="x", expected_sha256="0" * 64), 404, code)
+def test_a_file_of_which_a_sha256_is_given_is_not_made_anew(call: Call, tool: str) -> None:
+    for path, code in ((DIARY, "block_not_found"), (MEM, "note_not_found")):
+        refused(call(tool, path=path, content="x", expected_sha256="0" * 64), 404, code)
     assert not Proposal.objects.exists()

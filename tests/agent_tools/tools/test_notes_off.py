@@ -54,6 +54,8 @@ def test_so_are_the_endpoints(off: None, api: Machine, note: str) -> None:
 
 def test_blocks_and_the_context_go_on_without_notes(off: None, api: Machine, call: Call, goals: Block) -> None:
     assert goals.body in answered(call("read_memory_block", block_label="goals"))["text"]
+    answered(call("propose_memory_block", label="diary", title="", body="", reasoning="r"))
+    answered(call("propose_block_deletion", block_label="goals", reasoning="r"))
     text = answered(api.get(f"{USER}/context/"))["data"]["text"]
     assert goals.body.strip() in text
     for gone in ("Alice likes tea.", "`memory_save`", "`recall`", "`prime_memories`", "# Memories\n"):

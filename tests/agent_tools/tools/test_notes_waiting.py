@@ -66,9 +66,7 @@ def test_an_update_amends_the_proposal(call: Call, tea: Saved, tim: User) -> Non
     assert answered(update(call, tea, "x"))["data"]["proposal_id"] != number
 
 
-def test_the_same_update_again_makes_no_revision_and_a_new_reason_takes_the_place_of_the_old_one(
-    call: Call, tea: Saved
-) -> None:
+def test_the_same_update_again_makes_no_revision_and_a_new_reason_replaces_the_old_one(call: Call, tea: Saved) -> None:
     for _ in range(2):
         answer = answered(update(call, tea))
     assert (answer["data"]["revision"], answer["data"]["created"]) == (2, False)
@@ -140,9 +138,7 @@ def test_a_delete_withdraws_the_proposal(call: Call, tea: Saved) -> None:
 
 
 @pytest.mark.slow
-def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
-    call: Call, ask_first: None, token: str
-) -> None:
+def test_a_delete_killed_and_sent_again_answers_as_the_first_would(call: Call, ask_first: None, token: str) -> None:
     step, crashed, answers = 0, True, []
     while crashed:
         step += 1
@@ -159,9 +155,7 @@ def test_a_delete_that_is_killed_and_sent_again_answers_as_the_first_would_have(
     assert set(Proposal.objects.values_list("status", flat=True)) == {Status.WITHDRAWN}
 
 
-def test_a_delete_sent_again_leaves_alone_what_was_proposed_under_the_id_since(
-    call: Call, ask_first: None, token: str
-) -> None:
+def test_a_delete_sent_again_leaves_what_is_proposed_under_the_id_now(call: Call, ask_first: None, token: str) -> None:
     first = answered(call("remember", content="Bees.", memory_id=MEM))["data"]
     answered(delete_once(token, MEM, "once"))
     IdempotencyKey.objects.filter(key="once").update(status=None, lease_expires_at=timezone.now())  # not answered

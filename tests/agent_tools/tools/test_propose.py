@@ -21,7 +21,8 @@ EDIT = WHICH | {"old_string": "likes math", "new_string": "loves math"}
 #: Every tool that changes a block, with arguments that do.
 CHANGING: dict[str, dict[str, Any]] = {
     "propose_memory_edit": EDIT,
-    "propose_memory_edits": WHICH | {"edits": [{"old_str": "likes math", "new_str": "loves math"}]},
+    "propose_memory_edits": WHICH
+    | {"edits": [{"old_string": "likes", "new_string": "loves"}, {"old_str": "loves", "new_str": "adores"}]},
     "propose_memory_append": WHICH | {"content": "She rows."},
     "propose_memory_prepend": WHICH | {"content": "She rows."},
     "propose_memory_insert": WHICH | {"insert_line": 3, "content": "She rows."},
@@ -66,7 +67,7 @@ def test_a_change_becomes_a_proposal_in_the_plans_words(call: Call, goals: Block
     assert data["base_commit"] == reads.snapshot("alice", "goals").commit
     assert data["head_commit"] == proposal.current_revision.head_commit
     assert (data["revision"], data["warnings"]) == (1, [])
-    assert data["occurrences_replaced"] == (1 if "_edit" in tool else 0)
+    assert data["occurrences_replaced"] == {"propose_memory_edit": 1, "propose_memory_edits": 2}.get(tool, 0)
     assert data["content_sha256"] == goals.body_sha256
     assert data["review_url"].endswith(f"/proposals/{proposal.pk}/")
     assert reads.block("alice", "goals").sha256 == goals.sha256
@@ -85,6 +86,8 @@ def test_what_refuses_one_tool_refuses_all_in_one_order(
     asked["reasoning"] = "r"
     error = refused(call(tool, **asked), 404, "block_not_found")
     assert error["text"].splitlines()[:2] == ["Error: Memory block 'nowhere' not found.", "There are: goals, rules."]
+    is_for_text = tool != "propose_block_deletion"
+    assert ("To make a new block, use propose_memory_block." in error["text"]) == is_for_text
     error = refused(call(tool, **asked | {"block_label": "goals"}), 409, "precondition_failed")
     assert error["details"]["content_sha256"] == goals.body_sha256
     refused(call(tool, **works | {"block_label": "rules"}), 422, "block_read_only")
@@ -121,17 +124,12 @@ def test_an_equal_proposal_is_returned_and_nothing_new_made(call: Call, goals: B
     assert Proposal.objects.count() == 1
 
 
-def test_several_edits_are_made_in_order(call: Call, goals: Block) -> None:
-    edits = [{"old_string": "likes", "new_string": "loves"}, {"old_str": "loves math", "new_str": "loves maths"}]
-    answer = answered(call("propose_memory_edits", edits=edits, **WHICH))
-    assert answer["data"]["occurrences_replaced"] == 2
-    assert "Alice loves maths." in Proposal.objects.get().current_revision.result_text
-
-
 def test_invisible_characters_and_markup_are_taken_as_text(call: Call, goals: Block) -> None:
     hostile = "<script>alert(1)</script>\u200b\u202e\U000e0041"
-    answered(call("propose_memory_edit", **edit(new_string=hostile, reasoning=f"Because {hostile}")))
-    assert hostile in Proposal.objects.get().current_revision.result_text
+    made = answered(call("propose_memory_edit", **edit(new_string=hostile, reasoning=f"Because {hostile}")))["data"]
+    assert f"Alice {hostile}." in Proposal.objects.get().current_revision.result_text
+    told = answered(call("get_proposal", proposal_id=made["proposal_id"]))["data"]
+    assert f"Alice {hostile}." in told["result"], "it comes out as it went in"
 
 
 # -- the whole-body endpoint ----------------------------------------------------------------------
@@ -148,21 +146,11 @@ def test_a_whole_body_is_proposed(api: Machine, goals: Block) -> None:
 
 
 @pytest.mark.usefixtures("nothing_changes")
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "body"),
-        ({"body": "x", "edits": [{"old_string": "a", "new_string": "b"}]}, "body"),
-        ({"edits": []}, "edits"),
-        ({"edits": [{"old_string": "a"}]}, "edits[0].new_string"),
-        ({"body": "x", "user_id": "alice"}, "user_id"),
-        ({"body": "x", "proposal_id": 0}, "proposal_id"),
-        ({"body": 7}, "body"),
-    ],
-)
-def test_a_bad_body_of_the_endpoint_is_named(api: Machine, body: dict[str, Any], field: str) -> None:
-    error = refused(api.post(PROPOSE, body | {"reasoning": "r"}), 400, "invalid_arguments")
-    assert field in error["details"]["fields"]
+def test_the_endpoint_takes_a_body_or_edits(api: Machine) -> None:
+    both = {"body": "x", "edits": [{"old_string": "a", "new_string": "b"}]}
+    for wrong in ({}, both):
+        error = refused(api.post(PROPOSE, wrong | {"reasoning": "r"}), 400, "invalid_arguments")
+        assert list(error["details"]["fields"]) == ["body"]
 
 
 # -- the contract's checks, in its order ----------------------------------------------------------
@@ -177,13 +165,13 @@ NOT_FOUND = (
 )
 REPEATED = (
     "Error: old_string appears 2 times in block 'goals'. Provide a larger unique string with more surrounding "
-    "context, or set replace_all=True to replace all occurrences."
+    "context, or set replace_all=True to replace all occurrences.\nIt begins on lines 4, 5."
 )
 
 
 @pytest.mark.usefixtures("nothing_changes")
 @pytest.mark.parametrize(
-    ("changes", "status", "code", "first_line"),
+    ("changes", "status", "code", "text"),
     [
         ({"new_string": "likes math", "reasoning": ..., "block_label": "nothing"}, 400, "identical_strings", IDENTICAL),
         ({"old_string": "", "new_string": ""}, 400, "identical_strings", IDENTICAL),
@@ -195,12 +183,10 @@ REPEATED = (
         ({"old_string": "She"}, 422, "old_string_repeated", REPEATED),
     ],
 )
-def test_refusals_have_the_plans_words_in_the_plans_order(
-    call: Call, changes: Any, status: int, code: str, first_line: str
-) -> None:
+def test_refusals_have_the_plans_words_and_order(call: Call, changes: Any, status: int, code: str, text: str) -> None:
     error = refused(call("propose_memory_edit", **edit(**changes)), status, code)
-    assert error["text"].splitlines()[0] == first_line
-    assert f"Error: {error['message']}" == first_line
+    assert f"{error['text']}\n".startswith(f"{text}\n")
+    assert f"Error: {error['message']}" == text.splitlines()[0]
 
 
 @pytest.mark.usefixtures("nothing_changes")
@@ -242,22 +228,17 @@ def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: Ca
     answered(call("propose_memory_edit", **corrected))
 
 
+LKES = 'in its words: "lkes" instead of "likes".'
+
+
 @pytest.mark.parametrize(
     ("old_string", "differs", "said"),
     [
         ("alice LIKES math", "case", "only in case."),
         ("Alice  likes\tmath", "whitespace", "only in white space."),
-        (
-            "3: Alice likes math.\n4: She wants to pass the B2 exam in June.",
-            "line_numbers",
-            "only by the line numbers before its lines.",
-        ),
-        ("alice lkes math", "case words", 'in case and in its words: "lkes" instead of "likes".'),
-        (
-            "Alice lkes MATH.\nShe  wants",
-            "whitespace case words",
-            'in white space, in case and in its words: "lkes" instead of "likes".',
-        ),
+        ("3: Alice likes math.\n4: She wants to", "line_numbers", "only by the line numbers before its lines."),
+        ("alice lkes math", "case words", f"in case and {LKES}"),
+        ("Alice lkes MATH.\nShe  wants", "whitespace case words", f"in white space, in case and {LKES}"),
     ],
 )
 def test_how_a_near_miss_differs_is_said(call: Call, goals: Block, old_string: str, differs: str, said: str) -> None:
@@ -267,17 +248,15 @@ def test_how_a_near_miss_differs_is_said(call: Call, goals: Block, old_string: s
     assert f"Your old_string differs from it {said}\n" in error["text"]
 
 
-def test_of_several_edits_all_are_made_or_none_and_the_failing_one_is_corrected(
-    call: Call, api: Machine, goals: Block
-) -> None:
+def test_of_several_edits_all_are_made_or_none_and_the_failing_one_is_corrected(api: Machine, goals: Block) -> None:
     edits = [{"old_string": "likes", "new_string": "loves"}, {"old_string": "B2  exam", "new_string": "C1 exam"}]
-    error = refused(call("propose_memory_edits", edits=edits, **WHICH), 422, "old_string_not_found")
+    error = refused(api.call("propose_memory_edits", edits=edits, **WHICH), 422, "old_string_not_found")
     assert error["details"]["edit"] == 1
     assert "This is about edit 2 of 2; none was made." in error["text"].splitlines()
     assert not Proposal.objects.exists()
     right = [edits[0], {"old_string": "B2 exam", "new_string": "C1 exam"}]
     assert error["details"]["corrected_call"] == WHICH | {"edits": right}
-    made = answered(call("propose_memory_edits", **error["details"]["corrected_call"]))["data"]
+    made = answered(api.call("propose_memory_edits", **error["details"]["corrected_call"]))["data"]
     error = refused(api.post(PROPOSE, {"edits": edits, "reasoning": "r"}), 422, "old_string_not_found")
     by_address = answered(api.post(PROPOSE, error["details"]["corrected_call"]))["data"]
     assert by_address["proposal_id"] == made["proposal_id"]
@@ -292,12 +271,6 @@ def test_an_edit_of_what_an_earlier_one_takes_is_told_so(call: Call, goals: Bloc
         "The block has the text, but an edit before this one changes it: quote what that one leaves."
     )
     assert refusal("old_string_repeated", "a\nb\na", "a")[-1].endswith(", counted after the edits before it.")
-
-
-def test_several_matches_are_given_with_their_lines(call: Call, goals: Block) -> None:
-    error = refused(call("propose_memory_edit", **edit(old_string="She")), 422, "old_string_repeated")
-    assert error["text"].splitlines()[1] == "It begins on lines 4, 5."
-    assert error["details"]["lines"] == [4, 5]
 
 
 def test_text_found_only_in_the_agents_own_proposal_names_it(call: Call, rival: Machine, proposal: Proposal) -> None:
@@ -337,24 +310,16 @@ def test_several_edits_made_already_are_said_to_be(api: Machine, alice: User, go
     assert error["details"]["edit"] == 0
 
 
-@pytest.mark.parametrize(
-    ("old_string", "new_string"),
-    [
-        ("ALICE LIKES MATH.", "Alice"),
-        ("She wants to pass the b2 exam in June, which is soon.", "She wants to pass the B2 exam"),
-        ("alice likes math", "Ali"),
-    ],
-)
-def test_a_mistaken_shortening_is_not_told_that_it_is_made(
-    api: Machine, goals: Block, old_string: str, new_string: str
-) -> None:
+@pytest.mark.parametrize("is_longer", [False, True])
+def test_a_mistaken_shortening_is_not_told_that_it_is_made(api: Machine, goals: Block, is_longer: bool) -> None:
+    old_string = "She wants to pass the b2 exam in June, which is soon." if is_longer else "ALICE LIKES MATH."
+    new_string = "She wants to pass the B2 exam" if is_longer else "Alice"
     for answer in proposed_both_ways(api, old_string=old_string, new_string=new_string):
         error = refused(answer, 422, "old_string_not_found")
         assert "already" not in error["text"]
         assert error["details"]["nearest"]["passage"]
-        corrected = error["details"]["corrected_call"]
         assert "If you meant that passage, call again with:" in error["text"]
-    answered(api.post(PROPOSE, corrected))
+    answered(api.post(PROPOSE, error["details"]["corrected_call"]))
 
 
 def test_an_earlier_version_that_became_something_else_makes_nothing_true(

@@ -21,45 +21,36 @@ ADDING: dict[str, dict[str, Any]] = {
 
 
 def result() -> str:
-    return Proposal.objects.get().current_revision.result_text
+    """What the block would be by the last proposal."""
+    return Proposal.objects.latest("pk").current_revision.result_text
 
 
 # -- append, prepend, insert ----------------------------------------------------------------------
 
 
-def test_what_is_appended_stands_at_the_end_and_is_not_glued_to_the_last_line(
-    call: Call, alice: User, goals: Block, make_block: MakeBlock
-) -> None:
+def test_what_is_added_stands_on_lines_of_its_own(call: Call, alice: User, goals: Block, make_block: MakeBlock) -> None:
     answer = answered(call("propose_memory_append", **ROWS))
     assert result() == goals.body + "She rows."
     assert "A line end" not in answer["text"]
-    make_block(alice, "items", "- algebra")
-    answer = answered(call("propose_memory_append", block_label="items", content="- geometry", **WHY))
-    assert Proposal.objects.latest("pk").current_revision.result_text == "- algebra\n- geometry"
-    assert "A line end was put between the block's last line and content." in answer["text"].splitlines()
-
-
-def test_what_is_prepended_stands_at_the_start_on_a_line_of_its_own(call: Call, goals: Block) -> None:
     answer = answered(call("propose_memory_prepend", **ROWS))
     assert result() == "She rows.\n" + goals.body
     assert "A line end was put between content and the block." in answer["text"]
+    make_block(alice, "items", "- algebra")
+    answer = answered(call("propose_memory_append", block_label="items", content="- geometry", **WHY))
+    assert result() == "- algebra\n- geometry"
+    assert "A line end was put between the block's last line and content." in answer["text"].splitlines()
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
+def test_what_is_inserted_stands_after_the_line_and_the_answer_names_it(call: Call, goals: Block) -> None:
+    lines = goals.body.splitlines()
+    for line, told in (
         (0, "It goes before the first line."),
         (2, "It goes after line 2, which is empty."),
         (5, "It goes after line 5: She reads one book a month."),
-    ],
-)
-def test_what_is_inserted_stands_after_the_line_and_the_answer_names_it(
-    call: Call, goals: Block, line: int, told: str
-) -> None:
-    answer = answered(call("propose_memory_insert", **ROWS, insert_line=line))
-    lines = goals.body.splitlines()
-    assert result().splitlines() == [*lines[:line], "She rows.", *lines[line:]]
-    assert told in answer["text"].splitlines()
+    ):
+        answer = answered(call("propose_memory_insert", **ROWS, insert_line=line))
+        assert result().splitlines() == [*lines[:line], "She rows.", *lines[line:]]
+        assert told in answer["text"].splitlines()
 
 
 def test_a_line_out_of_range_is_refused_with_the_range_and_a_call_that_works(call: Call, goals: Block) -> None:
@@ -95,7 +86,7 @@ def test_each_takes_content_and_warns_of_what_the_block_has_already(
     make_block(alice, "empty", "")
     at_the_start = {"insert_line": 0} if "insert_line" in asked else {}
     answered(call(tool, **ADDING[tool] | at_the_start | {"block_label": "empty"}))
-    assert Proposal.objects.latest("pk").current_revision.result_text == "She rows."
+    assert result() == "She rows."
 
 
 def test_approved_and_said_again_it_is_another_proposal_with_a_warning(call: Call, goals: Block, alice: User) -> None:

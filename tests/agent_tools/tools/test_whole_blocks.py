@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.test import override_settings
 
 from approvals import services
 from approvals.models import Agent, Proposal, User
@@ -80,9 +79,7 @@ def test_a_bad_label_is_answered_with_a_good_one(call: Call, label: str, nearest
     assert error["text"].startswith(f"Error: label '{label}' is not a label: it has to be lower-case letters")
 
 
-def test_a_label_that_is_there_names_the_tools_that_edit_it(
-    call: Call, alice: User, goals: Block, make_block: MakeBlock
-) -> None:
+def test_a_taken_label_names_the_tools_to_edit_it(call: Call, alice: User, goals: Block, make_block: MakeBlock) -> None:
     error = refused(new(call, label="goals"), 409, "label_taken")
     assert error["text"].splitlines() == [
         "Error: There is a memory block 'goals' already: \"Learning goals\".",
@@ -185,9 +182,7 @@ def test_a_deletion_becomes_a_proposal(call: Call, goals: Block) -> None:
     assert (told["data"]["edits"], told["data"]["result"]) == ([{"op": "delete_block"}], "")
 
 
-def test_its_agent_learns_that_an_approved_deletion_took_its_edit_along(
-    call: Call, alice: User, proposal: Proposal
-) -> None:
+def test_its_agent_learns_that_a_deletion_took_its_edit_along(call: Call, alice: User, proposal: Proposal) -> None:
     deletion = answered(call("propose_block_deletion", **GONE))["data"]["proposal_id"]
     told = answered(call("get_proposal", proposal_id=deletion))
     assert told["data"]["collides_with"] == [
@@ -197,9 +192,3 @@ def test_its_agent_learns_that_an_approved_deletion_took_its_edit_along(
     answer = answered(call("get_proposal", proposal_id=proposal.pk))
     assert answer["data"]["changes_requested"]["reason"] == "block_deleted"
     assert "The block was deleted since" in answer["text"]
-
-
-@override_settings(MEMORIES_ENABLED=False)
-def test_blocks_are_proposed_where_no_notes_are_kept(call: Call, goals: Block) -> None:
-    answered(new(call))
-    answered(call("propose_block_deletion", **GONE))

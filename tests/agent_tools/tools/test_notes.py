@@ -1,15 +1,20 @@
-"""remember, recall, forget: types, confidence, filters, supersession, accesses, signals."""
+"""memory_save, memory_update, memory_delete; remember, recall, forget: texts, limits, refusals, what holds instead."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from django.utils import timezone
 
 from agent_tools.calls import audit
-from approvals.models import User
+from agent_tools.models import IdempotencyKey
+from approvals.models import Proposal, User
 from memory_app import reads, recall_counts
+from memory_app.dolt.connections import dolt_transaction
+from memory_app.models import MemoryNote
+from memory_app.writing.authors import ASSENT
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.conftest import eventually
@@ -17,6 +22,12 @@ from tests.support.acts import save
 from tests.support.fixtures import ClientOf
 
 pytestmark = pytest.mark.usefixtures("alice")
+
+
+@pytest.fixture
+def tea(call: Call) -> str:
+    """The id of a note of alice's."""
+    return str(answered(call("memory_save", content="Alice likes tea."))["data"]["note_id"])
 
 
 def remember(call: Call, content: str, **more: Any) -> str:
@@ -41,6 +52,96 @@ def told() -> Iterator[list[dict[str, Any]]]:
     yield heard
     for signal in (audit.remembered, audit.recalled, audit.forgotten):
         signal.disconnect(hear)
+
+
+# -- save, update, delete --------------------------------------------------------------------------
+
+
+def test_a_note_is_saved_changed_and_deleted_at_once(call: Call) -> None:
+    evidence = [{"role": "user", "content": "I like tea."}]
+    more = {"category": "food", "tags": ["drinks"], "session_id": "s", "evidence": evidence}
+    answer = answered(call("memory_save", content="Alice likes tea.", reasoning="She said so.", **more))
+    data = answer["data"]
+    note_id = data["note_id"]
+    assert answer["text"] == f"Note {note_id} saved."
+    assert (data["status"], data["commit"]) == ("applied", reads.head())
+    note = reads.note("alice", note_id)
+    assert (note.content, note.type, note.category, note.tags) == ("Alice likes tea.", "note", "food", ("drinks",))
+    assert (note.confidence, note.importance, note.source, note.session_id) == (0.8, 1.0, "agent", "s")
+    assert data["content_sha256"] == note.sha256
+    record = Proposal.objects.get(pk=data["proposal_id"])
+    assert (record.reasoning, record.evidence, record.session_id) == ("She said so.", evidence, "s")
+
+    answer = answered(call("memory_update", note_id=note_id, content="Alice prefers coffee."))
+    assert answer["text"] == f"Note {note_id} updated."
+    assert reads.note("alice", note_id).content == "Alice prefers coffee."
+    assert answered(call("memory_delete", note_id=note_id))["text"] == f"Note {note_id} deleted."
+    assert reads.find_note("alice", note_id) is None
+
+
+def test_what_only_proposes_waits_and_names_the_note(careful: Machine) -> None:
+    assert "memory_save" in {tool["name"] for tool in answered(careful.get("/api/v1/tools/"))["data"]["tools"]}
+    for tool, named in (("remember", "memory_id"), ("memory_save", "note_id")):
+        answer = answered(careful.call(tool, content=f"Alice likes {tool}."))
+        data = answer["data"]
+        waiting = f"Proposal created for note {data[named]}. The user will be asked to approve this change."
+        assert answer["text"].split("\n")[0] == waiting
+        assert (data["status"], data["commit"], data.get("remembered", False)) == ("open", None, False)
+        seen = answered(careful.call("get_proposal", proposal_id=data["proposal_id"]))
+        assert seen["text"].startswith(f"Proposal {data['proposal_id']} for note '{data[named]}' is open")
+        assert (seen["data"]["target_kind"], seen["data"]["kind"]) == ("note", "save")
+        assert seen["data"]["notes"][0]["after"]["content"] == f"Alice likes {tool}."
+        assert data["head_commit"] == seen["data"]["head_commit"]
+    assert reads.notes("alice") == ()
+
+
+@pytest.mark.parametrize("tool", ["memory_save", "memory_update", "memory_delete", "remember", "forget"])
+def test_without_either_scope_a_write_is_refused(reader: Machine, tool: str) -> None:
+    error = refused(reader.call(tool, content="x", note_id="y", memory_id="y"), 403, "missing_scope")
+    assert error["details"]["required"] == "notes:write"
+
+
+def test_what_cannot_be_kept_is_named_and_changes_nothing(call: Call, tea: str) -> None:
+    before = reads.head()
+    too_long = "the content has 2,345 characters, 345 more than the 2,000"
+    for content, reason in (("", "empty"), (" \n", "empty"), ("x" * 2_345, too_long)):
+        answers = [call(tool, content=content) for tool in ("memory_save", "remember")]
+        for answer in [*answers, call("memory_update", note_id=tea, content=content)]:
+            assert reason in refused(answer, 400, "invalid_arguments")["details"]["fields"]["content"]
+    refused(call("memory_update", note_id=tea, content="Alice likes tea."), 422, "no_change")
+    assert reads.head() == before
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"), [("memory_update", "note_id"), ("memory_delete", "note_id"), ("forget", "memory_id")]
+)
+def test_a_foreign_note_and_an_unknown_one_look_the_same(call: Call, ben: User, tool: str, name: str) -> None:
+    foreign = save(ben, "Ben's secret.")
+    more = {"content": "x"} if tool == "memory_update" else {}
+    texts = []
+    for note_id in (foreign, "note-00000000-0000-4000-8000-000000000000", "nonsense"):
+        error = refused(call(tool, **{name: note_id}, **more), 404, "note_not_found")
+        assert error["text"] == f"Error: Note '{note_id}' not found."
+        texts.append(str(error["details"]).replace(note_id, "?"))
+    assert len(set(texts)) == 1
+    assert reads.note("ben", foreign).content == "Ben's secret."
+
+
+def test_a_crashed_delete_is_resumed(call: Call, tea: str) -> None:
+    answered(call("memory_delete", note_id=tea, idempotency_key="k"))
+    IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now() - timedelta(seconds=1))
+    assert answered(call("memory_delete", note_id=tea, idempotency_key="k"))["data"]["status"] == "applied"
+
+
+def test_where_notes_supersede_each_other_in_a_circle_none_holds(call: Call, alice: User) -> None:
+    ids = [save(alice, f"Statement {n}.") for n in range(3)]
+    for note_id, other in ((ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[1])):
+        with dolt_transaction() as verbs:
+            MemoryNote.objects.filter(note_id=note_id).update(superseded_by=other, superseded_at=timezone.now())
+            verbs.commit("Close a circle", ASSENT)
+    with override_settings(TOOL_TIMEOUT=2):
+        error = refused(call("memory_update", note_id=ids[0], content="New."), 409, "note_superseded")
+    assert error["details"]["holds"] is None
 
 
 # -- remember -------------------------------------------------------------------------------------
@@ -173,9 +274,7 @@ def test_a_superseded_note_is_not_updated_what_holds_is_named_and_it_can_be_dele
     answered(call("memory_update", note_id=third, content="Bremen"))
 
 
-def test_a_change_proposed_while_the_note_held_waits_on_as_a_conflict(
-    careful: Machine, call: Call, worker: None
-) -> None:
+def test_a_change_proposed_while_the_note_held_waits_as_a_conflict(careful: Machine, call: Call, worker: None) -> None:
     old = remember(call, "Bonn")
     waiting = answered(careful.call("memory_update", note_id=old, content="Bremen"))["data"]["proposal_id"]
     answered(call("forget", memory_id=old))
