@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext_lazy as _
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.calls.registry import ENDPOINTS, TOOLS
 from agent_tools.errors import ErrorCode
 from agent_tools.forms import RotateForm
@@ -76,7 +76,7 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 
     def save_model(self, request: HttpRequest, obj: AgentToken, form: Any, change: bool) -> None:
         assert isinstance(request.user, User)
-        issued = tokens.issue(
+        issued = auth.issue(
             agent=obj.agent,
             scopes=form.cleaned_data["scopes"],
             owners=form.cleaned_data["owners"],
@@ -112,8 +112,8 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
             return TemplateResponse(request, "agents/admin_rotate.html", context)
         assert isinstance(request.user, User)
         try:
-            issued = tokens.rotate(chosen[0], by=request.user, until=form.until)
-        except tokens.NotRotatable:
+            issued = auth.rotate(chosen[0], by=request.user, until=form.until)
+        except auth.NotRotatable:
             messages.error(request, _("This token can’t be rotated: it was replaced, has ended or has no secret."))
             return None
         self.log_change(request, chosen[0], f"rotated: {issued.token.prefix}")
@@ -128,7 +128,7 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
     def revoke(self, request: HttpRequest, queryset: QuerySet[AgentToken]) -> None:
         chosen = list(queryset.filter(revoked_at=None))
         for token in chosen:
-            tokens.revoke(token)
+            auth.revoke(token)
             self.log_change(request, token, "revoked")
         messages.success(request, _("Revoked: %(number)d.") % {"number": len(chosen)})
 

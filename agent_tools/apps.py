@@ -9,7 +9,7 @@ class AgentToolsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from agent_tools.auth import grants
+        from agent_tools import auth
         from agent_tools.calls import execution, idempotency
         from agent_tools.decisions import telling
         from approvals.review import trust
@@ -17,4 +17,4 @@ class AgentToolsConfig(AppConfig):
 
         execution.additions.append(telling.news_for)
         texts.copies.append(idempotency.remove)
-        trust.serving.append(grants.agents_serving)
+        trust.serving.append(auth.agents_serving)

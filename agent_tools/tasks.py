@@ -4,7 +4,7 @@ from typing import Any
 
 from celery import shared_task, signals
 
-from agent_tools.calls import audit, idempotency
+from agent_tools.calls import execution, idempotency
 from agent_tools.tools import block_reads
 from agent_tools.webhooks import deliveries, sending
 
@@ -18,7 +18,7 @@ def purge() -> int:
 @shared_task(name="agent_tools.purge_tool_calls")
 def purge_tool_calls() -> int:
     """Delete the rows about tool calls after `settings.TOOL_CALL_DAYS`, and those about reads that count no more."""
-    return audit.purge() + block_reads.purge()
+    return execution.purge() + block_reads.purge()
 
 
 @shared_task(name=sending.TASK)

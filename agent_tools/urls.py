@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from agent_tools.console import agent_page, tokens_page
-from agent_tools.views import api, mcp, memory, tools, webhooks
+from agent_tools.views import api, mcp, memory, webhooks
 
 _USER = "api/v1/users/<str:user_id>/"
 _BLOCKS = f"{_USER}blocks/"
@@ -11,9 +11,9 @@ _MESSAGES = f"{_USER}conversations/<str:session_id>/messages/"
 _WEBHOOK = "settings/webhooks/<int:pk>/"
 
 urlpatterns = [
-    path("api/v1/token/", tools.TokenDetail.as_view(), name="api_token"),
-    path("api/v1/tools/", tools.ToolList.as_view(), name="api_tools"),
-    path("api/v1/tools/<str:name>/", tools.ToolRun.as_view(), name="api_tool"),
+    path("api/v1/token/", api.TokenDetail.as_view(), name="api_token"),
+    path("api/v1/tools/", api.ToolList.as_view(), name="api_tools"),
+    path("api/v1/tools/<str:name>/", api.ToolRun.as_view(), name="api_tool"),
     path(_BLOCKS, memory.BlockList.as_view(), name="api_blocks"),
     path(f"{_BLOCKS}<str:label>/", memory.BlockDetail.as_view(), name="api_block"),
     path(f"{_BLOCKS}<str:label>/history/", memory.BlockHistory.as_view(), name="api_block_history"),

@@ -21,8 +21,7 @@ from benchmarks.measure import Result, result, timed
 from benchmarks.merge_cases import MergeCase
 from memory_app.text import edits
 from memory_app.text.merge import merge
-from memory_app.text.worddiff.compare import differences
-from memory_app.text.worddiff.segments import tokens
+from memory_app.text.worddiff.compare import differences, tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = 1_000
@@ -49,7 +48,7 @@ def measure() -> list[Result]:
 
 def _siblings(chance: random.Random, sentences: Sequence[str]) -> list[float]:
     from approvals.models import Revision
-    from approvals.review.mergeability import assess
+    from approvals.review.targets import assess
     from memory_app.reads import Block
 
     base = _laid_out(sentences)

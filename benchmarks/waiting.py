@@ -57,12 +57,12 @@ class _Waiter:
 
 @contextmanager
 def _waiting(port: int, count: int) -> Iterator[list[_Waiter]]:
-    from agent_tools.auth import tokens
+    from agent_tools import auth
     from agent_tools.models import Scope
     from approvals.models import Agent
 
     agent = Agent.objects.get(name=AGENT)
-    issued = [tokens.issue(agent=agent, scopes=Scope.usual(), all_owners=True).secret for _ in range(count)]
+    issued = [auth.issue(agent=agent, scopes=Scope.usual(), all_owners=True).secret for _ in range(count)]
     waiters = [_Waiter(port, secret) for secret in issued]
     threads = [threading.Thread(target=waiter.run, daemon=True) for waiter in waiters]
     for thread in threads:

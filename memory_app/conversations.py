@@ -15,7 +15,7 @@ from django.db import models, transaction
 from django.db.models.functions import Left
 from django.utils import timezone
 
-from memory_app.databases.batches import batched
+from memory_app.databases.prepared import batched
 from memory_app.models import Message
 from memory_app.search import store
 from memory_app.text.lines import first_words

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import connection
 from django.utils import timezone
 
-from memory_app.databases.batches import batched
+from memory_app.databases.prepared import batched
 from memory_app.models import NoteAccess
 
 

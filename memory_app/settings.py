@@ -94,11 +94,11 @@ MIDDLEWARE = [
     "agent_tools.http.middleware.RequestIdMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "approvals.middleware.DeadlineMiddleware",
     "agent_tools.http.middleware.CallMiddleware",
     # Those of the pages, which calls of agents do not come to.
     "csp.middleware.CSPMiddleware",
     "approvals.middleware.ReadableMiddleware",
+    "approvals.middleware.DeadlineMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -339,12 +339,12 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = options.read(env).largest_form
 
 # The agent API itself is in `agent_tools`.
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["agent_tools.auth.authentication.TokenAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["agent_tools.auth.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "agent_tools.http.exceptions.exception_handler",
+    "EXCEPTION_HANDLER": "agent_tools.http.messages.exception_handler",
     "UNAUTHENTICATED_USER": None,
     # `?format=` belongs to GET /api/v1/tools/, not to content negotiation.
     "URL_FORMAT_OVERRIDE": None,

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
+from agent_tools import auth
 from agent_tools.answers import representations
 from agent_tools.answers.representations import Subject
-from agent_tools.auth import grants
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.models import Kind, Proposal, Revision
 from approvals.services.errors import Refusal
@@ -124,7 +124,7 @@ def own_waiting(subject: Subject) -> Proposal | None:
     """Return the caller's own undecided proposal of the block that was asked for, which is not in the memory yet."""
     if subject.as_of is not None or not subject.call.owner:
         return None
-    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
+    waiting = auth.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
     return waiting.filter(kind=Kind.CREATE_BLOCK, target=subject.label).order_by("-pk").first()
 
 
@@ -243,7 +243,7 @@ def _said(differences: Differences) -> str:
 
 def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     """Return the agent's newest open proposal on this block that adds `old_string` to the text."""
-    waiting = grants.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
+    waiting = auth.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
     newest = waiting.filter(target_kind=TargetKind.BLOCK, target=subject.label).order_by("-pk")
     revisions = Revision.objects.filter(proposal__in=newest).select_related("proposal").order_by("-proposal_id")
     for revision in revisions:

@@ -10,8 +10,8 @@ from typing import Any
 from agent_tools.answers import representations
 from agent_tools.calls.registry import Answer
 from approvals.models import Status
+from approvals.review.targets import WHOLE_KINDS
 from approvals.review.turn import change_request
-from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
 

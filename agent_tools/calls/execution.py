@@ -1,27 +1,144 @@
-"""Running a tool: scope, owner, arguments, idempotency, the tool, in this order and within its time.
+"""Running a tool: scope, owner, arguments, idempotency, the tool, in this order and within its time; and the audit.
 
-REST endpoints and the tool endpoint all come through here, so that a rule holds everywhere or nowhere.
+REST endpoints and the tool endpoint all come through here, so that a rule holds everywhere or nowhere. The audit is a
+row and a log line for each call: who, what about whom, how it ended, how long it took; no texts.
 """
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import Error as DatabaseError
+from django.db import transaction
+from django.dispatch import Signal
+from django.utils import timezone
 
-from agent_tools.auth import grants
-from agent_tools.auth.authentication import Caller
+from agent_tools import auth
+from agent_tools.auth import Caller
 from agent_tools.calls import idempotency, registry
 from agent_tools.calls.arguments import Arguments, invalid, parse
-from agent_tools.calls.audit import Audit
 from agent_tools.calls.idempotency import Finish, StoredAnswer
 from agent_tools.calls.registry import Answer, ApiOperation, Call, Effect
 from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.models import AgentToken, ToolCall
 from approvals import services
+from memory_app.configuration.logs import current_request_id
+from memory_app.databases.prepared import insert_all
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import deadlines
+from memory_app.runtime.background import Gatherer
 
 log = structlog.get_logger(__name__)
+
+#: Seconds a row may wait for a busy database.
+_SECONDS = 20.0
+
+
+@dataclass
+class Audit:
+    """Filled while a call is answered, written when it is."""
+
+    tool: str = ""
+    owner: str = ""
+    target: str = ""
+    session_id: str = ""
+    request_bytes: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    def write(self, token: AgentToken, *, outcome: str, status: int, response_bytes: int) -> None:
+        """Write the row and the log line.
+
+        A call over the rate limit is logged only: a row for each would let a loop that ignores 429 fill the database.
+        The row is written a moment after the answer, together with those of other calls; a process that is killed
+        before that leaves only the log line. A row that cannot be written is logged.
+        """
+        duration_ms = round((time.perf_counter() - self.began) * 1000, 2)
+        log.info(
+            "tool_call",
+            agent=token.agent.name,
+            token=token.prefix,
+            user_id=self.owner,
+            tool=self.tool,
+            target=self.target,
+            outcome=outcome,
+            status=status,
+            duration_ms=duration_ms,
+        )
+        if outcome == "rate_limited":
+            return
+        _rows.add(
+            ToolCall(
+                token_id=token.pk,
+                agent_id=token.agent_id,
+                owner=self.owner,
+                tool=self.tool[:64],
+                target=self.target[:64],
+                session_id=self.session_id,
+                outcome=outcome,
+                status=status,
+                duration_ms=duration_ms,
+                request_bytes=self.request_bytes,
+                response_bytes=response_bytes,
+                request_id=current_request_id(),
+            )
+        )
+
+
+def settle() -> None:
+    """Wait until the rows of the calls that this process has answered are written."""
+    _rows.settle()
+
+
+def _insert(rows: list[ToolCall]) -> None:
+    try:
+        with deadlines.within(_SECONDS), transaction.atomic():
+            insert_all(rows)
+    except DatabaseError as error:
+        log.error("tool_calls_not_recorded", count=len(rows), error=type(error).__name__)
+
+
+_rows = Gatherer("tool calls", _insert)
+
+
+def purge() -> int:
+    """Delete rows older than `settings.TOOL_CALL_DAYS` (0 keeps all); return how many there were."""
+    if not settings.TOOL_CALL_DAYS:
+        return 0
+    old = timezone.now() - timedelta(days=settings.TOOL_CALL_DAYS)
+    return ToolCall.objects.filter(at__lt=old).delete()[0]
+
+
+# Monitoring events of an installation: sent after an agent remembered, recalled or forgot something.
+remembered = Signal()
+recalled = Signal()
+forgotten = Signal()
+
+_NAMES = {id(remembered): "memory_remembered", id(recalled): "memory_recalled", id(forgotten): "memory_forgotten"}
+
+
+def tell(signal: Signal, call: Call, *, began: float, session_id: str, type: str, **more: Any) -> None:
+    """Log and send what happened.
+
+    Args:
+        began: `time.perf_counter()` when the call came.
+    """
+    about = {
+        "owner": call.owner,
+        "agent": call.caller.agent.name,
+        "session_id": session_id,
+        "type": type,
+        "duration": round((time.perf_counter() - began) * 1000, 2),
+        **more,
+    }
+    log.info(_NAMES[id(signal)], **{"user_id" if name == "owner" else name: value for name, value in about.items()})
+    for receiver, outcome in signal.send_robust(sender=tell, **about):
+        if isinstance(outcome, Exception):
+            log.error("signal_receiver_failed", receiver=repr(receiver), exc_info=outcome)
+
 
 #: What adds to the answers of all tools: asked after each success, it returns a function that does, or None.
 #: `decisions.telling` is one; a refusal is there to repair the call, and nothing is added to it.
@@ -60,10 +177,10 @@ def _execute(
     tool: ApiOperation[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit
 ) -> StoredAnswer:
     registry.require_on(tool)
-    grants.require_scope(caller.token, *tool.scopes)
+    auth.require_scope(caller.token, *tool.scopes)
     given = dict(given)
     user_id = given.pop("user_id", None)
-    owner = "" if user_id is None and tool.owner_optional else grants.owner_for(caller.token, user_id)
+    owner = "" if user_id is None and tool.owner_optional else auth.owner_for(caller.token, user_id)
     audit.owner = owner
     arguments = parse(tool.arguments, given, called=tool.called)
     audit.session_id = arguments.session_id
@@ -94,7 +211,7 @@ def _execute(
     seconds = tool.time_limit + deadlines.GRACE
     kept = idempotency.once(caller.token, key, fingerprint, run, seconds=seconds, finish=finish)
     if kept.replayed and not owner and (about := _owner_in(kept.payload)):
-        grants.owner_for(caller.token, about)  # whom the token served then, it may serve no more
+        auth.owner_for(caller.token, about)  # whom the token served then, it may serve no more
     return kept
 
 

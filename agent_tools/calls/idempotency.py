@@ -30,7 +30,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals.models import Proposal, Status
@@ -240,7 +240,7 @@ def remove(proposal: Proposal) -> None:
 
 def _forget_session_of_what_came_now(proposal: Proposal) -> None:
     """Forget it once more: the row of a call at the same time may have waited for the transaction."""
-    audit.settle()
+    execution.settle()
     _forget_session(proposal)
 
 

@@ -12,8 +12,8 @@ from typing import Any, Generic, Required, TypedDict, TypeVar, Unpack, get_type_
 
 from django.conf import settings
 
-from agent_tools.auth import grants
-from agent_tools.auth.authentication import Caller
+from agent_tools import auth
+from agent_tools.auth import Caller
 from agent_tools.calls.arguments import Arguments, NoteWriteArguments, WriteArguments, json_schema
 from agent_tools.calls.foreign_names import nearest
 from agent_tools.errors import ApiError, ErrorCode
@@ -50,12 +50,12 @@ class Call:
     @property
     def may_apply(self) -> bool:
         """Whether policy and rules may let the caller's changes through; else a person decides about each."""
-        return grants.has_scope(self.caller.token, Scope.NOTES_WRITE)
+        return auth.has_scope(self.caller.token, Scope.NOTES_WRITE)
 
     @property
     def may_read_deleted(self) -> bool:
         """Whether the token may read what people deleted since."""
-        return grants.has_scope(self.caller.token, Scope.MEMORY_HISTORY)
+        return auth.has_scope(self.caller.token, Scope.MEMORY_HISTORY)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from agent_tools import snippets
-from agent_tools.auth import tokens
+from agent_tools import auth, snippets
 from agent_tools.forms import RotateForm, TokenForm, mark_used, new_nonce, was_used
 from agent_tools.models import AgentToken, AgentTokenQuerySet
 from approvals.accounts.sign_in import signed_in, viewer_of
@@ -47,7 +46,7 @@ def _row(family: list[AgentToken], viewer: User) -> dict[str, Any]:
     return {
         "token": newest,
         "old": old,
-        "may_rotate": tokens.may_rotate(newest, viewer),
+        "may_rotate": auth.may_rotate(newest, viewer),
         "is_by_admin": newest.created_by_id != viewer.pk and not newest.all_owners,
         "is_shared": len(newest.owners.all()) > 1,  # with others, too; not told with whom
     }
@@ -76,7 +75,7 @@ def agents(request: HttpRequest) -> HttpResponse:
         form.add_error("name", _("An agent of this name was just created. Create the token again."))
         return tokens_page(request, viewer, form, status=422)
     mark_used(request)
-    issued = tokens.issue(
+    issued = auth.issue(
         agent=form.agent,
         scopes=form.cleaned_data["scopes"],
         owners=[viewer],
@@ -102,7 +101,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
         return render(request, "agents/revoke.html", context)
     ended = [token, *(old if "old" in request.POST else [])]
     for each in ended:
-        tokens.stop_serving(each, viewer)
+        auth.stop_serving(each, viewer)
     messages.success(
         request,
         _("The token %(prefix)s… of %(agent)s no longer opens your memory.")
@@ -132,7 +131,7 @@ def tokens_page(
     viewer: User,
     form: TokenForm | None = None,
     *,
-    issued: tokens.Issued | None = None,
+    issued: auth.Issued | None = None,
     old: AgentToken | None = None,
     status: int = 200,
 ) -> HttpResponse:
@@ -174,7 +173,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404
     if request.method == "POST" and _has_made_its_token(request):
         return redirect("agents")
-    if not tokens.may_rotate(found, viewer):
+    if not auth.may_rotate(found, viewer):
         messages.warning(request, _("This token can’t be rotated here. It was rotated before, or an admin created it."))
         return redirect("agents")
     form = RotateForm(request.POST if request.method == "POST" else None)
@@ -182,8 +181,8 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
         context = {"section": "settings", "token": found, "form": form, "nonce": new_nonce()}
         return render(request, "agents/rotate.html", context, status=422 if form.is_bound else 200)
     try:
-        issued = tokens.rotate(found, by=viewer, until=form.until)
-    except tokens.NotRotatable:  # by another request since it was looked up
+        issued = auth.rotate(found, by=viewer, until=form.until)
+    except auth.NotRotatable:  # by another request since it was looked up
         messages.warning(request, _("This token was just rotated or revoked elsewhere."))
         return redirect("agents")
     mark_used(request)

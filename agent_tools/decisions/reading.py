@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db.models import Max, Q, QuerySet
 
+from agent_tools import auth
 from agent_tools.answers import bounds, paging
-from agent_tools.auth import grants
 from agent_tools.calls.arguments import invalid
 from agent_tools.calls.registry import Answer, Call
 from agent_tools.decisions import items
@@ -60,7 +60,7 @@ class DecisionPage:
 
 def visible(call: Call) -> QuerySet[Event]:
     """Return what the caller may be told, about the owner of the call or all it serves, in its order."""
-    told = told_to_agent(call.caller.agent.pk).filter(owner__in=grants.served_owners(call.caller.token))
+    told = told_to_agent(call.caller.agent.pk).filter(owner__in=auth.served_owners(call.caller.token))
     return told.filter(owner=call.owner) if call.owner else told
 
 

@@ -22,8 +22,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from pydantic import Field
 
+from agent_tools import auth
 from agent_tools.answers import bounds, fields, paging
-from agent_tools.auth import grants, tokens
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.idempotency import Finish
 from agent_tools.calls.registry import Answer, ApiOperation, Call, endpoint
@@ -211,10 +211,10 @@ def until(is_over: Callable[[Call], bool], call: Call, seconds: int, *, work: fl
 
 def _as_now(call: Call) -> Call:
     """Return the call with its token as it is now: it may have been revoked while the call waited."""
-    token = tokens.find_again(call.caller.token)
+    token = auth.find_again(call.caller.token)
     if token is None:
         raise invalid_token()
-    grants.require_scope(token, Scope.MEMORY_READ)
+    auth.require_scope(token, Scope.MEMORY_READ)
     return replace(call, caller=replace(call.caller, token=token))
 
 
@@ -270,6 +270,6 @@ def expire_overdue(call: Call) -> None:
     """Expire proposals whose time is up: without a worker no process does, so reading them does."""
     if not settings.CELERY_TASK_ALWAYS_EAGER:
         return
-    visible = grants.visible_proposals(call.caller.token, call.owner or None)
+    visible = auth.visible_proposals(call.caller.token, call.owner or None)
     if visible.decidable().filter(expires_at__lte=timezone.now()).exists():
         services.expire()

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import exceptions
+from agent_tools.http import messages
 
 Id = str | int | float | None
 
@@ -89,7 +89,7 @@ def data_of(error: ApiError) -> dict[str, Any]:
     return {"code": error.code.code, "details": error.details}
 
 
-def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> exceptions.ApiResponse:
+def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> messages.ApiResponse:
     """Return the answer to a request that failed.
 
     Args:
@@ -103,17 +103,17 @@ def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> except
     if error.data:
         said["data"] = error.data
     payload = {"jsonrpc": "2.0", "id": id, "error": said}
-    return exceptions.json_response(payload, status=status, headers=error.headers, outcome=error.outcome)
+    return messages.json_response(payload, status=status, headers=error.headers, outcome=error.outcome)
 
 
-def succeeded(result: dict[str, Any], id: Id, *, outcome: str = "ok") -> exceptions.ApiResponse:
+def succeeded(result: dict[str, Any], id: Id, *, outcome: str = "ok") -> messages.ApiResponse:
     """Return the answer to a request that succeeded."""
-    return exceptions.json_response({"jsonrpc": "2.0", "id": id, "result": result}, outcome=outcome)
+    return messages.json_response({"jsonrpc": "2.0", "id": id, "result": result}, outcome=outcome)
 
 
-def accepted() -> exceptions.ApiResponse:
+def accepted() -> messages.ApiResponse:
     """Return the answer to a notification, which has none."""
-    response = exceptions.ApiResponse(status=202)
+    response = messages.ApiResponse(status=202)
     response["Cache-Control"] = "no-store"
     response.outcome = "ok"
     return response

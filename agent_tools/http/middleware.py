@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
+from memory_app.runtime import deadlines
 from memory_app.webserver.requests import is_mcp as is_address_of_mcp
 from memory_app.webserver.requests import is_utf8
 
@@ -64,24 +66,25 @@ class CallMiddleware:
             return self.get_response(request)
         request.get_host()  # raises DisallowedHost, as CommonMiddleware does
         found = request.resolver_match = resolve(path)
-        response: HttpResponse = found.func(request, *found.args, **found.kwargs)
+        with deadlines.within(settings.PAGE_TIMEOUT):
+            response: HttpResponse = found.func(request, *found.args, **found.kwargs)
         return response
 
 
 def _in_our_shape(response: HttpResponse, *, is_mcp: bool) -> Any:
     # Imported late: settings load the middleware before the apps are ready.
-    from agent_tools.http import exceptions, json_rpc
+    from agent_tools.http import json_rpc, messages
 
     if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
         return response
     error = _error_of(response)
-    return json_rpc.failed(json_rpc.refusal(error)) if is_mcp else exceptions.failure(error)
+    return json_rpc.failed(json_rpc.refusal(error)) if is_mcp else messages.failure(error)
 
 
 def _error_of(response: HttpResponse) -> ApiError:
     """Return what a page of Django's says, as an error of ours."""
     from agent_tools.errors import ApiError, ErrorCode
-    from agent_tools.http.exceptions import internal_error, unavailable
+    from agent_tools.http.messages import internal_error, unavailable
 
     if response.status_code == 503:
         return unavailable()

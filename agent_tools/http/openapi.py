@@ -32,7 +32,7 @@ _IN_PATHS: dict[str, dict[str, Any]] = {"user_id": _USERNAME, "proposal_id": {"m
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """How the document describes `TokenAuthentication`."""
 
-    target_class = "agent_tools.auth.authentication.TokenAuthentication"
+    target_class = "agent_tools.auth.TokenAuthentication"
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:

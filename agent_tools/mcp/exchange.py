@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from agent_tools.auth import grants
-from agent_tools.auth.authentication import Caller
+from agent_tools import auth
+from agent_tools.auth import Caller
 from agent_tools.calls import execution
-from agent_tools.calls.audit import Audit
+from agent_tools.calls.execution import Audit
 from agent_tools.calls.registry import ApiOperation
 from agent_tools.errors import ApiError
-from agent_tools.http import exceptions
+from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError, data_of
 from agent_tools.mcp.options import AddressChoices
 
@@ -38,8 +38,8 @@ class Exchange:
             ApiError: the token does not serve the user of the address.
         """
         if self.options.user is not None:
-            return grants.owner_for(self.caller.token, self.options.user)
-        return grants.sole_owner(self.caller.token)
+            return auth.owner_for(self.caller.token, self.options.user)
+        return auth.sole_owner(self.caller.token)
 
     def run(self, operation: ApiOperation[Any], given: dict[str, Any]) -> dict[str, Any]:
         """Run what is no tool's call, with the same checks and audit, and return its payload.
@@ -51,8 +51,8 @@ class Exchange:
         try:
             kept = execution.execute(operation, self.caller, given, key=None, audit=self.audit)
         except Exception as error:
-            answer = exceptions.as_api_error(error, failing=operation.failing)
-            exceptions.report(answer, error, self.audit)
+            answer = messages.as_api_error(error, failing=operation.failing)
+            messages.report(answer, error, self.audit)
             raise self.failure(answer) from error
         return kept.payload
 

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 
+from agent_tools import auth
 from agent_tools.answers.paging import pack, unpack
-from agent_tools.auth import grants
 from agent_tools.calls import execution, registry
 from agent_tools.calls.arguments import LONGEST_ANSWER, invalid
 from agent_tools.calls.foreign_names import nearest
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import body, exceptions
+from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, MODERN_VERSIONS
@@ -93,12 +93,12 @@ def complete(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 
 def _values(exchange: Exchange, params: dict[str, Any], name: str, typed: str) -> list[str]:
     token = exchange.caller.token
-    if params["ref"]["type"] != "ref/resource" or not grants.has_scope(token, Scope.MEMORY_READ):
+    if params["ref"]["type"] != "ref/resource" or not auth.has_scope(token, Scope.MEMORY_READ):
         return []
     if name == "user":
         if exchange.owner is not None:
             return [exchange.owner] if exchange.owner.startswith(typed) else []
-        return grants.owners_beginning(token, typed, _MOST + 1)
+        return auth.owners_beginning(token, typed, _MOST + 1)
     context = params.get("context")
     chosen = context.get("arguments") if isinstance(context, dict) else None
     owner = exchange.owner or (chosen.get("user") if isinstance(chosen, dict) else None)
@@ -346,8 +346,8 @@ def call_tool(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         kept = execution.execute(tool, exchange.caller, given, key=None, audit=exchange.audit)
         payload, is_replayed, exchange.status = kept.payload, kept.replayed, kept.status
     except Exception as error:  # whatever it is, the model is told in our words
-        answer = exceptions.as_api_error(error, failing=tool.failing)
-        exceptions.report(answer, error, exchange.audit)
+        answer = messages.as_api_error(error, failing=tool.failing)
+        messages.report(answer, error, exchange.audit)
         payload, exchange.status = answer.payload, answer.code.status
     if not payload["ok"]:
         exchange.outcome = payload["error"]["code"]
@@ -375,7 +375,7 @@ def _offered(exchange: Exchange) -> list[registry.Tool[Any]]:
     return [
         tool
         for tool in registry.switched_on(family)
-        if exchange.options.offers(tool) and grants.has_scope(token, *tool.scopes)
+        if exchange.options.offers(tool) and auth.has_scope(token, *tool.scopes)
     ]
 
 
@@ -401,7 +401,7 @@ def _find(exchange: Exchange, name: str) -> registry.Tool[Any]:
 
 def _given(exchange: Exchange, tool: registry.Tool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with what the address adds. Raise ApiError for texts that cannot be, and another user."""
-    body.check_texts(arguments)
+    messages.check_texts(arguments)
     options = exchange.options
     given = dict(arguments)
     if options.user is not None and given.setdefault("user_id", options.user) != options.user:

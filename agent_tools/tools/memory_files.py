@@ -29,7 +29,7 @@ from agent_tools.tools.note_arguments import changed_by
 from agent_tools.tools.propose import EditKind, correcting, made, made_block
 from approvals import services
 from approvals.models import Kind
-from approvals.review.whole_blocks import NewBlock, new_block_of
+from approvals.review.targets import NewBlock, new_block_of
 from approvals.services import notes
 from approvals.services.proposing import own_proposal
 from assent_client.text.notes import ID

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
@@ -141,7 +141,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
             tags=arguments.tags,
             note_id=arguments.memory_id,
         )
-    _audit(audit.remembered, call, outcome, began, session_id=arguments.session_id, type=arguments.type)
+    _audit(execution.remembered, call, outcome, began, session_id=arguments.session_id, type=arguments.type)
     data = {"remembered": outcome.is_applied, "memory_id": outcome.note_id, "memory_type": arguments.type}
     return outcomes.of_note(
         outcome,
@@ -187,7 +187,9 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
             replacement_id=arguments.replacement_id,
         )
     before = outcome.changes[0].before
-    _audit(audit.forgotten, call, outcome, began, session_id=arguments.session_id, type=before.type if before else "")
+    _audit(
+        execution.forgotten, call, outcome, began, session_id=arguments.session_id, type=before.type if before else ""
+    )
     data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason}
     return outcomes.of_note(outcome, applied=f"Memory {outcome.note_id} has been superseded", beside=data, message=True)
 
@@ -201,4 +203,4 @@ def _audit(
     record: Signal, call: Call, outcome: notes.NoteChangeOutcome, began: float, *, session_id: str, type: str
 ) -> None:
     status = "applied" if outcome.is_applied else "open"
-    audit.tell(record, call, began=began, session_id=session_id, type=type, note_id=outcome.note_id, status=status)
+    execution.tell(record, call, began=began, session_id=session_id, type=type, note_id=outcome.note_id, status=status)

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import Field
 
+from agent_tools import auth
 from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
-from agent_tools.auth import grants
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.decisions import telling
@@ -165,7 +165,7 @@ def proposal_read(call: Call, arguments: ProposalAwaitArguments) -> Answer:
 
 def _is_settled(call: Call, proposal_id: int) -> bool:
     """Whether nothing is left to wait for: it is decided, its agent's turn, or no longer the caller's to see."""
-    proposal = grants.visible_proposal(call.caller.token, proposal_id)
+    proposal = auth.visible_proposal(call.caller.token, proposal_id)
     return proposal is None or proposal.is_decided or proposal.is_with_agent
 
 
@@ -317,7 +317,7 @@ def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
 
 def _visible(call: Call) -> ProposalQuerySet:
     telling.expire_overdue(call)
-    return grants.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
+    return auth.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
 
 
 def _is_overdue(proposal: Proposal) -> bool:
@@ -326,10 +326,10 @@ def _is_overdue(proposal: Proposal) -> bool:
 
 
 def _own(call: Call, proposal_id: int) -> Proposal:
-    proposal = grants.visible_proposal(call.caller.token, proposal_id)
+    proposal = auth.visible_proposal(call.caller.token, proposal_id)
     if proposal and _is_overdue(proposal):
         services.expire()
-        proposal = grants.visible_proposal(call.caller.token, proposal_id)
+        proposal = auth.visible_proposal(call.caller.token, proposal_id)
     if proposal is None or (call.owner and proposal.owner != call.owner):
         raise refusals.explain(ProposalNotFound(), representations.Subject(call, proposal_id=proposal_id))
     return proposal

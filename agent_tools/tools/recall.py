@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.calls.arguments import Arguments, BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
@@ -87,8 +87,8 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     shown = bounds.that_fit(items, bounds.characters(arguments))
     found = wanted_notes[:shown]
     recall_counts.record(call.owner, [note.id for note in found])
-    audit.tell(
-        audit.recalled,
+    execution.tell(
+        execution.recalled,
         call,
         began=began,
         session_id=arguments.session_id,

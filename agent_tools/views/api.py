@@ -1,7 +1,9 @@
-"""What all endpoints for machines share: token, rate limit, body, one shape of answers, the audit row."""
+"""What all endpoints for machines share: token, rate limit, body, one shape of answers, the audit row; and
+`/api/v1/tools/`: the definitions, and running one.
+"""
 
 import re
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -9,18 +11,24 @@ from django.urls import Resolver404, resolve
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+from pydantic import Field
 from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.views import APIView
 
-from agent_tools.auth.authentication import Caller, caller_of, count_call
-from agent_tools.calls import execution
-from agent_tools.calls.arguments import Arguments, invalid
-from agent_tools.calls.audit import Audit
+from agent_tools import (
+    auth,
+    tools,  # noqa: F401 - `tools` fills the registry
+)
+from agent_tools.auth import Caller, caller_of, count_call
+from agent_tools.calls import execution, registry
+from agent_tools.calls.arguments import Arguments, invalid, parse
+from agent_tools.calls.execution import Audit
 from agent_tools.calls.registry import Answer, ApiOperation
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import body, exceptions
 from agent_tools.http import llms as written
-from agent_tools.http.exceptions import ApiResponse
+from agent_tools.http import messages
+from agent_tools.http.messages import ApiResponse
+from agent_tools.http.openapi import answers, describe, query
 from memory_app.runtime import health
 
 
@@ -53,7 +61,7 @@ class ApiView(APIView):
                 raise MethodNotAllowed(method)
             answer: ApiResponse = handler(request, *args, **address)
         except Exception as error:
-            answer = exceptions.exception_handler(error, {"view": self})
+            answer = messages.exception_handler(error, {"view": self})
         if self.audit.tool and caller is not None:
             size = len(answer.content)
             self.audit.write(caller.token, outcome=answer.outcome, status=answer.status_code, response_bytes=size)
@@ -89,11 +97,11 @@ class ApiView(APIView):
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
         if kept.retry_after is not None:
             headers["Retry-After"] = str(kept.retry_after)
-        return exceptions.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
+        return messages.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
 
     def body(self, request: HttpRequest) -> dict[str, Any]:
         """Return the JSON object in the body."""
-        given, self.audit.request_bytes = body.read_object(request)
+        given, self.audit.request_bytes = messages.read_object(request)
         return given
 
 
@@ -106,7 +114,7 @@ def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:
     """Return arguments with those the address names, which a body may not name again."""
     if twice := [name for name in path if name in given]:
         raise invalid(dict.fromkeys(twice, "is given by the address already"), called="this endpoint")
-    body.check_texts(dict(path))
+    messages.check_texts(dict(path))
     return given | path
 
 
@@ -123,7 +131,7 @@ def from_query(request: HttpRequest, model: type[Arguments]) -> dict[str, Any]:
         if len(values) > 1:
             raise invalid({name: "is given more than once"}, called="this endpoint")
         given[name] = _plain(values[0], wanted)
-    body.check_texts(given)
+    messages.check_texts(given)
     return given
 
 
@@ -157,13 +165,13 @@ def unknown_endpoint(request: HttpRequest) -> HttpResponse:
         message += f"; did you mean {request.path[:200]}/ (with a slash at the end)?"
     else:
         message += ". The API is described at /api/docs/."
-    return exceptions.failure(ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}))
+    return messages.failure(ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}))
 
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """Answer that the process is alive."""
-    return exceptions.json_response(Answer("Alive.", {}).payload())
+    return messages.json_response(Answer("Alive.", {}).payload())
 
 
 @require_safe
@@ -173,8 +181,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
     failed = [name for name, part in parts.items() if not part["ok"]]
     if failed:
         message, details = f"Not ready: {', '.join(failed)}.", {"failed": failed, "parts": parts}
-        return exceptions.failure(ApiError(ErrorCode.NOT_READY, message, details=details, retry_after=5))
-    return exceptions.json_response(Answer("Ready.", {"parts": parts, "search": health.search()}).payload())
+        return messages.failure(ApiError(ErrorCode.NOT_READY, message, details=details, retry_after=5))
+    return messages.json_response(Answer("Ready.", {"parts": parts, "search": health.search()}).payload())
 
 
 @require_safe
@@ -196,3 +204,86 @@ class Docs(SpectacularSwaggerSplitView):
 
     template_name = "agents/api_docs.html"
     url_name = "api_schema"
+
+
+class ListQuery(Arguments):
+    format: Annotated[
+        Literal["native", "openai", "anthropic", "mcp"],
+        Field(description="For which kind of model (openai = Chat Completions)."),
+    ] = "native"
+
+
+class ToolListQuery(ListQuery):
+    family: Annotated[
+        Literal["memory", "files", "all"],
+        Field(
+            description="memory: tools for blocks and notes. files: the same memory as files (view_file, edit_file …), "
+            "with the tools for proposals and search. all: both. Every tool runs by its name, listed or not."
+        ),
+    ] = "memory"
+
+
+class ToolList(ApiView):
+    @describe(
+        operation_id="tool_list",
+        tags=["tools"],
+        summary="The tools this token may use, ready to hand to a model",
+        parameters=query(ToolListQuery),
+        responses=answers("data.tools: the definitions.", 400),
+    )
+    def get(self, request: HttpRequest) -> HttpResponse:
+        asked = parse(ToolListQuery, from_query(request, ToolListQuery), called="the list of tools")
+        write = registry.FORMATS[asked.format]
+        # A tool the token has no scope for would only teach a model to fail.
+        family, token = registry.Family(asked.family), self.caller.token
+        usable = [tool for tool in registry.switched_on(family) if auth.has_scope(token, *tool.scopes)]
+        data: dict[str, Any] = {"format": asked.format, "family": asked.family}
+        data["tools"] = [write(tool) for tool in usable]
+        text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
+        return messages.json_response(registry.Answer(text or "This token may use no tools.", data).payload())
+
+
+class TokenDetail(ApiView):
+    @describe(
+        operation_id="token_read",
+        tags=["tools"],
+        summary="What this token may do, and for whom",
+        responses=answers("data.agent, data.scopes, data.all_owners and data.owners (empty when it serves everyone)."),
+    )
+    def get(self, request: HttpRequest) -> HttpResponse:
+        parse(Arguments, from_query(request, Arguments), called="this endpoint")
+        token = self.caller.token
+        owners = token.owners.filter(is_active=True).order_by("username").values_list("username", flat=True)
+        data: dict[str, Any] = {
+            "agent": self.caller.agent.name,
+            "scopes": list(token.scopes),
+            "all_owners": token.all_owners,
+            "owners": [] if token.all_owners else list(owners),
+        }
+        whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"
+        return messages.json_response(
+            registry.Answer(f"A token of {data['agent']}, which serves {whom}.", data).payload()
+        )
+
+
+class ToolRun(ApiView):
+    @describe(
+        operation_id="tool_read",
+        tags=["tools"],
+        summary="The definition of one tool",
+        parameters=query(ListQuery),
+        responses=answers("data.tool: the definition.", 400, 404),
+    )
+    def get(self, request: HttpRequest, name: str) -> HttpResponse:
+        asked = parse(ListQuery, from_query(request, ListQuery), called="the definition of a tool")
+        tool = registry.find(name)
+        registry.require_on(tool)
+        auth.require_scope(self.caller.token, *tool.scopes)
+        data: dict[str, Any] = {"format": asked.format, "tool": registry.FORMATS[asked.format](tool)}
+        return messages.json_response(registry.Answer(f"{tool.name}: {tool.description}", data).payload())
+
+    @describe(summary="Run a tool", responses=answers("What the tool says."))
+    def post(self, request: HttpRequest, name: str) -> HttpResponse:
+        self.audit.tool = name if name in registry.TOOLS else "unknown"
+        tool = registry.find(name)
+        return self.by_body(request, tool)

@@ -9,12 +9,12 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from agent_tools.auth.authentication import Caller, caller_of, count_call
-from agent_tools.calls.audit import Audit
+from agent_tools.auth import Caller, caller_of, count_call
+from agent_tools.calls.execution import Audit
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import body, json_rpc
-from agent_tools.http.exceptions import ApiResponse, as_api_error
+from agent_tools.http import json_rpc, messages
 from agent_tools.http.json_rpc import Id, RpcCode, RpcError
+from agent_tools.http.messages import ApiResponse, as_api_error
 from agent_tools.mcp import methods, options, protocol
 from agent_tools.mcp.exchange import Exchange
 
@@ -29,11 +29,11 @@ def mcp(request: HttpRequest) -> HttpResponse:
         caller = caller_of(request)
         count_call(caller.token)
         audit = Audit()
-        raw = body.read_json(request)
+        raw = messages.read_json(request)
         audit.request_bytes = len(raw)
         if not raw.strip():
             raise RpcError(RpcCode.PARSE_ERROR, "The body is empty: send one JSON-RPC message.")
-        value = body.parse(raw)
+        value = messages.parse(raw)
     except RpcError as error:
         return json_rpc.failed(error)
     except Exception as error:

@@ -13,8 +13,8 @@ from agent_tools.calls import execution
 from agent_tools.calls.arguments import LONGEST_ANSWER
 from agent_tools.calls.registry import ApiOperation
 from agent_tools.decisions import telling
-from agent_tools.http import body
-from agent_tools.http.exceptions import ApiResponse
+from agent_tools.http import messages
+from agent_tools.http.messages import ApiResponse
 from agent_tools.http.openapi import answers, answers_of, describe, query
 from agent_tools.http.openapi import body as body_of
 from agent_tools.tools import context, conversations, files, proposals, propose, read, recall, search
@@ -166,7 +166,7 @@ class MemoriesFile(ApiView):
     def post(self, request: HttpRequest, user_id: str) -> HttpResponse:
         self.begin(files.import_file)
         given = from_query(request, files.ImportArguments)
-        file = body.read_markdown(request, memories_md.LARGEST_FILE)
+        file = messages.read_markdown(request, memories_md.LARGEST_FILE)
         self.audit.request_bytes = len(file)
         given = from_path(given, user_id=user_id) | {"file": file}
         return self.run(request, files.import_file, given)

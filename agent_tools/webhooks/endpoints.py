@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from agent_tools.auth import grants
+from agent_tools import auth
 from agent_tools.models import AgentToken, DeliveryState, EndpointState, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import outbox, sending, signing
 from approvals.models import Agent, User
@@ -36,7 +36,7 @@ def of_person(person: User) -> QuerySet[WebhookEndpoint]:
 
 def of_others_about(person: User) -> QuerySet[WebhookEndpoint]:
     """Return the webhooks of admins that are told about this person's memory too."""
-    agents = grants.agents_serving(person.username)
+    agents = auth.agents_serving(person.username)
     everyones = outbox.listening().filter(all_owners=True, agent__in=agents).exclude(created_by=person)
     return everyones.select_related("agent")
 
@@ -44,7 +44,7 @@ def of_others_about(person: User) -> QuerySet[WebhookEndpoint]:
 def selectable_agents(person: User) -> QuerySet[Agent]:
     """Return the agents a person may make a webhook for: those that serve them; for staff, any that is active."""
     agents = Agent.objects.filter(is_active=True).order_by("name")
-    return agents if person.is_staff else agents.filter(pk__in=grants.agents_serving(person.username))
+    return agents if person.is_staff else agents.filter(pk__in=auth.agents_serving(person.username))
 
 
 def serves(endpoint: WebhookEndpoint) -> bool:

@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 
 from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
 from approvals.models import Event, Proposal, Status
-from memory_app.databases.batches import BATCH
+from memory_app.databases.prepared import BATCH
 from memory_app.models import TargetKind
 
 log = structlog.get_logger(__name__)

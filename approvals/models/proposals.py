@@ -16,8 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models.people import Agent, User
-from memory_app.databases.batches import batched
-from memory_app.databases.prepared import Prepared
+from memory_app.databases.prepared import Prepared, batched
 from memory_app.models import TargetKind
 
 if TYPE_CHECKING:
@@ -400,7 +399,7 @@ class Revision(models.Model):
     # [{"op": "replace", "old_string": …, "new_string": …, "replace_all": …, "occurrences": n} |
     #  {"op": "rewrite", "content": …} | append, prepend, insert, section…]: see memory_app.text.edits.
     # Or, alone, one of a whole block: {"op": "create_block", "title": …, "description": …, "limit": n} |
-    # {"op": "delete_block"}: see approvals.review.whole_blocks.
+    # {"op": "delete_block"}: see approvals.review.targets.
     edits = models.JSONField(_("edits"))
     result_text = models.TextField(_("text proposed"), blank=True)
     # For notes, each change: [{"id": …, "before": note | null, "after": note | null}…], notes

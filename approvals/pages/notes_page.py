@@ -20,7 +20,7 @@ from approvals.review.targets import NotesState
 from assent_client.text import notes
 from assent_client.text.notes import TYPES
 from memory_app import reads, recall_counts
-from memory_app.databases.batches import batched
+from memory_app.databases.prepared import batched
 from memory_app.models import NoteSource, TargetKind
 from memory_app.reads import Note
 from memory_app.reads.catalogue import NoteSummary, catalogue

@@ -14,7 +14,7 @@ import structlog
 from django.db import transaction
 
 from approvals.models import Proposal, Revision
-from memory_app.databases.batches import batched
+from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DirtyMemory, RevisionNotFound
 from memory_app.dolt.types import Commit

@@ -15,13 +15,12 @@ from django.utils.translation import gettext as _
 from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, User
 from approvals.review.note_changes import NoteChange, said_beside, text_of, title_of
 from approvals.review.summary import summarise
-from approvals.review.targets import targets_of
-from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
+from approvals.review.targets import DELETION, DELETION_SHA256, NewBlock, targets_of
 from approvals.services import events
 from approvals.services.preparing import branch_name, parse_branch_name
 from approvals.services.recheck import recheck
 from memory_app import reads
-from memory_app.databases.batches import BATCH
+from memory_app.databases.prepared import BATCH
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind

@@ -16,8 +16,8 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet, ProposedNote, Revision
-from approvals.review import whole_blocks
-from approvals.review.mergeability import Assessment, assess, block_after
+from approvals.review import targets
+from approvals.review.targets import Assessment, assess, block_after
 from memory_app.models import TargetKind
 from memory_app.reads import Block
 from memory_app.text.sentences import key, sentences
@@ -90,7 +90,7 @@ def collisions_of(revision: Revision, others: Sequence[Proposal], block: Block |
         return ()
     if proposal.target_kind != TargetKind.BLOCK:
         return tuple(_of_notes(revision, oldest))
-    if block is None or whole_blocks.is_deletion(revision):
+    if block is None or targets.is_deletion(revision):
         return tuple(_with_whole_block(revision, oldest, block))
     return tuple(_of_block(revision, oldest, block))
 
@@ -143,7 +143,7 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
     if this.after is None:
         return
     for proposal, theirs in _current(others):
-        if whole_blocks.is_deletion(theirs):  # its reviewer is shown the text as this one makes it
+        if targets.is_deletion(theirs):  # its reviewer is shown the text as this one makes it
             yield Collision(proposal, CollisionEffect.STILL_FITS, CollisionEffect.NO_LONGER_FITS)
             continue
         other = _ChangeToday(theirs, block)
@@ -156,14 +156,14 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
 
 def _with_whole_block(revision: Revision, others: Sequence[Proposal], block: Block | None) -> Iterator[Collision]:
     """Yield what a deletion, or a new block, makes of the others about it."""
-    new = whole_blocks.new_block_of(revision)
-    made = whole_blocks.made_of(revision, new) if new else None
+    new = targets.new_block_of(revision)
+    made = targets.made_of(revision, new) if new else None
     if block is None and made is None:
         return
     for proposal, theirs in _current(others):
         effect = effect_of(assess(theirs, made))
         # Of two new blocks each stands in the way of the other; an edit leaves a block that can be deleted.
-        is_like_this = new is not None or whole_blocks.is_deletion(theirs)
+        is_like_this = new is not None or targets.is_deletion(theirs)
         yield Collision(proposal, effect, effect if is_like_this else CollisionEffect.STILL_FITS)
 
 

@@ -14,12 +14,11 @@ from django.core.paginator import Page, Paginator
 
 from approvals.models import Event, Kind, Mergeability, Proposal, Revision, User
 from approvals.permissions import ReviewAction, available_actions
-from approvals.review import whole_blocks
+from approvals.review import targets
 from approvals.review.collisions import Collision, collisions_of, others_on_target
-from approvals.review.mergeability import Assessment
 from approvals.review.note_changes import NoteReview, note_reviews, said_beside
 from approvals.review.reworded import ChangedApproval, taken_of
-from approvals.review.targets import BlockState, NotesState, TargetState, current_state
+from approvals.review.targets import Assessment, BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
@@ -120,13 +119,13 @@ class Review:
     taken: ChangedApproval | None
 
     @property
-    def new_block(self) -> whole_blocks.NewBlock | None:
+    def new_block(self) -> targets.NewBlock | None:
         """Return what the block that it makes has beside its text; None where it makes none."""
-        return whole_blocks.new_block_of(self.revision)
+        return targets.new_block_of(self.revision)
 
     @property
     def deletes_block(self) -> bool:
-        return whole_blocks.is_deletion(self.revision)
+        return targets.is_deletion(self.revision)
 
     @property
     def is_current(self) -> bool:
@@ -201,7 +200,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     segments = () if proposal.target_kind == TargetKind.IMPORT else compared(before, after).segments
     risk_report = _risks(proposal, shown, before, after)
     fits = is_current and assessment is not None and assessment.can_be_approved
-    has_hunks = fits and block and not whole_blocks.is_deletion(shown)
+    has_hunks = fits and block and not targets.is_deletion(shown)
     hunks = compared(before, after).hunks if has_hunks else ()
     page = Paginator(shown.note_changes, NOTES_ON_A_PAGE).get_page(note_page)
     return Review(
@@ -235,8 +234,8 @@ def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> f
     if is_import and revision.risk_report is not None:
         return flags.RiskReport.from_json(revision.risk_report)
     said = flags.said_with(proposal.reasoning, proposal.evidence)
-    is_deletion = proposal.kind == Kind.DELETE or whole_blocks.is_deletion(revision)
-    beside = said_beside(revision.note_changes) if revision.note_changes else whole_blocks.beside_of(revision)
+    is_deletion = proposal.kind == Kind.DELETE or targets.is_deletion(revision)
+    beside = said_beside(revision.note_changes) if revision.note_changes else targets.beside_of(revision)
 
     def report(segments: Sequence[Segment]) -> flags.RiskReport:
         return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
@@ -281,7 +280,7 @@ def _actions(
     notes = len(proposal.current_revision.note_changes)
     has_text = _has_text(proposal, standing)
     # There is nothing to merge a new block, or a deletion, with.
-    may_merge = has_text and not whole_blocks.is_of_whole_block(proposal.current_revision)
+    may_merge = has_text and not targets.is_of_whole_block(proposal.current_revision)
     can_succeed = {
         ReviewAction.APPROVE: fits,
         ReviewAction.APPROVE_SOME: (fits and 1 < hunks <= MOST_BOXES) or (notes > 1 and (fits or is_conflict)),
@@ -299,8 +298,8 @@ def _has_text(proposal: Proposal, standing: TargetState) -> bool:
     """Whether there is one text to reword: a block, or a note that the proposal makes or changes."""
     if isinstance(standing, BlockState):
         revision = proposal.current_revision
-        has_new = whole_blocks.new_block_of(revision) is not None
-        return has_new or (standing.block is not None and not whole_blocks.is_deletion(revision))
+        has_new = targets.new_block_of(revision) is not None
+        return has_new or (standing.block is not None and not targets.is_deletion(revision))
     changes = proposal.current_revision.note_changes
     if len(changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
         return False

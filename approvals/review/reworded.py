@@ -6,9 +6,15 @@ from functools import cached_property
 from typing import Any
 
 from approvals.models import Approval, Kind, Mergeability, Proposal, Revision, Status
-from approvals.review.mergeability import assess
-from approvals.review.targets import BlockState, agents_revision, current_state
-from approvals.review.whole_blocks import NewBlock, is_deletion, new_block_of
+from approvals.review.targets import (
+    BlockState,
+    NewBlock,
+    agents_revision,
+    assess,
+    current_state,
+    is_deletion,
+    new_block_of,
+)
 from assent_client.text import notes
 from memory_app import reads
 from memory_app.models import TargetKind

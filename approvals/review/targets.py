@@ -1,22 +1,243 @@
 """What a proposal is about, behind one interface: a memory block, or notes.
 
+Also how it stands to its target as that is now: its edits are made again where they still fit exactly; where they do
+not, its whole change is merged with what became of the text (`memory_app.text.merge`); what cannot be merged is a
+conflict for a person.
+
 Deciding, recovering and reviewing ask the same questions of either; only the answers differ. Reads, and
 says what is to be written; `services` do the writing.
+
+A revision that makes a new block or deletes one has one entry in `edits`, which says so. The text of a new block is its
+`result_text`, that of a deleted one its `base_text`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from approvals.models import Proposal, Revision
-from approvals.review import whole_blocks
-from approvals.review.mergeability import Assessment, assess, assess_notes
+from approvals.models import Kind, Mergeability, Proposal, Revision
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.models import TargetKind
+from memory_app.reads import Block, canonical_sha256, title_of
+from memory_app.text import edits
+from memory_app.text.merge import Conflicted, merge
 from memory_app.writing.values import BlockFields, BlockWrite, NoteWrite, Write
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The answer.
+
+    Args:
+        state: clean, rebasable, conflict or already_applied; never unknown, which only the caller who
+            could not read the target may say.
+        result_text: the target's text after approval; None when nothing can be approved.
+        is_stale: the target changed since the base, in its text or in any other field.
+        failing_edit: position of the first edit that no longer fits, for a conflict.
+        over_limit: characters by which the result would pass the block's limit, for a conflict.
+        closes_circle: the note would be superseded by itself in the end, for a conflict.
+        conflict: the block's text merged with the proposal as far as possible, for a conflict: `ours` is the text as it
+            is now, `theirs` the proposal.
+    """
+
+    state: Mergeability
+    result_text: str | None
+    is_stale: bool
+    failing_edit: int | None = None
+    over_limit: int = 0
+    closes_circle: bool = False
+    conflict: Conflicted | None = None
+
+    @property
+    def can_be_approved(self) -> bool:
+        return self.state in (Mergeability.CLEAN, Mergeability.REBASABLE)
+
+
+def assess(revision: Revision, block: Block | None) -> Assessment:
+    """Compare a revision with the block as it is now (`None` where it was deleted)."""
+    if is_of_whole_block(revision):
+        return _assess_whole(revision, block)
+    if block is None:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True)
+    if block.sha256 == revision.base_sha256:
+        return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
+    if block.body == revision.result_text:
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    wanted = edits.from_json(revision.edits)
+    try:
+        return _rebased(edits.reapply(block.body, wanted, base_text=revision.base_text), block)
+    except edits.MadeAlready:
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    except edits.DoesNotFit as error:
+        if _is_there(wanted, block.body):
+            return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+        failing_edit = error.index
+    except edits.TextTooLong as error:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, over_limit=error.length - block.limit)
+    merged = merge(revision.base_text, block.body, revision.result_text)
+    if isinstance(merged, Conflicted):
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, failing_edit=failing_edit, conflict=merged)
+    return _rebased(merged, block)
+
+
+def _assess_whole(revision: Revision, block: Block | None) -> Assessment:
+    """Compare a revision that makes or deletes its block with the block as it is now.
+
+    A deletion still stands when the block changed since: its reviewer is shown the text as it is now.
+    """
+    new = new_block_of(revision)
+    if new is None:
+        if block is None:
+            return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+        is_stale = block.sha256 != revision.base_sha256
+        return Assessment(Mergeability.REBASABLE if is_stale else Mergeability.CLEAN, "", is_stale=is_stale)
+    if block is None:
+        return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
+    is_same = block.body == revision.result_text and block.display_title == new.display_title(block.label)
+    return Assessment(Mergeability.ALREADY_APPLIED if is_same else Mergeability.CONFLICT, None, is_stale=True)
+
+
+def _rebased(result: str, block: Block) -> Assessment:
+    """Return what becomes of a result that is made of the block's text as it is now."""
+    if len(result) > block.limit:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, over_limit=len(result) - block.limit)
+    if result == block.body:  # all that was asked for has been done
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    return Assessment(Mergeability.REBASABLE, result, is_stale=True)
+
+
+def block_after(revision: Revision, block: Block) -> Block | None:
+    """Return the block as approving a revision would make it; None when it cannot be approved, or deletes it."""
+    if is_deletion(revision):
+        return None
+    body = assess(revision, block).result_text
+    return None if body is None else replace(block, body=body, sha256=edits.sha256_of(body))
+
+
+def assess_notes(revision: Revision, notes: dict[str, str], *, closes_circle: bool = False) -> Assessment:
+    """Compare a revision of notes with the sha256 each has now, by id. Notes are short and change as wholes:
+    one that is not as it was when the change was proposed is a conflict."""
+    now = {change["id"]: notes.get(change["id"]) for change in revision.note_changes}
+    before = {change["id"]: _sha256(change["before"]) for change in revision.note_changes}
+    after = {change["id"]: _sha256(change["after"]) for change in revision.note_changes}
+    if now == before and closes_circle:
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, closes_circle=True)
+    if now == before:
+        return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
+    if now == after:
+        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
+    return Assessment(Mergeability.CONFLICT, None, is_stale=True)
+
+
+def _sha256(note: dict[str, Any] | None) -> str | None:
+    return note["sha256"] if note else None
+
+
+def _is_there(wanted: tuple[edits.Edit, ...], body: str) -> bool:
+    """Whether every replacement was made by somebody else: the old text gone, the new one there."""
+    return all(
+        isinstance(edit, edits.Replace)
+        and edit.old_string not in body
+        and bool(edit.new_string.strip())
+        and edit.new_string in body
+        for edit in wanted
+    )
+
+
+_CREATE, _DELETE = WHOLE_OPERATIONS = ("create_block", "delete_block")
+
+#: What is kept of a revision that deletes its block.
+DELETION: list[dict[str, Any]] = [{"op": _DELETE}]
+
+#: `result_sha256` of every proposal that deletes its block: no text has this hash.
+DELETION_SHA256 = canonical_sha256({"op": _DELETE})
+
+#: Kinds of proposals that make or delete a whole block.
+WHOLE_KINDS = (Kind.CREATE_BLOCK, Kind.DELETE_BLOCK)
+
+
+@dataclass(frozen=True)
+class NewBlock:
+    """What a new block has beside its label and its text.
+
+    Args:
+        title: empty where the label stands for it.
+        limit: characters its text may have.
+    """
+
+    title: str
+    description: str
+    limit: int
+
+    @property
+    def beside(self) -> tuple[str, str]:
+        """Return what a change of it adds beside the text, before and after."""
+        return "", "\n\n".join(filter(None, (self.title, self.description)))
+
+    def display_title(self, label: str) -> str:
+        return self.title or title_of(label)
+
+    def fields_with(self, body: str) -> BlockFields:
+        return BlockFields(title=self.title, description=self.description, body=body, limit=self.limit)
+
+    def sha256_with(self, body: str) -> str:
+        """Return the hash by which two proposals of a new block are the same."""
+        return canonical_sha256({"title": self.title, "description": self.description, "body": body})
+
+    def as_edits(self) -> list[dict[str, Any]]:
+        """Return it as a revision keeps it."""
+        return [{"op": _CREATE, "title": self.title, "description": self.description, "limit": self.limit}]
+
+
+def new_block_of(revision: Revision) -> NewBlock | None:
+    """Return the new block that a revision makes; None for every other revision."""
+    edit = _only_edit(revision)
+    if edit.get("op") != _CREATE:
+        return None
+    return NewBlock(title=edit["title"], description=edit["description"], limit=edit["limit"])
+
+
+def is_deletion(revision: Revision) -> bool:
+    """Whether a revision deletes its block."""
+    return _only_edit(revision).get("op") == _DELETE
+
+
+def is_of_whole_block(revision: Revision) -> bool:
+    """Whether a revision makes or deletes its block: it has no edits that could be made on a text."""
+    return _only_edit(revision).get("op") in WHOLE_OPERATIONS
+
+
+def beside_of(revision: Revision) -> tuple[str, str]:
+    """Return what stands beside the text of a new block, before and after; nothing for every other revision."""
+    new = new_block_of(revision)
+    return new.beside if new else ("", "")
+
+
+def made_of(revision: Revision, new: NewBlock) -> Block:
+    """Return a new block as approving its revision would make it, as far as other proposals depend on it."""
+    proposal = revision.proposal
+    return Block(
+        owner=proposal.owner,
+        label=proposal.target,
+        title=new.title,
+        description=new.description,
+        body=revision.result_text,
+        limit=new.limit,
+        read_only=False,
+        schema_ref=None,
+        sha256=new.sha256_with(revision.result_text),
+        created_at=proposal.created_at,
+        updated_at=proposal.created_at,
+    )
+
+
+def _only_edit(revision: Revision) -> Mapping[str, Any]:
+    edits: list[dict[str, Any]] = revision.edits
+    return edits[0] if len(edits) == 1 else {}
 
 
 @dataclass(frozen=True)
@@ -161,8 +382,8 @@ def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block |
         BlockNotFound, RevisionNotFound: the base cannot be read.
     """
     if proposal.target_kind == TargetKind.BLOCK:
-        if whole_blocks.is_of_whole_block(revision):
-            new = whole_blocks.new_block_of(revision)
+        if is_of_whole_block(revision):
+            new = new_block_of(revision)
             made = new.fields_with(revision.result_text) if new else None
             return (BlockWrite(proposal.owner, proposal.target, made, revision.base_sha256),)
         block = base or reads.block_at(proposal.owner, proposal.target, revision.base_commit)
@@ -199,10 +420,10 @@ def matches(proposal: Proposal, revision: Revision, commit: str) -> bool:
         try:
             block = reads.block_at(proposal.owner, proposal.target, commit)
         except reads.BlockNotFound:
-            return whole_blocks.is_deletion(revision)
-        if whole_blocks.is_deletion(revision):
+            return is_deletion(revision)
+        if is_deletion(revision):
             return False
-        new = whole_blocks.new_block_of(revision)
+        new = new_block_of(revision)
         is_titled = new is None or (block.title, block.description) == (new.title, new.description)
         return is_titled and block.body == revision.result_text
     return _notes_at(proposal, revision, commit).is_after(revision)

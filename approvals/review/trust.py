@@ -32,7 +32,7 @@ from approvals.models import (
 )
 from approvals.review.note_changes import said_beside
 from approvals.review.summary import ChangeSummary
-from approvals.review.whole_blocks import WHOLE_KINDS
+from approvals.review.targets import WHOLE_KINDS
 from approvals.risks import flags
 from memory_app.databases.prepared import Prepared
 from memory_app.models import TargetKind

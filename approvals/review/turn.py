@@ -18,8 +18,7 @@ from approvals.models import Approval, Event, Proposal, ProposalQuerySet, Reject
 from approvals.review.diff_mode import Redline, laid_out, redline
 from approvals.review.note_changes import FieldChange, NoteChange, field_changes_of_note
 from approvals.review.presentation import compared
-from approvals.review.targets import agents_revision
-from approvals.review.whole_blocks import DELETION, WHOLE_OPERATIONS, is_of_whole_block, new_block_of
+from approvals.review.targets import DELETION, WHOLE_OPERATIONS, agents_revision, is_of_whole_block, new_block_of
 from memory_app.databases.prepared import Prepared
 from memory_app.models import MemoryBlock, TargetKind
 from memory_app.reads import Block

@@ -12,7 +12,7 @@ from approvals.services.approving import Rest, approve, approve_edited, approve_
 from approvals.services.blocks import create_block, delete_block, edit_block, propose, propose_block, propose_deletion
 from approvals.services.close import close_already_applied, expire, reject, remind, withdraw
 from approvals.services.hand_back import back_to_review, request_changes, settle
-from approvals.services.proposed import Proposed
+from approvals.services.preparing import Proposed
 from approvals.services.recheck import recheck
 from approvals.services.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
 from approvals.services.talk import assign, comment, delete_filter, mark_seen, save_filter

@@ -19,8 +19,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Approval, Mergeability, Proposal, RejectReason, Revision, Status, User
 from approvals.permissions import ReviewAction
 from approvals.review.note_changes import NoteChange, stamped, text_of
-from approvals.review.targets import BlockState, NotesState
-from approvals.review.whole_blocks import is_deletion, is_of_whole_block, new_block_of
+from approvals.review.targets import BlockState, NotesState, is_deletion, is_of_whole_block, new_block_of
 from approvals.services.checks import (
     Seen,
     block_of,

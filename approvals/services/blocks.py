@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, Proposal, User
 from approvals.permissions import may_edit
-from approvals.review.whole_blocks import DELETION, DELETION_SHA256, NewBlock
+from approvals.review.targets import DELETION, DELETION_SHA256, NewBlock
 from approvals.services.errors import (
     BlockChanged,
     NoChange,
@@ -24,7 +24,7 @@ from approvals.services.errors import (
     over_limit,
     precondition_failed,
 )
-from approvals.services.proposed import ChangeContext, Proposed, ProposedChange, SaidWith
+from approvals.services.preparing import ChangeContext, Proposed, ProposedChange, SaidWith
 from approvals.services.proposing import ask
 from approvals.services.writing import write_as_person
 from memory_app import reads

@@ -7,8 +7,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide, may_read
-from approvals.review.mergeability import Assessment
-from approvals.review.targets import BlockState, TargetState, matches, state_at_head
+from approvals.review.targets import Assessment, BlockState, TargetState, matches, state_at_head
 from approvals.review.turn import change_request
 from approvals.services.errors import (
     AlreadyDecided,

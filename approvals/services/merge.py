@@ -14,9 +14,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Approval, Event, Mergeability, Proposal, ReviewReason, Revision, Status
-from approvals.review.mergeability import Assessment
-from approvals.review.targets import TargetState, agents_revision, current_state, matches, targets_of
-from approvals.review.whole_blocks import WHOLE_KINDS
+from approvals.review.targets import (
+    WHOLE_KINDS,
+    Assessment,
+    TargetState,
+    agents_revision,
+    current_state,
+    matches,
+    targets_of,
+)
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import BranchMissing, DecisionRefused, TargetChanged

@@ -31,7 +31,7 @@ from approvals.services.errors import (
     note_waits,
     other_target,
 )
-from approvals.services.proposed import ChangeContext, Proposed, ProposedChange
+from approvals.services.preparing import ChangeContext, Proposed, ProposedChange
 from approvals.services.proposing import amend, anew, earlier, finished, make, own_proposal, require_amendable
 from approvals.services.texts import require_texts
 from approvals.services.writing import write_as_person

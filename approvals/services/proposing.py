@@ -40,8 +40,17 @@ from approvals.risks import flags
 from approvals.services import events
 from approvals.services.checks import raise_not_open
 from approvals.services.errors import BeingDecided, NoChange, ProposalNotFound, Refusal, other_target
-from approvals.services.preparing import branch_name, drop_branch, finish_once, insert_prepared, lease_of, name_notes
-from approvals.services.proposed import ChangeContext, Proposed, ProposedChange
+from approvals.services.preparing import (
+    ChangeContext,
+    Proposed,
+    ProposedChange,
+    branch_name,
+    drop_branch,
+    finish_once,
+    insert_prepared,
+    lease_of,
+    name_notes,
+)
 from approvals.services.repeating import RECENTLY, find_answered, find_repeated, has_fingerprints, require_new_reasoning
 from approvals.services.texts import require_texts
 from approvals.services.trust import finish

@@ -10,8 +10,7 @@ from django.utils import timezone
 
 from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet, Revision
 from approvals.review.targets import current_states
-from memory_app.databases.batches import batched
-from memory_app.databases.prepared import Prepared
+from memory_app.databases.prepared import Prepared, batched
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.runtime import deadlines

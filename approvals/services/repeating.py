@@ -17,8 +17,7 @@ from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, RejectR
 from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.services.errors import Refusal
-from memory_app.databases.batches import BATCH
-from memory_app.databases.prepared import Prepared
+from memory_app.databases.prepared import BATCH, Prepared
 from memory_app.models import TargetKind
 from memory_app.text import alike, worddiff
 

@@ -24,8 +24,7 @@ from approvals.models import (
     User,
 )
 from approvals.permissions import ReviewAction, proposals_visible_to
-from approvals.review.mergeability import Assessment
-from approvals.review.targets import BlockState, current_state
+from approvals.review.targets import Assessment, BlockState, current_state
 from approvals.services.approving import approve
 from approvals.services.checks import block_of, proposal_for, require_fit
 from approvals.services.close import reject

@@ -19,9 +19,8 @@ from django.utils.translation import gettext as _
 from approvals.models import DECIDABLE, TAKEN, Event, Kind, Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import revert_operation
-from approvals.review.targets import current_state, targets_of
+from approvals.review.targets import WHOLE_KINDS, current_state, targets_of
 from approvals.review.undo import UndoPlan, plan_undo
-from approvals.review.whole_blocks import WHOLE_KINDS
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposal
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, DecisionRefused, not_allowed

@@ -22,7 +22,7 @@ from approvals.models import Mergeability, Proposal, User
 from approvals.pages.blocks import Version, field_changes, history_entries, version, waiting_on
 from approvals.pages.versions import block_as_loaded, put_together
 from approvals.review.diff_mode import laid_out
-from approvals.review.mergeability import assess
+from approvals.review.targets import assess
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.block_views import about, about_block, readable_owner, unknown_revision

@@ -16,8 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Kind, Proposal, Revision, Status, User
 from approvals.review.diff_mode import Redline, redline
-from approvals.review.mergeability import assess
-from approvals.review.targets import replacement_ids
+from approvals.review.targets import assess, replacement_ids
 from approvals.services.errors import AlreadyDecided, BeingDecided, DecisionRefused, TargetChanged, WithAgent
 from memory_app import reads
 from memory_app.dolt.errors import DoltError

@@ -19,7 +19,7 @@ from django.db.models import Max
 from django.utils.dateparse import parse_datetime
 
 from assent_client.text.memories_md import Memory
-from memory_app.databases.batches import BATCH, batched
+from memory_app.databases.prepared import BATCH, batched
 from memory_app.dolt.connections import dolt, head_of_main, retrying
 from memory_app.dolt.engine import MAIN
 from memory_app.dolt.errors import EngineUnavailable as EngineUnavailable

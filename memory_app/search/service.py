@@ -16,8 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from memory_app import reads, recall_counts
-from memory_app.databases.batches import batched
-from memory_app.databases.prepared import Prepared
+from memory_app.databases.prepared import Prepared, batched
 from memory_app.models import Chunk as ChunkRow
 from memory_app.reads.catalogue import catalogue
 from memory_app.runtime import deadlines

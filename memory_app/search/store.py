@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memory_app import reads
 from memory_app.databases import prepared
-from memory_app.databases.batches import batched
+from memory_app.databases.prepared import batched
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines

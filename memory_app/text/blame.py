@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memory_app.text.sentences import key, sentences
-from memory_app.text.worddiff.segments import is_word, tokens
+from memory_app.text.worddiff.compare import is_word, tokens
 
 #: Wordings before the present one that are remembered of a sentence.
 MOST_EARLIER = 10

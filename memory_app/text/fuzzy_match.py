@@ -20,7 +20,7 @@ from typing import Literal
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
-from memory_app.text.worddiff.segments import is_spaced
+from memory_app.text.worddiff.compare import is_spaced
 
 # -- folding --------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from django.db import connection as default_connection
 from django.db import transaction
 
 from memory_app import reads
-from memory_app.databases.batches import batched
+from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit

@@ -8,8 +8,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from memory_app import reads
-from memory_app.databases.batches import batched
-from memory_app.databases.prepared import Prepared, insert, update
+from memory_app.databases.prepared import Prepared, batched, insert, update
 from memory_app.models import MemoryBlock, MemoryNote, block_id, note_pk
 from memory_app.writing.values import BlockWrite, NoteWrite, Write
 

@@ -71,11 +71,11 @@ def call(api: Machine) -> Call:
 @pytest.fixture
 def issue(scribe: Agent) -> Issue:
     """`issue(alice, ben, scopes=[...])`: the secret of a new token of scribe's."""
-    from agent_tools.auth import tokens
+    from agent_tools import auth
     from agent_tools.models import Scope
 
     def make(*owners: User, scopes: Iterable[str] | None = None, agent: Agent | None = None, **more: Any) -> str:
-        return tokens.issue(agent=agent or scribe, owners=owners, scopes=scopes or Scope.values, **more).secret
+        return auth.issue(agent=agent or scribe, owners=owners, scopes=scopes or Scope.values, **more).secret
 
     return make
 

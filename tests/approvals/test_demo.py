@@ -307,7 +307,7 @@ def test_the_printed_call_applies_whatever_became_of_the_one_before() -> None:
 @told_the_same
 @pytest.mark.usefixtures("debug")
 def test_looking_at_the_token_leaves_no_trace_of_a_call(caplog: pytest.LogCaptureFixture) -> None:
-    from agent_tools.auth.tokens import revoke
+    from agent_tools.auth import revoke
     from agent_tools.models import AgentToken, ToolCall
 
     demo()
@@ -325,7 +325,7 @@ def test_the_token_is_kept_for_its_user_only_and_made_again_when_it_no_longer_wo
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert kept.read_text().strip() in first[3]
 
-    from agent_tools.auth.tokens import revoke
+    from agent_tools.auth import revoke
     from agent_tools.models import AgentToken
 
     revoke(AgentToken.objects.get())

@@ -34,11 +34,11 @@ pytestmark = [
 
 _TOKENS = """
 from approvals.models import Agent, User
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import Scope
 alice, scribe = User.objects.get(username="alice"), Agent.objects.get(name="scribe")
 for _ in range(6):
-    print(tokens.issue(agent=scribe, owners=[alice], scopes=Scope.usual()).secret)
+    print(auth.issue(agent=scribe, owners=[alice], scopes=Scope.usual()).secret)
 """
 _REJECT = """
 from approvals import services

@@ -4,7 +4,7 @@ import subprocess
 
 from playwright.sync_api import expect
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken, Scope
 from approvals.models import Agent, User
 from memory_app.reads import Block
@@ -32,7 +32,7 @@ def test_calls_are_narrowed_without_leaving_the_page(
     window_of: WindowOf, server: Server, alice: User, goals: Block
 ) -> None:
     window = window_of(alice)
-    secret = tokens.issue(agent=Agent.objects.create(name="diary"), owners=[alice], scopes=Scope.usual()).secret
+    secret = auth.issue(agent=Agent.objects.create(name="diary"), owners=[alice], scopes=Scope.usual()).secret
     for label in ("goals", "nothing"):
         answer = window.request.post(
             "/api/v1/tools/read_memory_block/",
@@ -50,7 +50,7 @@ def test_calls_are_narrowed_without_leaving_the_page(
 
 def test_a_secret_is_rotated_without_javascript(window_of: WindowOf, server: Server, alice: User) -> None:
     diary = Agent.objects.create(name="diary", created_by=alice)
-    tokens.issue(agent=diary, owners=[alice], scopes=["memory:read"], created_by=alice)
+    auth.issue(agent=diary, owners=[alice], scopes=["memory:read"], created_by=alice)
     window = window_of(alice, java_script_enabled=False)
     window.goto("/settings/agents/")
     window.get_by_role("link", name="Rotate").click()

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import agent_tools.urls
 import approvals.urls
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken, WebhookEndpoint
 from approvals.models import Agent, Tutorship, User
 from approvals.notifications.unsubscribe import unsubscribe_url
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_leg, pytest.mark.timeout(600)]
 def states(alice: User, ben: User, tim: User, scribe: Agent, token: str) -> EveryState:
     Tutorship.objects.create(tutor=tim, owner=ben)
     diary = Agent.objects.create(name="diary", created_by=alice)
-    tokens.issue(agent=diary, owners=[alice], scopes=["memory:read"], created_by=alice)
+    auth.issue(agent=diary, owners=[alice], scopes=["memory:read"], created_by=alice)
     made = every_state.make(alice, ben, tim, scribe)
     every_state.make_webhooks(alice, scribe)
     return made

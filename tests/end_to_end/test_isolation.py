@@ -22,8 +22,10 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
-from agent_tools import tools  # noqa: F401 - `tools` fills the registry
-from agent_tools.auth import tokens
+from agent_tools import (
+    auth,
+    tools,  # noqa: F401 - `tools` fills the registry
+)
 from agent_tools.calls import registry
 from agent_tools.mcp.methods import METHODS
 from agent_tools.models import AgentToken, EventType, WebhookDelivery, WebhookEndpoint
@@ -153,7 +155,7 @@ def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
     sent.next_at += timedelta(days=1)  # or a test that alice sends would have it sent too
     sent.save()
     own = Agent.objects.create(name=f"{tag}-agent", created_by=user)
-    token = tokens.issue(agent=own, owners=[user], scopes=["memory:read"], created_by=user).token
+    token = auth.issue(agent=own, owners=[user], scopes=["memory:read"], created_by=user).token
     return Things(
         rule_id=rule.pk,
         webhook_pk=hook.pk,

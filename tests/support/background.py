@@ -12,7 +12,7 @@ def wait_for_threads() -> None:
     Before they are put back, or swapped for older ones: a thread that opened the file in between left the files of
     an empty database beside it, and the tables were gone.
     """
-    from agent_tools.calls import audit
+    from agent_tools.calls import execution
     from agent_tools.tools import block_reads
     from agent_tools.webhooks import sending
     from approvals.services import texts
@@ -20,7 +20,7 @@ def wait_for_threads() -> None:
 
     wait_for_thread(texts.THREAD)
     store.settle()
-    audit.settle()
+    execution.settle()
     block_reads.settle()
     sending.settle()
     wait_for_thread("reindex", "renew key")

@@ -10,10 +10,10 @@ from tests import environment
 
 def tables_with(text: str) -> list[str]:
     """The tables of `default` that have `text` in any column of any row, those that wait to be written among them."""
-    from agent_tools.calls import audit
+    from agent_tools.calls import execution
     from agent_tools.tools import block_reads
 
-    audit.settle()
+    execution.settle()
     block_reads.settle()
     found = []
     with connection.cursor() as cursor:

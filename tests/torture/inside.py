@@ -17,7 +17,7 @@ django.setup()
 
 from django.core.management import call_command  # noqa: E402
 
-from agent_tools.auth import tokens  # noqa: E402
+from agent_tools import auth  # noqa: E402
 from agent_tools.models import Scope  # noqa: E402
 from approvals import services  # noqa: E402
 from approvals.models import Agent, Proposal, Tutorship, User  # noqa: E402
@@ -42,7 +42,7 @@ def prepare() -> dict[str, str]:
     issued = {}
     for name in AGENTS:
         agent = Agent.objects.create(name=name)
-        issued[name] = tokens.issue(agent=agent, owners=[people[OWNER]], scopes=Scope.values).secret
+        issued[name] = auth.issue(agent=agent, owners=[people[OWNER]], scopes=Scope.values).secret
     return issued
 
 

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken
 from approvals.demo import story
 from approvals.demo.load import load
@@ -120,5 +120,5 @@ def _issued() -> str:
 
 
 def _opens_the_memory(secret: str) -> bool:
-    token = tokens.find(secret)
+    token = auth.find(secret)
     return token is not None and AgentToken.objects.serving(story.CALL_TARGET[0]).filter(pk=token.pk).exists()

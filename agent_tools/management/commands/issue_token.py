@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import Scope
 from approvals.models import Agent, User
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError("Say whom the token may serve: --owner NAME (more than once) or --all-owners.")
         if days is not None and days < 1:
             raise CommandError("--days must be 1 or more.")
-        issued = tokens.issue(
+        issued = auth.issue(
             agent=_agent(agent),
             owners=[_owner(name) for name in owner],
             all_owners=all_owners,

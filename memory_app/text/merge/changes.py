@@ -9,8 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 from memory_app.text.merge.units import Level, is_replaced, sentences
-from memory_app.text.worddiff.compare import Difference, differences
-from memory_app.text.worddiff.segments import is_spaced, is_word, tokens
+from memory_app.text.worddiff.compare import Difference, differences, is_spaced, is_word, tokens
 
 # -- results --------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from memory_app.text.merge.units import (
     reconciled,
     similarity,
 )
-from memory_app.text.worddiff.segments import is_word, tokens
+from memory_app.text.worddiff.compare import is_word, tokens
 
 # -- gaps -----------------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel, LCSseq
 
 from memory_app.text import lines
-from memory_app.text.worddiff.compare import coded, coded_words, rising, visible_words
-from memory_app.text.worddiff.segments import is_spaced, is_word, tokens
+from memory_app.text.worddiff.compare import coded, coded_words, is_spaced, is_word, rising, tokens, visible_words
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CELL = re.compile(r"(?:\\.|[^|\\]|\\$)+|\|", re.DOTALL)

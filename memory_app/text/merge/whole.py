@@ -11,7 +11,7 @@ from memory_app.text.lines import MARKER, is_table_row
 from memory_app.text.merge.changes import Conflict, Conflicted, Part, agreed, joined, mapped
 from memory_app.text.merge.sequence import merged
 from memory_app.text.merge.units import paragraphs, rows, sentences
-from memory_app.text.worddiff.segments import is_word, tokens
+from memory_app.text.worddiff.compare import is_word, tokens
 
 # -- numbered lists -------------------------------------------------------------------------------
 

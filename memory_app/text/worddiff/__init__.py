@@ -6,6 +6,7 @@ telling ones on two lines (`excerpt`).
 Not here: making or merging changes (`edits`), HTML, and any wording shown to people.
 """
 
+from memory_app.text.worddiff.compare import Kind, Segment, common_ends
 from memory_app.text.worddiff.excerpt import excerpt
 from memory_app.text.worddiff.hunks import Hunk, UnknownHunk, apply_some, hunk_numbers, hunks, hunks_of
 from memory_app.text.worddiff.layout import (
@@ -18,7 +19,6 @@ from memory_app.text.worddiff.layout import (
     with_replaced_paragraphs,
 )
 from memory_app.text.worddiff.moved import changes_inside, count_moved, count_moved_words, count_words, diff, redlined
-from memory_app.text.worddiff.segments import Kind, Segment, common_ends
 
 __all__ = [
     "DiffRow",

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from memory_app.text.worddiff.compare import Segment, is_word, tokens
 from memory_app.text.worddiff.moved import count_words
-from memory_app.text.worddiff.segments import Segment, is_word, tokens
 
 # Two lines of the inbox at its usual width. One change with its surroundings always fits.
 LONGEST = 240

@@ -15,9 +15,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from memory_app.text import lines
+from memory_app.text.worddiff.compare import Kind, Segment
 from memory_app.text.worddiff.layout import Paragraph, kind_of
 from memory_app.text.worddiff.moved import closed, diff, redlined
-from memory_app.text.worddiff.segments import Kind, Segment
 
 _ID_LENGTH = 12
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from memory_app.text.worddiff.segments import Kind, Segment, is_word, joined, tokens
+from memory_app.text.worddiff.compare import Kind, Segment, is_word, joined, tokens
 
 # Folding a single paragraph away saves no room: the line that says so is as tall.
 _WORTH_FOLDING = 2

@@ -17,9 +17,18 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
 from memory_app.text.lines import continues, without_number
-from memory_app.text.worddiff.compare import coded_words, diff_in_order, rising
+from memory_app.text.worddiff.compare import (
+    Kind,
+    Segment,
+    coded_words,
+    common_ends,
+    diff_in_order,
+    is_word,
+    joined,
+    rising,
+    tokens,
+)
 from memory_app.text.worddiff.layout import Paragraph, paragraphs, with_replaced_paragraphs
-from memory_app.text.worddiff.segments import Kind, Segment, common_ends, is_word, joined, tokens
 
 
 def diff(before: str, after: str) -> tuple[Segment, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken
 from approvals.models import Agent, User
 from memory_app.reads import Block
@@ -39,7 +39,7 @@ def test_the_right_prefix_with_a_wrong_secret_is_refused(machine: MachineOf, tok
 
 def test_revoked_expired_and_unknown_tokens_get_the_same_answer(machine: MachineOf, issue: Issue, alice: User) -> None:
     revoked, expired = issue(alice), issue(alice, expires_at=timezone.now() - timedelta(seconds=1))
-    tokens.revoke(AgentToken.objects.get(prefix=revoked[:12]))
+    auth.revoke(AgentToken.objects.get(prefix=revoked[:12]))
     texts = {machine(secret).get(TOOLS).content for secret in (revoked, expired, f"asn_unknown0_{'x' * 43}")}
     assert len(texts) == 1
     assert b"A person makes one under Settings, Agents." in texts.pop()

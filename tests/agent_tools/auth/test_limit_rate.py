@@ -2,7 +2,7 @@
 
 from django.test import override_settings
 
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.models import ToolCall
 from approvals.models import User
 from tests.agent_tools.checks import answered, refused
@@ -26,6 +26,6 @@ def test_the_call_after_the_last_says_when_to_try_again(
 @override_settings(RATE_LIMIT=1)
 def test_calls_over_the_limit_leave_no_rows(api: Machine) -> None:
     statuses = [api.call("list_memory_blocks").status_code for _ in range(4)]
-    audit.settle()
+    execution.settle()
     assert statuses.count(429) >= 2  # the minute may end on the way, and another call is then answered
     assert ToolCall.objects.count() == statuses.count(200)

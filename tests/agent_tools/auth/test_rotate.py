@@ -9,7 +9,7 @@ from django.db import connections
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken, IdempotencyKey
 from approvals import services
 from approvals.models import Agent, Proposal, User
@@ -156,8 +156,8 @@ def test_of_many_who_rotate_at_once_one_does(alice: User, old: str) -> None:
 
     def rotate(_number: int) -> bool:
         try:
-            tokens.rotate(token, by=alice, until=None)
-        except tokens.NotRotatable:
+            auth.rotate(token, by=alice, until=None)
+        except auth.NotRotatable:
             return False
         finally:
             connections.close_all()
@@ -248,7 +248,7 @@ def test_an_admin_rotates_any_token_that_works(
     refused(machine(old).call("list_memory_blocks", user_id="ben"), 401, "invalid_token")
     assert new not in client.get(ADMIN).content.decode()
     assert f"rotated: {new[:12]}" in client.get(f"{ADMIN}{token.pk}/history/").content.decode()
-    tokens.revoke(last)
+    auth.revoke(last)
     assert "can’t be rotated" in words(rotate(last, grace="day"))
     assert AgentToken.objects.count() == 3
 
@@ -266,7 +266,7 @@ def test_the_new_secret_tells_what_is_new_and_nothing_again(
         services.reject(actor=alice, proposal_id=made, revision=1, reason="wrong", comment="No.")
         if teller == 0:
             assert "decisions" in answered(machine(old).call("recall"))["data"]
-            new = tokens.rotate(AgentToken.objects.get(), by=alice, until=None).secret
+            new = auth.rotate(AgentToken.objects.get(), by=alice, until=None).secret
             assert "decisions" not in answered(machine(new).call("recall"))["data"]
     (item,) = answered(machine(new).call("recall"))["data"]["decisions"]["items"]
     assert item["proposal_id"] == made
@@ -280,5 +280,5 @@ def test_what_was_decided_before_the_first_token_stays_untold(
     services.reject(actor=alice, proposal_id=made, revision=1, reason="wrong", comment="No.")
     issue(alice, agent=diary, created_by=alice)
     later = AgentToken.objects.order_by("-pk")[0]
-    new = tokens.rotate(later, by=alice, until=None).secret
+    new = auth.rotate(later, by=alice, until=None).secret
     assert "decisions" not in answered(machine(new).call("recall"))["data"]

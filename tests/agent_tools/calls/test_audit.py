@@ -14,7 +14,7 @@ from django.db import connections
 from django.test import override_settings
 from django.utils import timezone
 
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals.models import User
 from memory_app.celery import app, load_tasks
@@ -30,7 +30,7 @@ EDIT = {"block_label": "goals", "old_string": "likes math", "new_string": "loves
 
 def only_row() -> ToolCall:
     """The row of the only call so far; rows are written a moment after the answer."""
-    audit.settle()
+    execution.settle()
     return ToolCall.objects.get()
 
 
@@ -66,7 +66,7 @@ def test_addresses_are_audited_like_tools(api: Machine, goals: Block) -> None:
     api.get("/api/v1/users/alice/blocks/goals/")
     api.get("/api/v1/users/alice/blocks/goals/history/")
     api.post("/api/v1/users/alice/blocks/goals/propose/", "{")
-    audit.settle()
+    execution.settle()
     rows = [(row.tool, row.outcome) for row in ToolCall.objects.order_by("id")]
     assert rows == [("read_memory_block", "ok"), ("block_history", "ok"), ("block_propose", "invalid_json")]
 
@@ -81,7 +81,7 @@ def test_rows_and_logs_hold_no_texts(call: Call, goals: Block) -> None:
         call("propose_memory_edit", **EDIT)
         call("propose_memory_edit", **(EDIT | {"old_string": "hates math"}))
         call("read_memory_block", block_label="goals")
-    audit.settle()
+    execution.settle()
     kept = str(list(ToolCall.objects.values())) + str(logged)
     for text in ("likes math", "loves math", "hates math", "She said so", "B2 exam"):
         assert text not in kept
@@ -101,7 +101,7 @@ def test_rows_are_deleted_after_their_time_where_no_beat_runs_by_a_process(
     call("memory_save", content="She sails.", idempotency_key="k")
     message = {"messages": [{"role": "user", "content": "Hello."}]}
     answered(api.post("/api/v1/users/alice/conversations/s/messages/", message))
-    audit.settle()
+    execution.settle()
     old = timezone.now() - timedelta(days=settings.TOOL_CALL_DAYS, minutes=1)
     ToolCall.objects.filter(tool="memory_save").update(at=old)
     with override_settings(TOOL_CALL_DAYS=0):

@@ -9,7 +9,7 @@ from django.db import connections
 from django.test import override_settings
 from django.utils import timezone
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.calls import idempotency
 from agent_tools.models import AgentToken, IdempotencyKey
 from agent_tools.tasks import purge
@@ -81,7 +81,7 @@ def test_no_answer_is_given_again_about_an_owner_the_token_serves_no_more(
     withdraw = {"proposal_id": proposal.pk, "idempotency_key": "k"}
     first = agent.call("withdraw_proposal", **withdraw)
     assert agent.call("withdraw_proposal", **withdraw).content == first.content
-    tokens.stop_serving(AgentToken.objects.get(owners=ben), alice)
+    auth.stop_serving(AgentToken.objects.get(owners=ben), alice)
     refused(agent.call("withdraw_proposal", **withdraw), 403, "owner_not_granted")
     alice.is_active = False
     alice.save()

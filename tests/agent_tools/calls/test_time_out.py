@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.models import AgentToken, ToolCall
 from approvals.models import Agent, Proposal, Status, User
 from approvals.recovery.integrity import problems
@@ -58,7 +58,7 @@ def test_a_note_that_took_too_long_is_found_by_its_key(call: Call, alice: User) 
     assert error["details"] == {"timeout": 1, "retry_after": 5, "may_have_happened": True, "idempotency_key": "k"}
     assert response["Retry-After"] == "5"
     assert reads.head() == before
-    audit.settle()
+    execution.settle()
     row = ToolCall.objects.get()
     assert (row.tool, row.outcome, row.status, row.owner) == ("memory_save", "timeout", 504, "alice")
     assert row.duration_ms >= 900

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from agent_tools.auth import tokens
-from agent_tools.calls import audit
+from agent_tools import auth
+from agent_tools.calls import execution
 from agent_tools.console import agent_page
 from agent_tools.models import AgentToken, ToolCall
 from approvals import services
@@ -28,13 +28,13 @@ def browser(alice: User, client_of: ClientOf) -> Client:
 
 
 def shown(client: Any, query: str = "") -> str:
-    audit.settle()
+    execution.settle()
     return words(client.get(f"{PAGE}{query}"))
 
 
 def rows(client: Any, query: str = "") -> list[str]:
     """The rows of the table of calls."""
-    audit.settle()
+    execution.settle()
     table = client.get(f"{PAGE}{query}").content.decode().partition("calls-table")[2].partition("</table>")[0]
     return [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in table.split('<tr role="row">')[2:]]
 
@@ -123,8 +123,8 @@ def test_what_names_nobody_is_shown_to_whom_alone_the_token_serves(
 ) -> None:
     api = machine(issue(alice, ben, scopes=["memory:read"]))
     api.call("list_proposals")
-    audit.settle()
-    tokens.stop_serving(AgentToken.objects.get(), ben)
+    execution.settle()
+    auth.stop_serving(AgentToken.objects.get(), ben)
     assert "No calls yet" in shown(browser), "it was shared then"
     api.call("list_proposals")
     api.call("memory_save", content="x")
@@ -135,7 +135,7 @@ def test_tutors_and_staff_see_what_is_about_themselves_only(
     client_of: ClientOf, alice: User, tim: User, admin: User, mallory: User, call: Call
 ) -> None:
     call("list_memory_blocks")
-    audit.settle()
+    execution.settle()
     for person in (tim, admin, mallory):
         assert client_of(person).get(PAGE).status_code == 404
     assert client_of(alice).get("/settings/agents/nobody-there/").status_code == 404
@@ -187,6 +187,6 @@ def test_the_page_costs_the_same_with_many_calls(
 
 def test_an_agent_that_only_called_is_found(browser: Client, api: Machine, alice: User) -> None:
     api.call("list_memory_blocks")
-    audit.settle()
-    tokens.stop_serving(AgentToken.objects.get(), alice)
+    execution.settle()
+    auth.stop_serving(AgentToken.objects.get(), alice)
     assert "It has no token for your memory any more." in shown(browser)

@@ -7,7 +7,7 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken
 from approvals import services
 from approvals.models import Agent, Policy, Proposal, User
@@ -243,7 +243,7 @@ def test_what_a_token_no_longer_serves_it_no_longer_reads(
     both = machine(issue(alice, ben))
     reject(tim, proposal)
     assert len(read_on(both)[0]) == 1
-    tokens.stop_serving(AgentToken.objects.get(owners=ben), alice)
+    auth.stop_serving(AgentToken.objects.get(owners=ben), alice)
     assert read_on(both)[0] == []
     everyone = machine(issue(all_owners=True))
     assert len(read_on(everyone)[0]) == 1

@@ -8,11 +8,13 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from agent_tools import tools  # noqa: F401 - fills the registry
-from agent_tools.auth import tokens
-from agent_tools.auth.authentication import Caller
+from agent_tools import (
+    auth,
+    tools,  # noqa: F401 - fills the registry
+)
+from agent_tools.auth import Caller
 from agent_tools.calls import execution, registry
-from agent_tools.calls.audit import Audit
+from agent_tools.calls.execution import Audit
 from agent_tools.models import IdempotencyKey, ToldUntil
 from approvals import services
 from approvals.models import Agent, Proposal, User
@@ -215,7 +217,7 @@ def save(token: str, key: str) -> Any:
 
 def save_with_key(token: str, key: str) -> None:
     """The same call in a process without a test client."""
-    found = tokens.find(token)
+    found = auth.find(token)
     assert found is not None
     given = {"content": "She rows.", "idempotency_key": key}
     execution.execute(registry.find("memory_save"), Caller(found), given, key=None, audit=Audit())

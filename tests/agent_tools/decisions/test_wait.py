@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection, connections
 from django.test import override_settings
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken
 from approvals import services
 from approvals.models import Proposal, User
@@ -160,7 +160,7 @@ def test_a_third_of_the_threads_may_wait_and_the_rest_is_answered_at_once(
 def test_a_token_waits_once_at_a_time_with_each_of_its_secrets(
     api: Machine, call: Call, machine: MachineOf, alice: User, tim: User, proposal: Proposal
 ) -> None:
-    new = tokens.rotate(AgentToken.objects.get(), by=alice, until=None).secret
+    new = auth.rotate(AgentToken.objects.get(), by=alice, until=None).secret
     waiting = Waiting(lambda: api.get(path_of(proposal)))
     response = api.get(f"{FEED}?since=now&wait=20")
     assert (answered(response)["data"]["retry_after"], response["Retry-After"]) == (5, "5")
@@ -186,7 +186,7 @@ def test_how_long_is_bounded(api: Machine, call: Call, proposal: Proposal, wait:
 
 def test_a_token_that_is_revoked_while_it_waits_learns_nothing(api: Machine, tim: User, proposal: Proposal) -> None:
     waiting = Waiting(lambda: api.get(path_of(proposal)))
-    tokens.revoke(AgentToken.objects.get())
+    auth.revoke(AgentToken.objects.get())
     reject(tim, proposal)
     response = waiting.end()
     refused(response, 401, "invalid_token")
@@ -200,7 +200,7 @@ def test_an_owner_who_is_taken_away_while_it_waits_is_not_told_of(
     feed = Waiting(lambda: first.get(f"{FEED}?since=now&wait=3"))
     one = Waiting(lambda: second.get(path_of(proposal)), among=2)
     for token in AgentToken.objects.filter(owners=ben):
-        tokens.stop_serving(token, alice)
+        auth.stop_serving(token, alice)
     reject(tim, proposal)
     assert answered(feed.end())["data"]["items"] == []
     refused(one.end(), 404, "proposal_not_found")

@@ -9,8 +9,7 @@ from django.db import InterfaceError, OperationalError
 from django.test import override_settings
 
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http.body import read_object
-from agent_tools.http.exceptions import as_api_error
+from agent_tools.http.messages import as_api_error, read_object
 from memory_app.reads import Block, EngineUnavailable, OutcomeUnknown
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Machine

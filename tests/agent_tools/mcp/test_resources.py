@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.mcp import methods
 from agent_tools.models import ToolCall
 from approvals.models import User
@@ -147,7 +147,7 @@ def test_with_several_owners_the_templates_say_how_to_ask(alice: User, ben: User
 def test_reading_is_on_record_as_reading_by_a_tool(peer: Peer, goals: Block) -> None:
     peer.result("resources/read", {"uri": "memory://alice/blocks/goals"})
     peer.ask("resources/read", {"uri": "memory://alice/blocks/gaols"})
-    audit.settle()
+    execution.settle()
     rows = list(ToolCall.objects.order_by("pk").values_list("tool", "owner", "target", "outcome"))
     assert rows == [("read_memory_block", "alice", "goals", "ok"), ("read_memory_block", "alice", "gaols", "not_found")]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from agent_tools.calls import audit, registry
+from agent_tools.calls import execution, registry
 from agent_tools.calls.registry import Effect
 from agent_tools.mcp import methods
 from agent_tools.models import ToolCall
@@ -266,7 +266,7 @@ def test_a_session_of_the_address_is_that_of_calls_without_one(token: str, goals
     peer = Peer(token, query="session_id=s-1")
     for more in ({}, {"session_id": "s-2"}):
         peer.call("read_memory_block", block_label="goals", **more)
-    audit.settle()
+    execution.settle()
     assert list(ToolCall.objects.order_by("pk").values_list("session_id", flat=True)) == ["s-1", "s-2"]
 
 
@@ -275,7 +275,7 @@ def test_each_call_is_on_record_without_its_texts(peer: Peer, goals: Block) -> N
     peer.call("propose_memory_edit", **EDIT | {"old_string": "B1"})
     peer.ask("tools/call", {"name": "no_such_tool"})
     peer.ask("tools/list")
-    audit.settle()
+    execution.settle()
     rows = list(ToolCall.objects.order_by("pk").values_list("tool", "owner", "target", "outcome", "status"))
     assert rows == [
         ("read_memory_block", "alice", "goals", "ok", 200),

@@ -9,7 +9,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import OperationalError, connections
 from django.test import Client, override_settings
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken
 from agent_tools.views.mcp import mcp
 from approvals.models import User
@@ -50,7 +50,7 @@ def test_a_caller_without_a_token_is_told_how_to_send_one_a_signed_in_person_too
 
 def test_a_revoked_token_is_refused_from_the_next_message_on(old: Peer) -> None:
     assert old.result("ping") == {}
-    tokens.revoke(AgentToken.objects.get())
+    auth.revoke(AgentToken.objects.get())
     error_of(old.ask("ping"), REFUSED, 401)
 
 

@@ -246,6 +246,6 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
         "recover": services.recover,
         "expire": services.expire,
         "purge conversations": conversations.purge,
-        "purge calls": audit.purge,
+        "purge calls": execution.purge,
         "purge keys": idempotency.purge,
     }

@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.db import connections, transaction
 from django.test.utils import CaptureQueriesContext
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import outbox, sending
 from approvals import services
@@ -210,7 +210,7 @@ def test_for_everyone_is_for_admins_only_and_ends_with_their_rights(
 
 def _to_another_agent(proposal: Proposal) -> None:
     other = Agent.objects.create(name="other")
-    tokens.issue(agent=other, scopes=["memory:read"], owners=[User.objects.get(username="alice")])
+    auth.issue(agent=other, scopes=["memory:read"], owners=[User.objects.get(username="alice")])
     Proposal.objects.filter(pk=proposal.pk).update(agent=other)
 
 
@@ -218,7 +218,7 @@ def _to_another_agent(proposal: Proposal) -> None:
     "end",
     [
         _to_another_agent,
-        lambda proposal: tokens.revoke(AgentToken.objects.get()),
+        lambda proposal: auth.revoke(AgentToken.objects.get()),
         lambda proposal: Agent.objects.update(is_active=False),
         lambda proposal: User.objects.filter(username="alice").update(is_active=False),
     ],

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.test import override_settings
 from django.utils import timezone
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import AgentToken, DeliveryState, DisabledWhy, EndpointState, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints, schedule, sending
 from approvals import services
@@ -276,7 +276,7 @@ def test_what_waits_is_not_sent_once_the_agent_serves_its_owner_no_more(
     services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="wrong")
     there.status = 500
     run()
-    tokens.stop_serving(AgentToken.objects.get(), alice)
+    auth.stop_serving(AgentToken.objects.get(), alice)
     pass_time(minutes=1)
     there.status = 200
     run()

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from agent_tools.auth import tokens
+from agent_tools import auth
 from agent_tools.models import (
     AgentToken,
     DeliveryState,
@@ -95,7 +95,7 @@ def test_what_cannot_be_used_is_said_and_nothing_typed_is_lost(browser: Client, 
 
 def test_only_agents_that_serve_the_person_can_be_chosen(browser: Client, token: str, mallory: User) -> None:
     other = Agent.objects.create(name="spy")
-    tokens.issue(agent=other, scopes=["memory:read"], owners=[mallory])
+    auth.issue(agent=other, scopes=["memory:read"], owners=[mallory])
     assert "spy" not in browser.get(LIST).content.decode()
     assert browser.post(LIST, NEW | {"agent": "spy"}).status_code == 422
 
@@ -242,7 +242,7 @@ def test_a_missed_message_is_sent_again_from_its_page(browser: Client, hook: Web
 
 def test_it_says_when_the_agent_has_no_token_any_more(browser: Client, hook: WebhookEndpoint) -> None:
     assert "no token that works" not in words(browser.get(page_of(hook)))
-    tokens.revoke(AgentToken.objects.get())
+    auth.revoke(AgentToken.objects.get())
     assert "no token that works" in words(browser.get(page_of(hook)))
 
 
@@ -277,7 +277,7 @@ def test_another_persons_webhook_and_messages_are_not_found(
     client: Client, hook: WebhookEndpoint, mallory: User, admin: User, scribe: Agent, client_of: ClientOf
 ) -> None:
     (row,) = queue(hook)
-    tokens.issue(agent=scribe, scopes=["memory:read"], owners=[mallory])
+    auth.issue(agent=scribe, scopes=["memory:read"], owners=[mallory])
     own = create(mallory, scribe, "https://mallory.example.org/")
     before = WebhookEndpoint.objects.values().get(pk=hook.pk)
     theirs = [reverse(name, args=[hook.pk]) for name in _ADDRESSES]

@@ -13,7 +13,7 @@ from approvals.review.collisions import (
     effect_of,
     others_on_target,
 )
-from approvals.review.mergeability import assess, block_after
+from approvals.review.targets import assess, block_after
 from memory_app.reads import Block
 from memory_app.text import edits
 from tests.support.fixtures import MakeBlock, Propose

@@ -3,7 +3,7 @@
 import pytest
 
 from approvals.models import Mergeability, Revision
-from approvals.review.mergeability import Assessment, assess, block_after
+from approvals.review.targets import Assessment, assess, block_after
 from memory_app.reads import Block
 from memory_app.text import edits
 from memory_app.text.merge import Conflict

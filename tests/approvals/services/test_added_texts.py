@@ -9,7 +9,7 @@ from approvals.models import Agent, Approval, Kind, Mergeability, Proposal, Stat
 from approvals.pages import inbox_rows
 from approvals.pages.inbox_filters import Order
 from approvals.pages.inbox_rows import rows_of
-from approvals.review.mergeability import assess
+from approvals.review.targets import assess
 from approvals.services import Rest
 from memory_app import reads
 from memory_app.models import TargetKind

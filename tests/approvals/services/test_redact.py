@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from agent_tools.calls import audit
+from agent_tools.calls import execution
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals import services
 from approvals.models import Agent, Event, Proposal, Revision, Status, User
@@ -63,7 +63,7 @@ def proposed(machine: Machine, old: str, new: str) -> Proposal:
     """What an agent proposed over HTTP."""
     response = machine.call("propose_memory_edit", block_label="goals", old_string=old, new_string=new, **SAID)
     assert response.status_code == 200, response.content
-    audit.settle()  # a process that is killed below waits for its own rows, not for those of this one
+    execution.settle()  # a process that is killed below waits for its own rows, not for those of this one
     return Proposal.objects.get()
 
 

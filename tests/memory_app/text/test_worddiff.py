@@ -21,8 +21,8 @@ from memory_app.text.worddiff import (
     side_by_side,
     with_replaced_paragraphs,
 )
+from memory_app.text.worddiff.compare import tokens
 from memory_app.text.worddiff.excerpt import LONGEST
-from memory_app.text.worddiff.segments import tokens
 
 pytestmark = pytest.mark.pure
 
