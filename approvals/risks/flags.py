@@ -37,7 +37,7 @@ _LIKE_A_TARGET = re.compile(r"[/.#:]")
 _SHOWN_TARGET = re.compile(r"\s*(?:https?://|www\.)\S+", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?*_"
 #: A line of plain words, behind what makes it an item or a heading.
-_WORDS = re.compile(r"([ >#*+\d.)-]*)[^\W\d_](?:[\w ,;?’]|\.(?= |$))*")
+_PLAIN_LINE = re.compile(r"([ >#*+\d.)-]*)[^\W\d_](?:[\w ,;?’]|\.(?= |$))*")
 _SCRIPT_SCHEMES = ("javascript:", "vbscript:", "data:")
 
 
@@ -66,7 +66,7 @@ def _changes_words(before: str, after: str) -> bool:
 
     Rendering both texts to find that out is a fifth of what proposing such a change takes.
     """
-    old, new = ([_WORDS.fullmatch(line) for line in text.splitlines()] for text in (before, after))
+    old, new = ([_PLAIN_LINE.fullmatch(line) for line in text.splitlines()] for text in (before, after))
     if len(old) != len(new):
         return False
     return all(one and other and one[1] == other[1] for one, other in zip(old, new, strict=True))
