@@ -1,6 +1,6 @@
 """The change of each note: before and after, as a revision keeps it and as a reviewer reads it.
 
-Not here: the proposal around them (`review.presentation`), and whether a change still fits (`review.mergeability`).
+Not here: the proposal around them (`review.presentation`), and whether a change still fits (`review.targets`).
 """
 
 from __future__ import annotations

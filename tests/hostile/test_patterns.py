@@ -30,8 +30,8 @@ PACKAGES = (memory_app, approvals, agent_tools)
 #: Needs the client library of a server, which the embedded edition does not have.
 SERVER_ONLY = {"memory_app.dolt.server.base"}
 
-#: Compiled for one search: `test_functions` has the function.
-MADE_WHEN_CALLED = {"approvals.pages.memory_search"}
+#: Compiled for one search (`test_functions` has the function), and for one comparison, of a set of characters.
+MADE_WHEN_CALLED = {"approvals.pages.memory_search", "memory_app.text.worddiff.moved"}
 #: Of Django's admin; no address that long gets as far (`test_addresses`).
 BOUNDED_ELSEWHERE = "address.r/<path:content_type_id>/<path:object_id>/"
 
