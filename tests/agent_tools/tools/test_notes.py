@@ -8,7 +8,6 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from agent_tools.calls import execution
 from agent_tools.models import IdempotencyKey
 from approvals.models import Proposal, User
 from memory_app import reads, recall_counts
