@@ -8,6 +8,7 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
+from agent_tools.calls import execution
 from agent_tools.models import IdempotencyKey
 from approvals.models import Proposal, User
 from memory_app import reads, recall_counts
@@ -46,10 +47,10 @@ def told() -> Iterator[list[dict[str, Any]]]:
     def hear(signal: Any, **about: Any) -> None:
         heard.append({name: value for name, value in about.items() if name != "sender"})
 
-    for signal in (audit.remembered, audit.recalled, audit.forgotten):
+    for signal in (execution.remembered, execution.recalled, execution.forgotten):
         signal.connect(hear)
     yield heard
-    for signal in (audit.remembered, audit.recalled, audit.forgotten):
+    for signal in (execution.remembered, execution.recalled, execution.forgotten):
         signal.disconnect(hear)
 
 
@@ -323,8 +324,8 @@ def test_a_receiver_that_fails_changes_nothing(call: Call) -> None:
     def fail(**about: Any) -> None:
         raise RuntimeError("no")
 
-    audit.remembered.connect(fail)
+    execution.remembered.connect(fail)
     try:
         assert remember(call, "x")
     finally:
-        audit.remembered.disconnect(fail)
+        execution.remembered.disconnect(fail)

@@ -16,7 +16,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from agent_tools.calls import idempotency
+from agent_tools.calls import execution, idempotency
 from agent_tools.models import ToolCall
 from approvals import services
 from approvals.models import Proposal, User
