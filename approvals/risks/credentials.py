@@ -149,7 +149,7 @@ def _said(text: str) -> Iterator[Credential]:
             continue
         said = match["value"] or match["stuck"]
         value = said.strip(_QUOTES).rstrip(".,;!?)" + _QUOTES)
-        if not _PLACEHOLDER.search(value) and _is_secret(value, word, is_quoted=said[0] in _QUOTES):
+        if value and not _PLACEHOLDER.search(value) and _is_secret(value, word, is_quoted=said[0] in _QUOTES):
             yield Credential("password", value)
 
 

@@ -59,7 +59,7 @@ HARMLESS = {
     "a commit": ["commit 9fceb02d0ae598e95dc970b74767f19372d6a3f1"],
     "a hash": ["sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
     "no card": ["4111 1111 1111 1112 fails the check digit", "proposal 4111111111111111999"],
-    "an address": ["https://example.org/?q=a:b@c"],
+    "an address or nothing": ["https://example.org/?q=a:b@c", "Passwort: '))"],
 }
 
 
