@@ -36,7 +36,6 @@ NIGHTLY = {
     "tests/clients/test_installed_alone.py": "installs the client into an environment of its own",
     "tests/hostile/test_patterns.py": "every regular expression against texts made to be slow for it",
     "tests/hostile/test_functions.py": "every pure function against texts made to be slow for it",
-    "tests/approvals/risks/test_flags.py::test_hostile_texts_end_soon": "texts made to be slow",
     "tests/approvals/recovery/test_histories.py": "long random histories",
     "tests/approvals/recovery/test_backup.py::test_any_history_has_the_same_ledger_in_the_restored_place": "random histories",  # noqa: E501
     "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored": "whole starts",  # noqa: E501

@@ -100,14 +100,8 @@ SMUGGLED = {
     "a Latin word in Cyrillic": "сора",
     "private use": "a\ue000b",
     "a noncharacter": "a\ufdd0b",
-    "fillers of Hangul": "a\u3164\u115f\uffa0b",
-    "a blank of Braille": "a\u2800b",
-    "beams of music": "\U0001d173\U0001d17a",
-    "deprecated format characters": "a\u206a\u206fb",
-    "operators of mathematics": "a\u2061\u2064b",
     "annotations": "\ufff9a\ufffab\ufffb",
     "selectors in Mongolian": "".join("ᠠ" + "\u180b" * (n % 2) for n in range(144)),
-    "soft hyphens": "\xad".join("letters"),
     "line separators": "a\u2028b\u2029c",
     "unassigned and ignored": "a\u2065\ufff0\U000e0fffb",
 }
@@ -365,22 +359,6 @@ def test_flags_come_in_one_order_and_name_few_examples() -> None:
     assert links.params["count"] == 9
     assert len(links.params["examples"]) == 5
     assert max(map(len, links.params["examples"])) <= 120
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "repeated",
-    [
-        *("ignore ", "ignore all of the ", "ignore your ", "vergiss die ", "oubliez les ", "olvida todas "),
-        *("you are now ", "approve this ", "<system ", "<|a", '"role" : "', "- always ", "du musst ", "a\n", "é "),
-        *("[", "](", "[a](b ", "[a]: ", "https://", "data:a/", "0", "1-", "+1 (0", "(030) ", "a@", "a.", "a@a."),
-        *("\u200b", "\U000e0041", "\xad\n", "\u0315\u0300", "ﷺ", "㎯", "👨\u200d"),
-    ],
-)
-def test_hostile_texts_end_soon(repeated: str) -> None:
-    # A block has at most 200,000 characters; a pattern that backtracks without bounds would take hours here.
-    after = (repeated * 200_000)[:200_000]
-    assert seconds(after) < 5  # at most 1 measured
 
 
 @pytest.mark.parametrize("first", ["ignore", "ignore previous", "vergiss", "oubliez", "olvida", "you are now in "])

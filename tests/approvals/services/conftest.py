@@ -8,11 +8,17 @@ import pytest
 from approvals.models import Policy, Proposal, User
 from approvals.recovery.integrity import problems
 from approvals.services import merge
+from memory_app import reads
 from memory_app.reads import Block
 from tests.support.background import wait_for_threads
 from tests.support.fixtures import Propose
 
 BeforeMerge = Callable[[Callable[[], object]], None]
+
+
+def body(label: str = "goals") -> str:
+    """The text of a block of alice's as it is now."""
+    return reads.block("alice", label).body
 
 
 @pytest.fixture(autouse=True)

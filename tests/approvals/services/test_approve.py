@@ -20,7 +20,7 @@ from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Replace
-from tests.approvals.services.conftest import BeforeMerge
+from tests.approvals.services.conftest import BeforeMerge, body
 from tests.conftest import eventually, in_a_thread
 from tests.support.acts import approve, as_seen, assert_ledger, change, edit, reject
 from tests.support.fixtures import MakeBlock, Propose
@@ -42,20 +42,6 @@ DECISIONS: dict[str, Decide] = {name: partial(decide, seen_sha256="") for name, 
     "back_to_review": services.back_to_review,
 }
 every_decision = pytest.mark.parametrize("decide", DECISIONS.values(), ids=DECISIONS)
-
-
-def body(label: str = "goals") -> str:
-    return reads.block("alice", label).body
-
-
-def becomes(proposal: Proposal, state: Mergeability) -> bool:
-    """Whether the check after a change, which a worker makes in its own time, comes to `state`."""
-
-    def is_so() -> bool:
-        proposal.refresh_from_db()
-        return proposal.mergeability == state
-
-    return bool(eventually(is_so))
 
 
 # -- what holds of every decision -----------------------------------------------------------------
@@ -156,7 +142,7 @@ def test_the_branch_goes_and_the_texts_stay(proposal: Proposal, alice: User) -> 
 
 def test_a_stale_proposal_that_fits_is_applied_to_todays_text(proposal: Proposal, alice: User, worker: Any) -> None:
     edit(alice, "goals", "June", "July")
-    assert becomes(proposal, Mergeability.REBASABLE)
+    eventually(lambda: Proposal.objects.get().mergeability == Mergeability.REBASABLE)
     revision = approve(alice, proposal).current_revision
     assert ("maths" in body(), "July" in body()) == (True, True)
     assert (revision.number, revision.origin, revision.result_text) == (2, "reapplied", body())
@@ -206,8 +192,8 @@ def test_what_no_longer_fits_is_a_conflict_that_can_be_rejected(
     edit(alice, "goals", "likes math", by_hand)
     with refusing(state):
         approve(alice, proposal)
-    assert becomes(proposal, state)
-    assert proposal.status == Status.OPEN
+    eventually(lambda: Proposal.objects.get().mergeability == state)
+    assert Proposal.objects.get().status == Status.OPEN
     assert reject(alice, proposal, "outdated").status == Status.REJECTED
 
 

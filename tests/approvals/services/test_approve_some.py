@@ -14,6 +14,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text import worddiff
+from tests.approvals.services.conftest import body
 from tests.support.acts import approve, as_seen, assert_ledger, change, edit, proposed_import, save
 from tests.support.fixtures import ClientOf, MakeBlock
 from tests.support.pages import words
@@ -27,10 +28,6 @@ NOVELS = ("one book", "three books")
 @pytest.fixture
 def proposal(goals: Block, tim: User, scribe: Agent) -> Proposal:
     return change(scribe, *EDITS)
-
-
-def body() -> str:
-    return reads.block("alice", "goals").body
 
 
 def wanted(text: str) -> str:

@@ -51,7 +51,6 @@ def test_a_note_an_agent_saves_is_applied_at_once_and_labelled(alice: User, agen
     assert made.commit == head_of_main() != before
     assert_ledger(note.id, kind="note", action="applied", agent="scribe", actor="", proposal_id=made.proposal.pk)
     assert dolt().log(limit=1)[0].author == "scribe"
-    assert [branch.name for branch in dolt().branches()] == ["main"]
 
 
 def test_without_the_scope_or_with_the_policy_to_ask_it_waits(alice: User, scribe: Agent, agent: ChangeContext) -> None:

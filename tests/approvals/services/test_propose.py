@@ -56,6 +56,10 @@ def test_a_proposal_is_a_branch_off_main_and_main_stays(goals: Block, ask: Ask) 
     with open_at(revision.branch):
         assert "loves mathematics" in reads.block_at("alice", "goals", "HEAD").body
     assert (made.created, made.occurrences, made.content_sha256) == (True, 1, goals.body_sha256)
+    # What lists show is kept with the row.
+    assert (proposal.words_added, proposal.words_removed, proposal.target_title) == (2, 2, "Learning goals")
+    assert [kind for kind, _ in proposal.excerpt if kind in ("removed", "added")][:2] == ["removed", "added"]
+    assert proposal.events.get().what == Event.What.PROPOSED
 
 
 def test_the_branch_commit_is_the_agents_and_its_trailers_hold_no_agent_text(goals: Block, ask: Ask) -> None:
@@ -75,14 +79,6 @@ def test_several_edits_apply_in_order_or_not_at_all(goals: Block, ask: Ask) -> N
         ask(Replace("June", "July"), Replace("nowhere", "x"))
     assert refused.value.index == 1
     assert Proposal.objects.count() == 1
-
-
-def test_what_is_shown_in_lists_is_kept_with_the_row(goals: Block, ask: Ask) -> None:
-    proposal = ask(Replace("one book a month", "two books a month")).proposal
-    assert (proposal.words_added, proposal.words_removed) == (2, 2)
-    assert [kind for kind, _ in proposal.excerpt if kind in ("removed", "added")][:2] == ["removed", "added"]
-    assert proposal.target_title == "Learning goals"
-    assert proposal.events.get().what == Event.What.PROPOSED
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter
-from tests.approvals.services.conftest import BeforeMerge
+from tests.approvals.services.conftest import BeforeMerge, body
 from tests.support.acts import approve, as_seen, assert_ledger, edit, save
 from tests.support.older import older_default
 from tests.support.refusals import refusing
@@ -22,10 +22,6 @@ MINE = "Alice enjoys algebra."
 
 def approve_as(actor: User, proposal: Proposal, text: str, **more: Any) -> Proposal:
     return services.approve_edited(actor=actor, text=text, **(as_seen(proposal) | more))
-
-
-def body() -> str:
-    return reads.block("alice", "goals").body
 
 
 def test_the_reviewers_words_are_merged_and_both_authors_stay(goals: Block, tim: User, proposal: Proposal) -> None:

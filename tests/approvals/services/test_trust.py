@@ -12,9 +12,9 @@ from approvals import services
 from approvals.models import Agent, Proposal, ReviewReason, Status, TrustRule, User
 from approvals.services import notes, trust
 from approvals.services.notes import ChangeContext
-from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
+from tests.approvals.services.conftest import body
 from tests.support.acts import assert_ledger, change
 from tests.support.fixtures import MakeBlock
 from tests.support.refusals import refusing
@@ -41,10 +41,6 @@ def edit(goals: Block, scribe: Agent) -> ProposeAs:
         return change(scribe, (old, new), **{"may_apply": True} | more)
 
     return make
-
-
-def body() -> str:
-    return reads.block("alice", "goals").body
 
 
 # -- a block --------------------------------------------------------------------------------------

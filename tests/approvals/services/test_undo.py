@@ -19,15 +19,12 @@ from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block
+from tests.approvals.services.conftest import body
 from tests.conftest import in_a_thread
 from tests.support.acts import approve, as_seen, assert_ledger, edit, proposed_import, reject, save
 from tests.support.crashing import killed
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
-
-
-def body() -> str:
-    return reads.block("alice", "goals").body
 
 
 def undo(person: User, proposal: Proposal, **more: str) -> Proposal:
@@ -180,7 +177,10 @@ def test_an_approved_import_is_undone_but_for_what_changed_since(alice: User, ti
 # -- rejections -----------------------------------------------------------------------------------
 
 
-def test_a_rejection_is_opened_again_and_can_be_approved(proposal: Proposal, tim: User) -> None:
+def test_what_was_rejected_or_expired_is_opened_again_and_can_be_approved(proposal: Proposal, tim: User) -> None:
+    services.expire(now=timezone.now() + timedelta(days=10_000))
+    assert undo(tim, proposal).status == Status.OPEN
+    proposal.refresh_from_db()
     reject(tim, proposal, comment="No.")
     opened = undo(tim, proposal, comment="Too quick.")
     assert (opened.status, opened.decided_by, opened.decision_reason) == (Status.OPEN, None, "")
@@ -205,11 +205,6 @@ def test_it_is_opened_as_it_stands_to_the_block_now(
     edit(alice, "goals", "one book", "no book")
     states = [undo(tim, each).mergeability for each in proposals]
     assert states == [Mergeability.REBASABLE, Mergeability.CONFLICT]
-
-
-def test_what_expired_is_opened_again(proposal: Proposal, alice: User) -> None:
-    services.expire(now=timezone.now() + timedelta(days=10_000))
-    assert undo(alice, proposal).status == Status.OPEN
 
 
 def test_a_rejected_import_waits_again_note_by_note(alice: User, tim: User, scribe: Agent) -> None:
