@@ -42,10 +42,9 @@ def test_a_library_is_installed_and_begun_as_the_agents_page_says(key: str) -> N
 
 def test_coding_agents_are_configured_as_the_agents_page_says() -> None:
     assert list(PAGE.fences("toml")) == [snippet(WAYS["codex"], "codex") + "\n"]
-    assert list(PAGE.fences("json")) == [
-        snippet(WAYS["claude-code"], "claude-code-file") + "\n",
-        snippet(WAYS["cursor"], "cursor") + "\n",
-    ]
+    shown = [json.loads(configuration) for configuration in PAGE.fences("json")]
+    written = snippet(WAYS["claude-code"], "claude-code-file"), snippet(WAYS["cursor"], "cursor")
+    assert shown == [json.loads(configuration) for configuration in written]
     commands = [command.split() for command in PAGE.fences("sh")]
     assert snippet(WAYS["claude-code"], "claude-code-command").split() in commands
 
