@@ -68,6 +68,8 @@ class CallMiddleware:
         found = request.resolver_match = resolve(path)
         with deadlines.within(settings.PAGE_TIMEOUT):
             response: HttpResponse = found.func(request, *found.args, **found.kwargs)
+        if not response.streaming and not response.has_header("Content-Length"):
+            response["Content-Length"] = str(len(response.content))  # the web server would send it in chunks
         return response
 
 

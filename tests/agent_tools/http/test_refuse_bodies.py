@@ -140,9 +140,14 @@ def test_an_exception_of_ours_is_not_told(api: Machine, goals: Block) -> None:
     assert error["error"]["details"]["request_id"] == response["X-Request-ID"]
 
 
-def test_the_callers_request_id_comes_back_and_no_answer_may_be_kept_by_a_cache(api: Machine) -> None:
-    answer = api.get("/api/v1/tools/", **{"X-Request-ID": "run-7.a"})
+@pytest.mark.parametrize("address", ["/api/v1/tools/", "/api/v1/nowhere/", "/mcp"])
+def test_every_answer_has_the_callers_request_id_its_length_and_what_keeps_it_private(
+    api: Machine, address: str
+) -> None:
+    answer = api.get(address, **{"X-Request-ID": "run-7.a"})
     assert (answer["X-Request-ID"], answer["Cache-Control"]) == ("run-7.a", "no-store")
+    assert (answer["X-Frame-Options"], answer["X-Content-Type-Options"]) == ("DENY", "nosniff")
+    assert int(answer["Content-Length"]) == len(answer.content)
 
 
 @pytest.mark.parametrize("given", ["", "a b", "x" * 65, "evil\x1b[2J", "ü"])
