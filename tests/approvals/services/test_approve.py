@@ -12,7 +12,6 @@ from approvals import services
 from approvals.models import Agent, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.recovery.recover import finish
-from approvals.review.targets import current_state
 from approvals.services import approving, merge
 from approvals.services.errors import AlreadyDecided, BeingDecided, TargetChanged
 from memory_app import reads
@@ -309,21 +308,17 @@ def test_a_block_changed_and_changed_back_takes_the_proposal(goals: Block, alice
     assert body() == goals.body.replace("math", "maths")
 
 
+@pytest.mark.parametrize("is_stale", [False, True])
 def test_a_decision_another_process_finished_first_is_left_as_it_is(
-    proposal: Proposal, alice: User, monkeypatch: pytest.MonkeyPatch
+    proposal: Proposal, alice: User, just_before_the_merge: BeforeMerge, is_stale: bool
 ) -> None:
     """A process stalled beyond its lease: recovery finishes the decision while it stands still."""
-    edit(alice, "goals", "June", "July")
-    calls: list[int] = []
-
-    def stalled(*arguments: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 2:  # the first look is before the claim, the second after it
-            finish(Proposal.objects.get(pk=proposal.pk))
-        return current_state(*arguments)
-
-    monkeypatch.setattr("approvals.services.merge.current_state", stalled)
+    if is_stale:
+        edit(alice, "goals", "June", "July")
+    just_before_the_merge(lambda: finish(Proposal.objects.get()))
     decided = approve(alice, proposal)
-    assert (decided.status, decided.current_revision_number) == (Status.APPROVED, 2)
-    assert list(decided.revisions.values_list("number", flat=True)) == [1, 2]
+    assert decided.status == Status.APPROVED
+    assert list(decided.revisions.values_list("number", flat=True)) == [1, 2][: 1 + is_stale]
+    assert decided.merge_commit == Proposal.objects.get().merge_commit == head_of_main()
+    assert decided.events.filter(what="approved").count() == 1
     assert body().count("maths") == 1
