@@ -5,21 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.text.worddiff import UnknownHunk, apply_some, diff, hunk_numbers, hunks, redlined
+from tests.memory_app.text.marked import changes, versions
 
 pytestmark = pytest.mark.pure
 
-LINES = (
-    "one two three",
-    "four five",
-    "- item",
-    "- other item",
-    "  - inner",
-    "# Head",
-    "| a | b |",
-    "",
-    "1. first",
-    "é",
-)
+LINES = ("one two", "four five", "- item", "- other item", "  - inner", "# Head", "| a | b |", "", "1. first", "é")
 lines = st.lists(st.sampled_from(LINES), max_size=12)
 texts = st.tuples(lines, st.sampled_from(("\n", "\r\n")), st.booleans()).map(
     lambda drawn: drawn[1].join(drawn[0]) + drawn[1] * drawn[2]
@@ -70,62 +60,33 @@ def test_the_redline_numbers_as_many(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
+    "expected",
     [
+        pytest.param("[-- a\n-]{+- a one\n+}[-- b\n-]{+- b two\n+}- c\n", id="items beside each other"),
+        pytest.param("a\n{+- b\n+}{+- c\n+}", id="new items"),
+        pytest.param("- a\n{+- b\n  - c\n+}{+- d\n+}", id="an item with its own"),
+        pytest.param("x\n{+\n## New\n\n- a\n- b\n+}", id="a section with its heading"),
+        pytest.param("x\n\n{+one\n\n+}{+two\n\n+}y\n", id="paragraphs apart by a blank line"),
+        pytest.param("[-1. a\n2. b\n-]{+1. new\n2. a\n3. b\n+}", id="a numbered list"),
+        pytest.param("[-| a |\n| - |\n| 1 |\n-]{+| a | b |\n| - | - |\n| 1 | 2 |\n+}", id="a new column"),
+        pytest.param("| a |\n| - |\n| 1 |\n{+| 2 |\n+}{+| 3 |\n+}", id="new rows"),
+        pytest.param("[-one -]{+one\n+}two\n", id="a line cut in two"),
         pytest.param(
-            "- a\n- b\n- c\n",
-            "- a one\n- b two\n- c\n",
-            [("- a\n", "- a one\n"), ("- b\n", "- b two\n")],
-            id="items beside each other",
+            "[-Alice wants to pass the algebra exam in June, and reads on the\n"
+            "train to the school in the town nearby where her aunt lives with\ntwo cats.\n-]"
+            "{+Alice wants to pass the geometry exam in June, and reads on the\n"
+            "train to the college in the town nearby where her aunt lives with\nthree cats.\n+}",
+            id="a paragraph wrapped by hand",
         ),
-        pytest.param("a\n", "a\n- b\n- c\n", [("", "- b\n"), ("", "- c\n")], id="new items"),
-        pytest.param("a\n- b", "a\n- b\n- c\n- d", [("", "- c\n"), ("", "- d\n")], id="no line end at the end"),
-        pytest.param("a\r\n- b\r\n- c", "a\r\n- b", [("- c\r\n", "")], id="the last line goes"),
-        pytest.param(
-            "- a\n", "- a\n- b\n  - c\n- d\n", [("", "- b\n  - c\n"), ("", "- d\n")], id="an item with its own"
-        ),
-        pytest.param(
-            "x\n",
-            "x\n\n## New\n\n- a\n- b\n",
-            [("", "\n## New\n\n- a\n- b\n")],
-            id="a section with its heading",
-        ),
-        pytest.param(
-            "x\n\ny\n",
-            "x\n\none\n\ntwo\n\ny\n",
-            [("", "one\n\n"), ("", "two\n\n")],
-            id="paragraphs apart by a blank line",
-        ),
-        pytest.param(
-            "1. a\n2. b\n", "1. new\n2. a\n3. b\n", [("1. a\n2. b\n", "1. new\n2. a\n3. b\n")], id="a numbered list"
-        ),
-        pytest.param(
-            "| a |\n| - |\n| 1 |\n",
-            "| a | b |\n| - | - |\n| 1 | 2 |\n",
-            [("| a |\n| - |\n| 1 |\n", "| a | b |\n| - | - |\n| 1 | 2 |\n")],
-            id="a new column",
-        ),
-        pytest.param(
-            "| a |\n| - |\n| 1 |\n",
-            "| a |\n| - |\n| 1 |\n| 2 |\n| 3 |\n",
-            [("", "| 2 |\n"), ("", "| 3 |\n")],
-            id="new rows",
-        ),
-        pytest.param("one two\n", "one\ntwo\n", [("one ", "one\n")], id="a line cut in two"),
     ],
 )
-def test_a_hunk_is_what_one_decides_about_at_once(before: str, after: str, expected: list[tuple[str, str]]) -> None:
-    assert pairs(before, after) == expected
+def test_a_hunk_is_what_one_decides_about_at_once(expected: str) -> None:
+    assert pairs(*versions(expected)) == changes(expected)
 
 
-def test_a_paragraph_wrapped_by_hand_is_one_hunk() -> None:
-    before = (
-        "Alice wants to pass the algebra exam in June, and reads on the\n"
-        "train to the school in the town nearby where her aunt lives with\n"
-        "two cats.\n"
-    )
-    after = before.replace("algebra", "geometry").replace("school", "college").replace("two", "three")
-    assert pairs(before, after) == [(before, after)]
+def test_a_last_line_without_an_end_has_one_in_its_hunk() -> None:
+    assert pairs("a\n- b", "a\n- b\n- c\n- d") == [("", "- c\n"), ("", "- d\n")]
+    assert pairs("a\r\n- b\r\n- c", "a\r\n- b") == [("- c\r\n", "")]
 
 
 def test_some_of_the_hunks_are_applied() -> None:

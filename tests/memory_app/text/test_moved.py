@@ -18,6 +18,7 @@ from memory_app.text.worddiff import (
     hunks,
     redlined,
 )
+from tests.memory_app.text.marked import texts_of
 
 pytestmark = pytest.mark.pure
 
@@ -40,14 +41,6 @@ def pairs(draw: st.DrawFn) -> tuple[str, str]:
     return end.join(lines) + end * draw(st.booleans()), end.join(after) + end * draw(st.booleans())
 
 
-def before_of(segments: tuple[Segment, ...]) -> str:
-    return "".join(segment.text for segment in segments if segment.kind != "added")
-
-
-def after_of(segments: tuple[Segment, ...]) -> str:
-    return "".join(segment.text for segment in segments if segment.kind != "removed")
-
-
 def _lines_with_words(segments: tuple[Segment, ...], move: int, kind: str) -> int:
     [text] = [segment.text for segment in segments if (segment.move, segment.kind) == (move, kind)]
     return len([line for line in text.splitlines() if line.strip()])
@@ -59,7 +52,7 @@ def _lines_with_words(segments: tuple[Segment, ...], move: int, kind: str) -> in
 def test_a_diff_holds_both_texts_and_each_move_stands_in_both_on_lines_of_its_own(texts: tuple[str, str]) -> None:
     before, after = texts
     segments = diff(before, after)
-    assert (before_of(segments), after_of(segments)) == texts
+    assert texts_of(segments) == texts
     assert diff(before, after) == segments
     halves = sorted((segment.move, segment.kind) for segment in segments if segment.move)
     assert halves == sorted((move, kind) for move in {each for each, _ in halves} for kind in ("removed", "added"))
@@ -114,16 +107,20 @@ def test_both_places_of_a_move_are_one_change(texts: tuple[str, str]) -> None:
     assert len(of_move) == sum(hunk.is_moved for hunk in hunks(*texts))
 
 
-def moves(before: str, after: str) -> list[tuple[str, str]]:
-    return [(hunk.before, hunk.after) for hunk in hunks(before, after) if hunk.is_moved]
+def text(*lines: str) -> str:
+    return "\n".join(lines) + "\n"
+
+
+ALGEBRA_TOO, EACH = f"{ALGEBRA} And then another one.", ALGEBRA.replace("every", "each")
+MONDAY = "- Monday: 45 minutes maths, 20 minutes reading"
 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
         pytest.param(
-            f"{ALGEBRA}\n\n{SWIMS}\n\n{EXAM}\n",
-            f"{SWIMS}\n\n{EXAM}\n\n{ALGEBRA}\n",
+            text(ALGEBRA, "", SWIMS, "", EXAM),
+            text(SWIMS, "", EXAM, "", ALGEBRA),
             [(f"{ALGEBRA}\n\n", f"\n{ALGEBRA}\n")],
             id="a paragraph with its blank line",
         ),
@@ -134,57 +131,43 @@ def moves(before: str, after: str) -> list[tuple[str, str]]:
             id="the first and the last one of a text without a line end",
         ),
         pytest.param(
-            f"{ALGEBRA}\n{SWIMS}\n{AUNT}\n",
-            f"{SWIMS}\n{AUNT}\n{ALGEBRA.replace('every', 'each')}\n",
-            [(f"{ALGEBRA}\n", f"{ALGEBRA.replace('every', 'each')}\n")],
-            id="one that was changed a little",
+            text(ALGEBRA, SWIMS, AUNT), text(SWIMS, AUNT, EACH), [(f"{ALGEBRA}\n", f"{EACH}\n")], id="changed a little"
         ),
         pytest.param(
-            f"{ALGEBRA}\n{SWIMS}\n{AUNT}\n",
-            f"{SWIMS}\n{AUNT}\nAlice hardly opens any book this week.\n",
-            [],
-            id="one that was changed much",
+            text(ALGEBRA, SWIMS, AUNT), text(SWIMS, AUNT, "Alice hardly opens a book."), [], id="changed much"
         ),
         pytest.param(
-            f"{HEAD}\n\n- yes\n{SWIMS}\n\n{ALGEBRA} And then another one.\n{AUNT}\n{EXAM}\n",
-            f"{ALGEBRA} And then another one.\n{AUNT}\n{EXAM}\n\n{HEAD}\n\n- yes\n{SWIMS}\n",
+            text(HEAD, "", "- yes", SWIMS, "", ALGEBRA_TOO, AUNT, EXAM),
+            text(ALGEBRA_TOO, AUNT, EXAM, "", HEAD, "", "- yes", SWIMS),
             [(f"{HEAD}\n\n- yes\n{SWIMS}\n\n", f"\n{HEAD}\n\n- yes\n{SWIMS}\n")],
             id="a section with short lines in it",
         ),
         pytest.param(
-            "1. nine ten eleven twelve\n2. one two three four\n3. five six seven eight\n",
-            "1. one two three four\n2. five six seven eight\n3. nine ten eleven twelve\n",
+            text("1. nine ten eleven twelve", "2. one two three four", "3. five six seven eight"),
+            text("1. one two three four", "2. five six seven eight", "3. nine ten eleven twelve"),
             [("1. nine ten eleven twelve\n", "3. nine ten eleven twelve\n")],
             id="an item that gets another number",
         ),
-        pytest.param(f"- yes\n---\n\n{EXAM}\n", f"{EXAM}\n- yes\n---\n\n", [], id="short lines"),
-        pytest.param(f"{ALGEBRA}\n{SWIMS}\n{ALGEBRA}\n", f"{SWIMS}\n{ALGEBRA}\n", [], id="one of two equal ones"),
+        pytest.param(text("- yes", "---", "", EXAM), text(EXAM, "- yes", "---", ""), [], id="short lines"),
+        pytest.param(text(ALGEBRA, SWIMS, ALGEBRA), text(SWIMS, ALGEBRA), [], id="one of two equal ones"),
         pytest.param(
-            "- Monday: 45 minutes maths, 20 minutes reading\n- Tuesday: 30 minutes maths, 20 minutes reading\n"
-            f"{SWIMS}\n",
-            f"{SWIMS}\n- Monday: 30 minutes maths, 25 minutes reading\n",
+            text(MONDAY, "- Tuesday: 30 minutes maths, 20 minutes reading", SWIMS),
+            text(SWIMS, "- Monday: 30 minutes maths, 25 minutes reading"),
             [],
             id="one that may be any of several",
         ),
     ],
 )
 def test_what_counts_as_moved(before: str, after: str, expected: list[tuple[str, str]]) -> None:
-    assert moves(before, after) == expected
+    assert [(hunk.before, hunk.after) for hunk in hunks(before, after) if hunk.is_moved] == expected
 
 
 def test_moved_words_are_neither_removed_nor_added() -> None:
-    segments = diff(f"{ALGEBRA}\n\n{SWIMS}\n\n{EXAM}\n", f"{SWIMS}\n\n{EXAM}\n\n{ALGEBRA}\n")
-    assert count_words(segments) == (0, 0)
-    assert count_moved(segments) == 1
-    changed = diff(f"{ALGEBRA}\n{SWIMS}\n{AUNT}\n", f"{SWIMS}\n{AUNT}\n{ALGEBRA.replace('every', 'each single')}\n")
-    assert count_words(changed) == (2, 1)
-    assert count_moved(changed) == 1
-
-
-def test_items_moved_together_are_one_change_and_count_by_themselves() -> None:
-    segments = diff(f"{ALGEBRA}\n{SWIMS}\n{EXAM}\n{AUNT}\n{HEAD}\n", f"{EXAM}\n{AUNT}\n{HEAD}\n{ALGEBRA}\n{SWIMS}\n")
-    assert count_moved(segments) == 2
-    assert len({segment.move for segment in segments} - {0}) == 1
+    moved = diff(text(ALGEBRA, SWIMS, AUNT), text(SWIMS, AUNT, ALGEBRA.replace("every", "each single")))
+    assert (count_words(moved), count_moved(moved)) == ((2, 1), 1)
+    together = diff(text(ALGEBRA, SWIMS, EXAM, AUNT, HEAD), text(EXAM, AUNT, HEAD, ALGEBRA, SWIMS))
+    assert (count_words(together), count_moved(together)) == ((0, 0), 2)
+    assert {segment.move for segment in together} == {0, 1}, "one change, whose items count by themselves"
 
 
 def test_a_text_with_every_sign_for_private_use_is_compared_like_others() -> None:
@@ -192,7 +175,7 @@ def test_a_text_with_every_sign_for_private_use_is_compared_like_others() -> Non
     head = f"{private}\none\ntwo\nthree\n"
     before, after = f"{head}{ALGEBRA}\n{SWIMS}\n{EXAM}\n", f"{head}{SWIMS}\n{EXAM}\n{ALGEBRA}\n"
     segments = diff(before, after)
-    assert (before_of(segments), after_of(segments)) == (before, after)
+    assert texts_of(segments) == (before, after)
     assert count_moved(segments) == 1
 
 
