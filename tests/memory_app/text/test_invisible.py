@@ -100,50 +100,35 @@ def test_marks_stand_where_the_characters_are() -> None:
         InvisibleMark("\u202e", "U+202E", "RIGHT-TO-LEFT OVERRIDE", "bidi"),
         VisibleText("def"),
     )
-    assert [part.label for part in visible("\u202e") if isinstance(part, InvisibleMark)] == [
-        "⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩"
-    ]
 
 
-def test_a_run_of_tags_is_one_mark_that_says_what_they_spell() -> None:
-    (mark,) = visible(TAGGED)
+@pytest.mark.parametrize(
+    ("text", "says", "label"),
+    [
+        ("\u202e", "", "⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩"),
+        ("\u200b" * 500, "", "⟨U+200B ZERO WIDTH SPACE ×500⟩"),
+        (TAGGED, "ignore this", "⟨U+E0069 TAGS ×11: ignore this⟩"),
+    ],
+)
+def test_a_run_is_one_mark_that_says_what_it_is_and_what_tags_spell(text: str, says: str, label: str) -> None:
+    (mark,) = visible(text)
     assert isinstance(mark, InvisibleMark)
-    assert mark.says == "ignore this"
-    assert mark.label == "⟨U+E0069 TAGS ×11: ignore this⟩"
-    assert tagged("x" + TAGGED + "y") == "ignore this"
-
-
-def test_the_same_character_many_times_is_one_mark() -> None:
-    assert [part.label for part in visible("\u200b" * 500) if isinstance(part, InvisibleMark)] == [
-        "⟨U+200B ZERO WIDTH SPACE ×500⟩"
-    ]
+    assert (mark.says, mark.label) == (says, label)
+    assert tagged(f"x{text}y") == says
 
 
 def test_ordinary_typography_is_marked_only_on_request() -> None:
     text = "10\u00a0000 می‌خواهم"
     assert visible(text) == (VisibleText(text),)
-    assert [part.code for part in visible(text, harmless=True) if isinstance(part, InvisibleMark)] == [
-        "U+00A0",
-        "U+200C",
-    ]
+    marks = [part.code for part in visible(text, harmless=True) if isinstance(part, InvisibleMark)]
+    assert marks == ["U+00A0", "U+200C"]
 
 
 def test_the_source_view_shows_white_space_and_flags_it_at_line_ends() -> None:
-    assert mark_whitespace("a  b \t\r\n\tc\n ") == (
-        VisibleText("a"),
-        Whitespace("  ", "··", trailing=False),
-        VisibleText("b"),
-        Whitespace(" ", "·", trailing=True),
-        Whitespace("\t", "→", trailing=True),
-        Whitespace("\r\n", "␍¶", trailing=False),
-        Whitespace("\t", "→", trailing=False),
-        VisibleText("c"),
-        Whitespace("\n", "¶", trailing=False),
-        Whitespace(" ", "·", trailing=True),
-    )
-
-
-def test_spaces_before_more_text_are_not_trailing() -> None:
+    parts = mark_whitespace("a  b \t\r\n\tc\n ")
+    signs = [part.sign + "!" * part.trailing for part in parts if isinstance(part, Whitespace)]
+    assert signs == ["··", "·!", "→!", "␍¶", "→", "¶", "·!"]
+    # Spaces before more text are at no end.
     assert mark_whitespace("a ", continues=True)[-1] == Whitespace(" ", "·", trailing=False)
 
 

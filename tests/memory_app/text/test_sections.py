@@ -27,15 +27,9 @@ Intro.
 Nothing yet.
 """
 
-#: Lines that are headers, look like headers, or hold some.
-LINES = [
-    "# A",
-    "## B",
-    "## B ##",
-    "### C",
-    "Title",
-    "===",
-    "---",
+#: Lines that are headers, and those that look like headers, or hold some.
+HEADERS = ("# A", "## B", "## B ##", "### C", "Title", "===", "---")
+OTHERS = (
     "text",
     "- item",
     "  # in an item",
@@ -47,14 +41,12 @@ LINES = [
     "<div>",
     "    code",
     "| a | b |",
-    "",
-    "",
-    " ",
-]
+)
+BLANK = ("", "", " ")
 ends = st.sampled_from(["\n", "\n", "\r\n"])
 documents = st.builds(
     lambda lines, end, last: end.join(lines) + last * end,
-    st.lists(st.sampled_from(LINES), max_size=14),
+    st.lists(st.sampled_from(HEADERS + OTHERS + BLANK), max_size=14),
     ends,
     st.booleans(),
 )
@@ -63,10 +55,6 @@ documents = st.builds(
 plain = st.lists(st.sampled_from(["text", "- item", "> # quoted", "    code", "| a | b |", "", " "]), max_size=6).map(
     "\n".join
 )
-
-
-def headers(text: str) -> list[str]:
-    return [each.header for each in sections(text)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +80,7 @@ def headers(text: str) -> list[str]:
     ],
 )
 def test_headers_are_those_of_commonmark_outside_of_everything_else(text: str, found: list[str]) -> None:
-    assert headers(text) == found
+    assert [each.header for each in sections(text)] == found
 
 
 @pytest.mark.parametrize(
@@ -132,18 +120,14 @@ def test_of_many_headers_thirty_are_named() -> None:
 TWICE = "# Spring\n## Goals\na\n# Autumn\n## Goals\nb\n"
 
 
-def test_a_header_that_occurs_twice_asks_which_with_lines_and_paths() -> None:
-    with refusing("section_repeated") as caught:
-        update(TWICE, "## Goals", "c")
-    assert caught.value.details["lines"] == (2, 5)
-    assert caught.value.details["paths"] == ("# Spring / ## Goals", "# Autumn / ## Goals")
-
-
-def test_its_line_chooses_which() -> None:
+def test_a_header_that_occurs_twice_asks_which_with_lines_and_paths_and_its_line_chooses() -> None:
+    for asked in (None, 4):
+        with refusing("section_repeated") as caught:
+            update(TWICE, "## Goals", "c", line=asked)
+        assert caught.value.details["lines"] == (2, 5)
+        assert caught.value.details["paths"] == ("# Spring / ## Goals", "# Autumn / ## Goals")
+        assert caught.value.details.get("asked_line") == asked
     assert update(TWICE, "Goals", "c", line=5) == "# Spring\n## Goals\na\n# Autumn\n## Goals\nc\n"
-    with refusing("section_repeated") as caught:
-        update(TWICE, "Goals", "c", line=4)
-    assert (caught.value.details["lines"], caught.value.details["asked_line"]) == ((2, 5), 4)
 
 
 def test_the_same_words_at_two_levels_are_told_apart_by_the_signs() -> None:
@@ -197,9 +181,7 @@ def test_content_that_would_swallow_the_next_header_is_refused(content: str) -> 
     with refusing("section_unclosed") as caught:
         update("# A\nold\n# B\n# C\n", "A", content)
     assert (caught.value.details["header"], caught.value.details["swallowed"]) == ("# A", "# B")
-
-
-def test_in_the_last_section_a_fence_may_stay_open() -> None:
+    # In the last section it may stay open.
     assert update("# A\nold\n", "A", "```\nopen") == "# A\n```\nopen\n"
 
 
