@@ -1,13 +1,11 @@
 """Search follows the memory: what is saved is found, what is gone is not, whoever was killed in between."""
 
-import os
-import subprocess
-import sys
+import itertools
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +15,7 @@ from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from approvals import services
 from approvals.models import Agent, Policy, Proposal, Status, User
-from approvals.review.presentation import review_of
 from approvals.services import notes
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
@@ -29,22 +25,17 @@ from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.reads import Block
 from memory_app.runtime import background
 from memory_app.runtime.deadlines import DeadlineExceeded
-from memory_app.search import embedders, index_state, store
+from memory_app.search import index_state, store
 from memory_app.search.cache import indices
 from memory_app.search.service import search
 from memory_app.tasks import reindex, reindex_all
 from tests import environment
 from tests.conftest import eventually
+from tests.support import acts
 from tests.support.background import wait_for_threads
+from tests.support.workers import celery_worker
 
-
-@pytest.fixture(autouse=True)
-def no_arrays(worker: None) -> Iterator[None]:
-    """Each test begins without arrays in memory; in the server leg a worker reindexes."""
-    indices.clear()
-    embedders._retry_at = 0.0
-    yield
-    indices.clear()
+pytestmark = pytest.mark.usefixtures("worker")  # in the server leg, which reindexes
 
 
 def up_to_date(owner: str = "alice") -> None:
@@ -56,11 +47,38 @@ def texts(query: str, owner: str = "alice", **more: Any) -> list[str]:
     return [hit.text for hit in search(owner, query, **more).results]
 
 
-def save(owner: Any, content: str, **fields: Any) -> str:
-    id_ = notes.save(by=ChangeContext(actor=owner), owner=owner.username, content=content, **fields).note_id
+def save(owner: User, content: str, **fields: Any) -> str:
+    """Save a note and have it indexed."""
+    id_ = acts.save(owner, content, **fields)
     search(owner.username, "the first search makes the index")
     up_to_date(owner.username)
     return id_
+
+
+def imported(by: Any, count: int, content: str) -> None:
+    """Import so many notes, "content 0" and on."""
+    text = "".join(f"### mem-{number}-aaaa\n> {content} {number}\n" for number in range(count))
+    import_memories(by=ChangeContext(actor=by, may_apply=True), owner="alice", parsed=parse(text))
+
+
+def written() -> int:
+    """How many chunks there are."""
+    return Chunk.objects.filter(removed=False).count()
+
+
+@contextmanager
+def failing_to_write(number: int, error: type[BaseException]) -> Iterator[None]:
+    """Have the so manieth portion of chunks end with an error."""
+    write, calls = store._write, itertools.count(1)
+
+    def fail(*arguments: Any, **named: Any) -> bool:
+        if next(calls) == number:
+            raise error
+        return write(*arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "_write", fail)
+        yield
 
 
 def test_what_is_saved_is_found_changed_and_gone(alice: User) -> None:
@@ -82,8 +100,7 @@ def test_blocks_are_found_by_their_sections(goals: Block, alice: User) -> None:
     assert "B2 exam" in hit.text
     assert hit.title == "Learning goals › Goals"
     assert 0 < hit.score <= 1
-    fields = services.BlockFields(title="Goals", description="", body="Plays the violin.", limit=1000)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
+    acts.edit(alice, "goals", goals.body, "Plays the violin.")
     up_to_date()
     assert texts("B2 exam") == []
     assert texts("violin") == ["Plays the violin."]
@@ -121,33 +138,25 @@ def test_the_past_is_searched_as_it_was(alice: User) -> None:
 
 
 def test_conversations_are_searched_when_asked_for_and_forgotten_when_deleted(alice: User) -> None:
-    for number, content in enumerate(["My sister is called Ada.", "What does she do?", "She builds bridges."]):
-        Message.objects.create(
-            owner="alice", session_id="s1", message_id=str(number), role="user", content=content, author="Alice",
-            at="2026-11-01T10:00:00Z",
-        )  # fmt: skip
+    said = ["My sister is called Ada.", "What does she do?", "She builds bridges."]
+    turns = [conversations.Turn("user", text, id=str(number)) for number, text in enumerate(said)]
+    conversations.keep("alice", "s1", turns)
     store.reindex("alice")
     assert texts("sister") == []
     hit = search("alice", "sister Ada", sources=["conversation"]).results[0]
-    assert (hit.source, hit.message_id, hit.session_id, hit.author) == ("conversation", "0", "s1", "Alice")
-    Message.objects.all().delete()
-    store.forget_messages("alice", "s1")
+    assert (hit.source, hit.message_id, hit.session_id, hit.author) == ("conversation", "0", "s1", "user")
+    conversations.delete("alice", "s1")
     assert texts("sister Ada", sources=["conversation"]) == []
     assert not Chunk.objects.filter(text__contains="Ada").exists()
 
 
-def test_a_run_cut_short_loses_nothing(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_cut_short_loses_nothing(alice: User) -> None:
     assert texts("x") == []
     store.reindex("alice")
-    whole = store._write
-
-    def killed(*args: Any, **kwargs: Any) -> bool:
-        raise RuntimeError("killed")
-
-    monkeypatch.setattr(store, "_write", killed)
-    id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Saved while the index was down.").note_id
+    with failing_to_write(1, RuntimeError):
+        id_ = acts.save(alice, "Saved while the index was down.")
+        store.settle()
     assert reads.find_note("alice", id_)
-    monkeypatch.setattr(store, "_write", whole)
     store.reindex("alice")
     assert texts("index") == ["Saved while the index was down."]
     assert not search("alice", "index").index_behind
@@ -191,11 +200,6 @@ def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: User) -> N
     assert not search("alice", "coffee").index_behind
 
 
-def imported(by: Any, count: int, content: str) -> None:
-    text = "".join(f"### mem-{number}-aaaa\n> {content} {number}\n" for number in range(count))
-    import_memories(by=ChangeContext(actor=by, may_apply=True), owner="alice", parsed=parse(text))
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
 @pytest.mark.parametrize("way", ["a person", "policy", "a decision"])
@@ -205,11 +209,9 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
         Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
     imported(alice if way == "a person" else scribe, store.MANY + 1, "Sails the sea, day")
     if way == "a decision":
-        waiting = Proposal.objects.get(status=Status.OPEN)
-        seen = review_of(waiting, alice).seen_sha256
-        services.approve(actor=alice, proposal_id=waiting.pk, revision=1, seen_sha256=seen)
+        acts.approve(alice, Proposal.objects.get(status=Status.OPEN))
     assert index_state.is_behind("alice")
-    notes.save(by=ChangeContext(actor=alice), owner="alice", content="Keeps bees.")
+    acts.save(alice, "Keeps bees.")
     assert index_state.is_behind("alice"), "a small change after it would take as long"
     found = search("alice", "sails", top_k=20)
     assert (len(found.results), found.index_behind) == (20, False)
@@ -233,24 +235,22 @@ def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: User, monk
     # Five saves take longer than the tenth of a second on a busy machine; `settle` ends the wait.
     monkeypatch.setattr(background, "_GATHERING", 60.0)
     for number in range(5):
-        notes.save(by=ChangeContext(actor=alice), owner="alice", content=f"Rows on day {number}.")
+        acts.save(alice, f"Rows on day {number}.")
     store.settle()
     assert not index_state.is_behind("alice")
     assert SearchIndex.objects.get(owner="alice").version - version == 1
 
 
-def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: User, worker: Any) -> None:
-    imported(alice, 40, "Sails the sea, day")
-    texts("sea")
-    up_to_date()
+def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: User) -> None:
+    for number in range(3):
+        save(alice, f"Sails the sea, day {number}")
     before = set(Chunk.objects.values_list("id", "version"))
-    text = "".join(f"### mem-{number}-bbbb\n> Keeps bees, hive {number}\n" for number in range(store.MANY + 100))
-    import_memories(by=ChangeContext(actor=alice), owner="alice", parsed=parse(text))
+    imported(alice, store.MANY + 100, "Keeps bees, hive")
     texts("bees")
     up_to_date()
     assert before <= set(Chunk.objects.values_list("id", "version")), "chunks of other notes were made anew"
-    assert Chunk.objects.filter(removed=False).count() == 40 + store.MANY + 100
-    assert texts("hive 399") == ["Keeps bees, hive 399"] or "Keeps bees, hive 399" in texts("hive 399", top_k=20)
+    assert written() == 3 + store.MANY + 100
+    assert "Keeps bees, hive 399" in texts("hive 399", top_k=20)
 
 
 def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,18 +261,9 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypat
     imported(alice, 30, "Sails the sea, day")
     SearchIndex.objects.update(busy_until=None)
     monkeypatch.setattr(store, "PORTION", 7)
-    write, calls = store._write, []
-
-    def cut(*arguments: Any, **named: Any) -> bool:
-        calls.append(1)
-        if len(calls) == 3:
-            raise DeadlineExceeded
-        return write(*arguments, **named)
-
-    monkeypatch.setattr(store, "_write", cut)
-    with pytest.raises(DeadlineExceeded):
+    with failing_to_write(3, DeadlineExceeded), pytest.raises(DeadlineExceeded):
         store.reindex("alice")
-    assert Chunk.objects.filter(removed=False).count() == 1 + 14
+    assert written() == 1 + 14
     assert index_state.state_of("alice").is_behind_by(15)
     assert not index_state.state_of("alice").is_behind_by(16)
     assert store.reindex("alice").documents == 16
@@ -282,22 +273,18 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypat
 @pytest.mark.slow
 def test_who_may_not_index_finds_somebody_else_at_it() -> None:
     """Two who come first at the same moment: a search that saw neither at it answered from nothing."""
-    free: list[str] = []
 
-    def take(owner: str, together: threading.Barrier) -> None:
+    def took_or_found_another(owner: str, together: threading.Barrier) -> bool:
         together.wait()
-        if not index_state.take_lease(owner) and not index_state.is_busy(owner):
-            free.append(owner)
-        connections.close_all()
+        try:
+            return index_state.take_lease(owner) or index_state.is_busy(owner)
+        finally:
+            connections.close_all()
 
-    for number in range(60):
-        together = threading.Barrier(3)
-        threads = [threading.Thread(target=take, args=(f"owner-{number}", together)) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(20)
-    assert free == []
+    with ThreadPoolExecutor(3) as pool:
+        for number in range(60):
+            owners, together = [f"owner-{number}"] * 3, threading.Barrier(3)
+            assert all(pool.map(took_or_found_another, owners, [together] * 3)), number
 
 
 def test_a_run_that_leaves_a_first_index_to_the_search_takes_no_lease(alice: User) -> None:
@@ -345,25 +332,13 @@ def test_a_rebuild_waits_for_a_worker_that_began_just_before(
 def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(6):
-        save(alice, f"Fact number {number} about beekeeping.")
-    write, calls = store._write, []
-
-    def killed(*arguments: Any, **named: Any) -> bool:
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return write(*arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "PORTION", 2)
-        patch.setattr(store, "_write", killed)
-        with pytest.raises(KeyboardInterrupt):
-            store.reindex("alice", whole=True)
+    imported(alice, 6, "Keeps bees, hive")
+    monkeypatch.setattr(store, "PORTION", 2)
+    with failing_to_write(2, KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        store.reindex("alice", whole=True)
     assert index_state.is_behind("alice")
     store.reindex("alice")
-    assert len(texts("beekeeping", top_k=20)) == 6
-    assert Chunk.objects.filter(removed=False).count() == 6
+    assert len(texts("bees", top_k=20)) == written() == 6
 
 
 @pytest.mark.slow
@@ -388,58 +363,31 @@ def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alic
     assert texts("sister Ada", sources=["conversation"]) == []
 
 
-@contextmanager
-def a_worker_of(queue: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A Celery worker of its own, for tasks of `queue` only."""
-    process = subprocess.Popen(
-        f"{sys.executable} -m celery -A memory_app.celery worker --pool threads --concurrency 1"
-        f" --loglevel WARNING --without-mingle --queues {queue} --hostname {queue}@%h".split(),
-        cwd=Path(__file__).resolve().parents[3],
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(20)
-
-
 @pytest.mark.skipif(environment.is_embedded(), reason="there is no worker on the embedded leg")
 def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: User) -> None:
     many = 8_000
-    memories = "\n\n".join(
-        f"### mem-1700000000-{number:04d}\n> Fact {number} about beekeeping.\n<!-- tags: bees | created: 2026-01-01 -->"
-        for number in range(many)
-    )
     # As if a process were at it, so that the worker of the other tests leaves the owner alone.
     SearchIndex.objects.update_or_create(owner="alice", defaults={"busy_until": timezone.now() + timedelta(hours=1)})
-    imported = import_memories(
-        by=ChangeContext(actor=alice), owner="alice", parsed=parse(f"# Memories\n\n## Patterns\n\n{memories}\n")
-    )
-    assert Change.objects.count() == many, imported
-
-    def indexed() -> int:
-        return Chunk.objects.filter(removed=False).count()
-
+    imported(alice, many, "Keeps bees, hive")
+    assert Change.objects.count() == many
     for _ in range(5):  # on a busy machine the worker may be done before it is seen to have begun
         Chunk.objects.all().delete()
         SearchIndex.objects.update(busy_until=None, change_id=0)
         reindex.apply_async(["alice"], queue="killed")
-        with a_worker_of("killed") as process:
-            eventually(indexed, seconds=90)
+        with celery_worker("killed", pool="threads") as process:
+            eventually(written, seconds=90)
             process.kill()
-            process.wait(20)
-        if indexed() < many:
+        if written() < many:
             break
-    assert 0 < indexed() < many
-    assert search("alice", "beekeeping").index_behind
+    assert 0 < written() < many
+    assert search("alice", "bees").index_behind
     SearchIndex.objects.update(busy_until=None)  # its lease ran out
     # What the killed worker had taken is given out again after an hour; the beat does not wait for that.
     reindex_all.apply_async(queue="killed")
-    with a_worker_of("killed"):
+    with celery_worker("killed", pool="threads"):
         eventually(lambda: not index_state.is_behind("alice"), seconds=90)
-    assert indexed() == many
-    assert not search("alice", "beekeeping").index_behind
+    assert written() == many
+    assert not search("alice", "bees").index_behind
 
 
 def test_a_deletion_cut_short_deletes_nothing_and_can_be_made_again(
@@ -453,10 +401,9 @@ def test_a_deletion_cut_short_deletes_nothing_and_can_be_made_again(
         delete(messages)
         raise DatabaseError("the time is up")
 
-    monkeypatch.setattr(QuerySet, "delete", cut)
-    with pytest.raises(DatabaseError):
+    with monkeypatch.context() as patch, pytest.raises(DatabaseError):
+        patch.setattr(QuerySet, "delete", cut)
         conversations.delete("alice", "s1")
-    monkeypatch.undo()
     assert Message.objects.filter(message_id="m1").exists()
     assert conversations.delete("alice", "s1").count == 1
     assert texts("xylophone", sources=["conversation"]) == []
