@@ -60,7 +60,13 @@ def test_a_replacement_says_how_many_places_it_changed() -> None:
 
 
 def test_edits_of_all_kinds_are_made_in_order_each_on_what_the_one_before_left() -> None:
-    added = [Rewrite("# A\n"), Append("# B\n"), Prepend("# Z\n"), SectionUpdate("A", "two two"), Insert(3, "end")]
+    added: list[Edit] = [
+        Rewrite("# A\n"),
+        Append("# B\n"),
+        Prepend("# Z\n"),
+        SectionUpdate("A", "two two"),
+        Insert(3, "end"),
+    ]
     applied = apply("old", [*added, Replace("two", "three", replace_all=True)])
     assert (applied.text, applied.replaced) == ("# Z\n# A\nthree three\nend\n# B\n", 2)
 
