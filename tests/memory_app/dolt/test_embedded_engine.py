@@ -15,15 +15,13 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import connections
-from django.utils import timezone
 
-from memory_app import reads
+from memory_app import conversations, reads
 from memory_app.databases import wal
 from memory_app.dolt import errors
 from memory_app.dolt.connections import dolt, open_at
-from memory_app.models import Message
 from tests import environment
-from tests.memory_app.dolt.test_engine_contract import sha, write
+from tests.memory_app.dolt.test_engine_contract import branch, write
 
 pytestmark = [
     pytest.mark.slow,
@@ -104,18 +102,10 @@ def test_a_checkpoint_makes_no_database_where_there_is_none(tmp_path: Path, monk
 
 def test_what_was_deleted_is_in_neither_file_nor_log() -> None:
     secret = "she told nobody but me"
-    for number in range(200):
-        Message.objects.create(
-            owner="alice",
-            session_id="s",
-            message_id=number,
-            role="user",
-            content=f"{secret} {number}",
-            at=timezone.now(),
-        )
+    conversations.keep("alice", "s", [conversations.Turn("user", f"{secret} {number}") for number in range(200)])
     wal.checkpoint()
     assert contents(settings.DEFAULT_FILE).count(secret.encode()) >= 200
-    Message.objects.all().delete()
+    conversations.delete("alice", "s")
     assert wal.checkpoint()
     assert secret.encode() not in contents(settings.DEFAULT_FILE)
     assert wal.size() == 0
@@ -133,9 +123,7 @@ def test_a_connection_to_the_memory_caches_4_mb_where_the_engine_would_cache_64(
 
 def test_a_collection_drops_the_texts_of_dropped_branches_and_keeps_those_of_main() -> None:
     base = write(body="kept on main")
-    dolt().create_branch("p/1", base)
-    with open_at("p/1"):
-        head = write(body="only ever proposed", expected=sha())
+    head = branch(base, body="only ever proposed")
     dolt().drop_branch("p/1")
     memory = Path(settings.DATABASES["memory"]["NAME"])
     assert b"only ever proposed" in contents(memory)
@@ -175,8 +163,7 @@ def test_collections_beside_a_process_that_writes_and_reads_lose_nothing() -> No
     made = other.stdout.read().split()
     assert other.wait(60) == 0
     assert len(made) > 1
-    logged = {commit.hash for commit in dolt().log()}
-    assert logged >= set(made)
+    assert {commit.hash for commit in dolt().log()} >= set(made)
 
 
 #: Commits one change after another until its input ends, on one connection and on a branch; prints the hashes.
@@ -185,7 +172,7 @@ import sys, threading
 import django; django.setup()
 from memory_app import reads
 from memory_app.dolt.connections import dolt, open_at, retrying
-from tests.memory_app.dolt.test_engine_contract import sha, write
+from tests.memory_app.dolt.test_engine_contract import write
 reads.block("alice", "goals")
 print("writing", flush=True)
 told = threading.Event()
@@ -193,9 +180,9 @@ threading.Thread(target=lambda: (sys.stdin.read(), told.set()), daemon=True).sta
 number = 0
 while not told.is_set() or number < 5:
     number += 1
-    print(retrying(lambda: write(body=f"text {number}", expected=sha())), flush=True)
+    print(retrying(lambda: write(body=f"text {number}")), flush=True)
     retrying(lambda: dolt().create_branch(f"p/{number}", dolt().head()))
     with open_at(f"p/{number}"):
-        retrying(lambda: write(body=f"proposed {number}", expected=sha()))
+        retrying(lambda: write(body=f"proposed {number}"))
     retrying(lambda: dolt().drop_branch(f"p/{number}"))
 """

@@ -20,13 +20,11 @@ from django.db import connections
 from memory_app import reads
 from memory_app.databases import wal
 from memory_app.dolt import maintenance
-from memory_app.dolt.connections import dolt, dolt_transaction, open_at
+from memory_app.dolt.connections import dolt, open_at
 from memory_app.runtime import upkeep
-from memory_app.writing import rows
-from memory_app.writing.values import BlockFields, BlockWrite
 from tests import environment
 from tests.conftest import eventually
-from tests.memory_app.dolt.test_engine_contract import AUTHOR, sha, write
+from tests.memory_app.dolt.test_engine_contract import branch, write
 from tests.services import HOST, Services, free_ports
 
 pytestmark = pytest.mark.slow
@@ -64,12 +62,7 @@ def make_garbage(megabytes: int) -> None:
         dolt().create_branch(f"p/{number}", dolt().head())
         with open_at(f"p/{number}"):
             for _ in range(4):
-                body = os.urandom(250_000).hex()
-                fields = BlockFields(title="", description="", body=body, limit=len(body))
-                here = reads.block_at("alice", "goals", "HEAD").sha256
-                with dolt_transaction() as verbs:
-                    rows.write_block(BlockWrite("alice", "goals", fields, here))
-                    verbs.commit("Grow", AUTHOR)
+                write(body=os.urandom(250_000).hex())
         dolt().drop_branch(f"p/{number}")
 
 
@@ -307,9 +300,7 @@ def test_a_record_that_was_written_in_part_does_not_end_collecting() -> None:
 
 def test_the_command_collects_and_says_what_came_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     base = write()
-    dolt().create_branch("p/1", base)
-    with open_at("p/1"):
-        head = write(body="rejected", expected=sha())
+    head = branch(base, body="rejected")
     dolt().drop_branch("p/1")
     call_command("gc")
     call_command("gc", force=True)
