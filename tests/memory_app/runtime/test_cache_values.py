@@ -49,10 +49,8 @@ def test_what_is_not_there_is_not_counted() -> None:
     cache = caches["default"]
     with pytest.raises(ValueError):
         cache.incr("calls")
-    assert cache.get("calls") is None
     cache.add("calls", 0, timeout=60)
-    assert [cache.incr("calls"), cache.incr("calls", 2)] == [1, 3]
-    assert cache.get("calls") == 3
+    assert [cache.incr("calls"), cache.incr("calls", 2), cache.get("calls")] == [1, 3, 3]
 
 
 @pytest.mark.skipif(environment.is_embedded(), reason="needs Redis")
@@ -62,8 +60,6 @@ def test_the_cache_of_the_server_edition_unpickles_nothing() -> None:
     assert isinstance(client, RedisCacheClient)
     cache.set("key", ("a", 1, 0.5))
     assert cache.get("key") == ["a", 1, 0.5]
-    cache.add("count", 0)
-    assert cache.incr("count") == 1
     import redis
 
     redis.Redis.from_url(settings.REDIS_URL).set(cache.make_key("key"), pickle.dumps(Trap()))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from django.db import Error as DatabaseError
-from django.db import connection, connections, transaction
+from django.db import OperationalError, connection, connections, transaction
 
 from approvals.models import User
 from memory_app import reads
@@ -17,6 +17,7 @@ from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from memory_app.search.cache import indices
 from tests import environment
+from tests.conftest import in_a_thread
 from tests.support.holding import frozen, held, held_row
 
 pytestmark = pytest.mark.slow
@@ -155,36 +156,21 @@ def test_a_deadline_that_cannot_begin_leaves_no_trace_on_its_thread(
 
 def test_a_deadline_applies_to_its_thread_only(goals: Block) -> None:
     seen: list[float] = []
-
-    def other() -> None:
-        seen.append(deadlines.remaining())
-        seen.append(len(reads.blocks("alice")))
-        connections.close_all()
-
     with deadlines.within(0):
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join()
+        in_a_thread(lambda: seen.extend([deadlines.remaining(), len(reads.blocks("alice"))])).join()
     assert seen == [float("inf"), 1]
 
 
 def test_work_is_not_retried_after_the_deadline() -> None:
+    code = ("database is locked",) if environment.is_embedded() else (1213, "deadlock")
     calls: list[float] = []
-    busy = _busy_error()
 
     def always_busy() -> None:
         calls.append(deadlines.remaining())
-        raise busy
+        raise OperationalError(*code)
 
+    assert dolt().is_retryable(OperationalError(*code))
     with deadlines.within(0.3), pytest.raises(deadlines.DeadlineExceeded):
         retrying(always_busy, attempts=1_000)
     assert len(calls) > 1
     assert min(calls) > -0.1
-
-
-def _busy_error() -> Exception:
-    from django.db import OperationalError
-
-    error = OperationalError("database is locked") if environment.is_embedded() else OperationalError(1213, "deadlock")
-    assert dolt().is_retryable(error)
-    return error

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +17,9 @@ from memory_app.celery import app
 from memory_app.runtime import background, upkeep
 from tests import environment
 from tests.conftest import eventually
+from tests.support.places import ROOT
 from tests.support.smtp import MailServer, mail_server
+from tests.support.workers import celery_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -54,11 +53,8 @@ def test_without_workers_the_process_that_opens_the_databases_does_it(waiting: N
         [sys.executable, "-c", f"import django; django.setup(); {script}"],
         cwd=ROOT,
         env=os.environ
-        | {
-            "ASSENT_DATA_DIR": str(settings.DATA_DIR),
-            "DJANGO_SETTINGS_MODULE": "memory_app.settings",
-            "ASSENT_EMAIL_URL": f"smtp://127.0.0.1:{smtp.port}",
-        },
+        | {"ASSENT_DATA_DIR": str(settings.DATA_DIR), "DJANGO_SETTINGS_MODULE": "memory_app.settings"}
+        | {"ASSENT_EMAIL_URL": f"smtp://127.0.0.1:{smtp.port}"},
     )
     try:
         eventually(lambda: smtp.mails, seconds=60)
@@ -99,12 +95,8 @@ def test_a_task_that_fails_or_hangs_holds_up_neither_the_others_nor_upkeep(
         background.settle(upkeep.TASKS, 10)
         assert done == ["fails", "hangs"] * 2
 
-
-def test_with_workers_nothing_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "FIRST", 0.0)
-    with override_settings(CELERY_TASK_ALWAYS_EAGER=False):
-        tasks = upkeep.PeriodicTasks()
-        tasks.look()
+    with override_settings(CELERY_TASK_ALWAYS_EAGER=False):  # with workers nothing is done here
+        upkeep.PeriodicTasks().look()
         assert not background.is_at_work(upkeep.TASKS)
 
 
@@ -116,19 +108,9 @@ def test_every_task_without_beat_is_one_of_its_schedule() -> None:
 
 @pytest.mark.skipif(environment.is_embedded(), reason="needs Redis")
 def test_a_worker_sends_it_when_beat_asks(waiting: None, smtp: MailServer) -> None:
-    command = f"{sys.executable} -m celery -A memory_app.celery worker --pool solo -Q mail --without-mingle"
-    process = subprocess.Popen(
-        command.split(),
-        cwd=ROOT,
-        env=os.environ
-        | {"DJANGO_SETTINGS_MODULE": "memory_app.settings", "ASSENT_EMAIL_URL": f"smtp://127.0.0.1:{smtp.port}"},
-    )
-    try:
+    with celery_worker("mail", ASSENT_EMAIL_URL=f"smtp://127.0.0.1:{smtp.port}"):
         for _time in range(2):
             app.send_task(settings.CELERY_BEAT_SCHEDULE["send digests"]["task"], queue="mail")
         eventually(lambda: smtp.mails, seconds=60)
         time.sleep(1)
-    finally:
-        process.terminate()
-        process.wait(20)
     assert [to for to, _mail in smtp.mails] == ["tim@example.org"]

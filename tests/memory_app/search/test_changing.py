@@ -2,26 +2,19 @@
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.search.ranking import postings
-from memory_app.search.ranking.chunking import (
-    ConversationMessage,
-    IndexRow,
-    Source,
-    TextChunk,
-    chunks_of_conversation,
-    row_of,
-)
+from memory_app.search.ranking import chunking, postings
+from memory_app.search.ranking.chunking import IndexRow, Source, TextChunk, row_of
 from memory_app.search.ranking.dense import Vectors
-from memory_app.search.ranking.index import ChunkHit, OwnerIndex
+from memory_app.search.ranking.index import OwnerIndex
 from memory_app.search.ranking.postings import ChunkFilters
 
 pytestmark = pytest.mark.pure
@@ -83,9 +76,8 @@ def test_many_single_additions_are_merged_and_still_found(monkeypatch: pytest.Mo
 
 def test_a_message_added_later_takes_its_place_in_the_conversation() -> None:
     def row(chunk_id: int, sequence: int, text: str) -> IndexRow:
-        return row_of(
-            chunk_id, chunks_of_conversation("s", [ConversationMessage(f"m{sequence}", text, sequence, "Alice")])[0]
-        )
+        said = chunking.ConversationMessage(f"m{sequence}", text, sequence, "Alice")
+        return row_of(chunk_id, chunking.chunks_of_conversation("s", [said])[0])
 
     answer, asked, other = row(1, 2, "A spaniel"), row(2, 1, "Which puppy breed?"), row(3, 0, "Hello there")
     index = OwnerIndex([answer, other])
@@ -117,72 +109,33 @@ def test_memory_is_reported_and_wear_is_seen() -> None:
 
 
 def test_an_index_may_be_searched_while_it_changes() -> None:
-    index, problems = OwnerIndex([note(i, f"dog number{i}") for i in range(200)]), []
-
-    def keep(work: Any) -> None:
-        try:
-            for step in range(100):
-                work(step)
-        except Exception as error:
-            problems.append(error)
-
-    threads = [
-        threading.Thread(target=keep, args=(work,))
-        for work in (
-            lambda step: index.search("dog number7"),
-            lambda step: index.add([note(1_000 + step, f"cat number{step}")]),
-            lambda step: index.remove([step]),
-        )
+    index = OwnerIndex([note(i, f"dog number{i}") for i in range(200)])
+    works: list[Callable[[int], object]] = [
+        lambda step: index.search("dog number7"),
+        lambda step: index.add([note(1_000 + step, f"cat number{step}")]),
+        lambda step: index.remove([step]),
     ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert problems == []
+    with ThreadPoolExecutor(len(works)) as pool:
+        list(pool.map(lambda work: [work(step) for step in range(100)], works))
     assert len(index) == 200
 
 
 def test_asking_how_large_an_index_is_changes_nothing_in_it() -> None:
     """The cache asks so of every owner's index, whoever is changing it meanwhile."""
     index, done = OwnerIndex([note(0, "dog")]), threading.Event()
-
-    def measure() -> None:
-        while not done.is_set():
-            assert index.nbytes > 0
-
-    measuring = threading.Thread(target=measure)
     switching = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        measuring.start()
-        for number in range(1, 900):
-            index.add([note(number, f"dog number{number}")])
-    finally:
-        done.set()
-        measuring.join()
-        sys.setswitchinterval(switching)
-
+    with ThreadPoolExecutor(1) as pool:
+        measuring = pool.submit(lambda: [index.nbytes > 0 for _ in iter(done.is_set, True)])
+        sys.setswitchinterval(1e-6)
+        try:
+            for number in range(1, 900):
+                index.add([note(number, f"dog number{number}")])
+        finally:
+            done.set()
+            sys.setswitchinterval(switching)
+    assert all(measuring.result())
     hits = index.search("dog number899", top_k=1).hits
     assert [hit.chunk_id for hit in hits] == [899]
-
-
-def test_a_search_finds_the_old_chunk_or_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    index = OwnerIndex([note(1, "kayak")])
-    found: list[ChunkHit] = []
-    searching = threading.Thread(target=lambda: found.extend(index.search("kayak").hits))
-    add = OwnerIndex.add
-
-    def add_while_another_thread_searches(self: OwnerIndex, rows: Sequence[IndexRow]) -> None:
-        searching.start()
-        searching.join(0.5)
-        add(self, rows)
-
-    monkeypatch.setattr(OwnerIndex, "add", add_while_another_thread_searches)
-    index.replace([1], [note(2, "kayak again")])
-    searching.join()
-
-    assert [hit.chunk_id for hit in found] == [2]
 
 
 class Hanging:
@@ -203,24 +156,19 @@ def test_an_index_is_free_while_its_embedder_is_waited_for() -> None:
     """Eight searches of one owner waited 5 s each, one after another, for a service that hung."""
     embedder = Hanging()
     index = OwnerIndex([note(1, "dog")], embedder)
-    searching = threading.Thread(target=lambda: index.search("dog"))
-    adding = threading.Thread(target=lambda: index.add([note(2, "dogs")]))
-    searching.start()
-    try:
-        assert embedder.asked.wait(20)
-        adding.start()
-        adding.join(5)
-        assert len(index) == 2
-    finally:
-        embedder.let_go.set()
-        searching.join()
-        adding.join()
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(index.search, "dog")
+        try:
+            assert embedder.asked.wait(20)
+            pool.submit(index.add, [note(2, "dogs")]).result(5)
+            assert len(index) == 2
+        finally:
+            embedder.let_go.set()
 
 
 def test_an_embedder_is_not_asked_where_nothing_is_searched() -> None:
     embedder = Hanging()
+    facts = ChunkFilters(types=frozenset({"fact"}))
     assert OwnerIndex([], embedder).search("dog").hits == ()
-    assert (
-        OwnerIndex([note(1, "dog")], embedder).search("dog", filters=ChunkFilters(types=frozenset({"fact"}))).hits == ()
-    )
+    assert OwnerIndex([note(1, "dog")], embedder).search("dog", filters=facts).hits == ()
     assert not embedder.asked.is_set()

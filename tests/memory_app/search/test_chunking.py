@@ -1,7 +1,7 @@
 """Cutting blocks, notes and conversations into what a search finds."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory_app.search.ranking.chunking import (
@@ -52,6 +52,7 @@ def test_a_long_section_is_cut_at_paragraphs_first() -> None:
 
 
 @given(st.text(alphabet="ab .\n。", max_size=400), st.integers(10, 60))
+@example("x" * (LONGEST_PASSAGE + 1), LONGEST_PASSAGE)  # without any place to cut
 def test_cutting_loses_nothing_but_space(text: str, longest: int) -> None:
     parts = cut(text, longest)
 
@@ -59,54 +60,37 @@ def test_cutting_loses_nothing_but_space(text: str, longest: int) -> None:
     assert all(len(part) <= longest for part in parts)
 
 
-def test_a_text_without_any_place_to_cut_is_cut_at_the_limit() -> None:
-    assert [len(part) for part in cut("x" * (LONGEST_PASSAGE + 1), LONGEST_PASSAGE)] == [LONGEST_PASSAGE, 1]
-
-
 def test_a_note_of_the_full_length_is_one_chunk_and_its_tags_are_searched() -> None:
-    (chunk,) = chunks_of_note(
-        note_id="n", content="word " * 399 + "12345", tags=["school"], rationale="because of exams"
-    )
-
+    (chunk,) = chunks_of_note(note_id="n", content="word " * 399 + "12345", tags=["school"], rationale="for exams")
     assert {"school", "exams"} <= set(row_of(1, chunk).terms.split())
     assert "exams" not in chunk.meaning
 
 
 def test_messages_keep_their_place_when_they_are_long() -> None:
-    messages = [
-        ConversationMessage("a", "y" * 5_000, 0, "Alice"),
-        ConversationMessage("b", " ", 1, "Ben"),
-        ConversationMessage("c", "z", 2, "Ben"),
-    ]
-    chunks = chunks_of_conversation("s", messages)
-
-    assert [chunk.item_id for chunk in chunks] == ["a", "a", "a", "c"]
+    said = ["y" * 5_000, " ", "z"]
+    chunks = chunks_of_conversation(
+        "s", [ConversationMessage(str(at), text, at, "Ben") for at, text in enumerate(said)]
+    )
+    assert [chunk.item_id for chunk in chunks] == ["0", "0", "0", "2"]
     assert [chunk.order for chunk in chunks] == sorted(chunk.order for chunk in chunks)
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "kind", "asked"),
     [
-        ("Did you go?", ExpressionKind.QUESTION),
-        ("行きましたか？", ExpressionKind.QUESTION),
-        ("I went yesterday", ExpressionKind.TIME),
-        ("she has two dogs", ExpressionKind.NUMBER),
-        ("we saw Anna there", ExpressionKind.NAME),
-        ("wow, thanks", ExpressionKind.NONE),
+        ("Did you go?", ExpressionKind.QUESTION, ExpressionKind.NONE),
+        ("行きましたか？", ExpressionKind.QUESTION, ExpressionKind.NONE),
+        ("I went yesterday", ExpressionKind.TIME, ExpressionKind.NONE),
+        ("she has two dogs", ExpressionKind.NUMBER, ExpressionKind.NONE),
+        ("we saw Anna there", ExpressionKind.NAME, ExpressionKind.NONE),
+        ("wow, thanks", ExpressionKind.NONE, ExpressionKind.NONE),
+        ("When did she go?", ExpressionKind.QUESTION, ExpressionKind.TIME),
+        ("how many dogs?", ExpressionKind.QUESTION, ExpressionKind.NUMBER),
+        ("Who came?", ExpressionKind.QUESTION, ExpressionKind.NAME),
     ],
 )
-def test_a_text_is_marked(text: str, expected: ExpressionKind) -> None:
-    assert marks(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("When did she go?", ExpressionKind.TIME),
-        ("how many dogs?", ExpressionKind.NUMBER),
-        ("Who came?", ExpressionKind.NAME),
-        ("what was said?", ExpressionKind.NONE),
-    ],
-)
-def test_a_query_asks_for_a_kind_of_expression(query: str, expected: ExpressionKind) -> None:
-    assert asked_kind(query)[0] is expected
+def test_a_text_has_one_kind_of_expression_and_a_query_asks_for_one(
+    text: str, kind: ExpressionKind, asked: ExpressionKind
+) -> None:
+    assert marks(text) == kind
+    assert asked_kind(text)[0] is asked

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from approvals.models import User
-from approvals.services import notes
-from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import SearchIndex
 from memory_app.search import embedders
 from memory_app.search.cache import indices
 from memory_app.search.service import search
 from tests import environment
+from tests.support.acts import save
 
 pytestmark = [
     pytest.mark.slow,
@@ -43,11 +42,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         seas = ["sail" in text or "ocean" in text for text in asked["input"]]
         data = [{"index": number, "embedding": [float(sea), float(not sea)]} for number, sea in enumerate(seas)]
-        body = json.dumps({"data": data}).encode()
         self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(json.dumps({"data": data}).encode())
 
     def log_message(self, *args: Any) -> None:
         pass
@@ -55,7 +52,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def service(settings: Any) -> Iterator[EmbeddingService]:
-    indices.clear()
     embedders._retry_at = 0.0
     with EmbeddingService(("127.0.0.1", 0), _Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -63,14 +59,13 @@ def service(settings: Any) -> Iterator[EmbeddingService]:
         settings.EMBEDDER_URL, settings.EMBEDDER_MODEL = f"http://127.0.0.1:{server.server_port}/v1", "seas"
         yield server
         server.shutdown()
-    indices.clear()
     embedders._retry_at = 0.0
 
 
 @pytest.fixture
 def sails(alice: User, service: EmbeddingService) -> str:
     """A note found by meaning; the arrays are in memory."""
-    id_ = notes.save(by=ChangeContext(actor=alice), owner="alice", content="He loves to sail.").note_id
+    id_ = save(alice, "He loves to sail.")
     assert found("ocean") == (["He loves to sail."], False)
     return id_
 
@@ -110,7 +105,7 @@ def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(
     alice: User, service: EmbeddingService, settings: Any
 ) -> None:
     settings.EMBEDDER = "wordllama"
-    notes.save(by=ChangeContext(actor=alice), owner="alice", content="He loves to sail.")
+    save(alice, "He loves to sail.")
     assert found("sail") == (["He loves to sail."], False)
     first = SearchIndex.objects.get(owner="alice").embedder
     settings.EMBEDDER = "openai"
@@ -122,7 +117,7 @@ def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(
     assert found("sail") == (["He loves to sail."], True)
     assert not search("alice", "sail").index_behind
     assert SearchIndex.objects.get().embedder == chosen, "its vectors wait for the service to come back"
-    notes.save(by=ChangeContext(actor=alice), owner="alice", content="Saved while it was away.")
+    save(alice, "Saved while it was away.")
     assert found("saved") == (["Saved while it was away."], True)
 
 

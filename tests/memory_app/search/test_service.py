@@ -31,28 +31,12 @@ from memory_app.search.service import search
 from memory_app.tasks import reindex, reindex_all
 from tests import environment
 from tests.conftest import eventually
+from tests.memory_app.search.indexed import save, texts, up_to_date
 from tests.support import acts
 from tests.support.background import wait_for_threads
 from tests.support.workers import celery_worker
 
 pytestmark = pytest.mark.usefixtures("worker")  # in the server leg, which reindexes
-
-
-def up_to_date(owner: str = "alice") -> None:
-    store.settle()  # what this process asked for would be done a moment later, beside what the test does next
-    eventually(lambda: not index_state.is_behind(owner))
-
-
-def texts(query: str, owner: str = "alice", **more: Any) -> list[str]:
-    return [hit.text for hit in search(owner, query, **more).results]
-
-
-def save(owner: User, content: str, **fields: Any) -> str:
-    """Save a note and have it indexed."""
-    id_ = acts.save(owner, content, **fields)
-    search(owner.username, "the first search makes the index")
-    up_to_date(owner.username)
-    return id_
 
 
 def imported(by: Any, count: int, content: str) -> None:

@@ -3,17 +3,11 @@
 import numpy as np
 import pytest
 
-from memory_app.search.ranking.dense import Embedder, WordEmbedder, loaded, query_vector, stored, wordllama
+from memory_app.search.ranking.dense import loaded, query_vector, stored, wordllama
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.ranking.selection import WordVectors
 
 pytestmark = pytest.mark.pure
-
-
-def test_wordllama_is_an_embedder_with_words() -> None:
-    assert isinstance(wordllama(), Embedder)
-    assert isinstance(wordllama(), WordEmbedder)
-    assert wordllama() is wordllama()
 
 
 def test_vectors_are_those_of_the_package_itself() -> None:
@@ -26,14 +20,11 @@ def test_vectors_are_those_of_the_package_itself() -> None:
     assert np.allclose(wordllama().embed(texts), theirs.embed(texts, norm=True), atol=1e-3)
 
 
-def test_few_texts_and_many_have_the_same_vectors() -> None:
-    texts = [f"note number {i} about algebra" for i in range(130)]
-
-    assert np.allclose(wordllama().embed(texts)[:3], wordllama().embed(texts[:3]), atol=1e-6)
-
-
-def test_a_text_without_content_has_no_direction() -> None:
-    assert not wordllama().embed(["", "dog"])[0].any()
+def test_few_texts_and_many_have_the_same_vectors_and_an_empty_one_has_no_direction() -> None:
+    texts = ["", *(f"note number {i} about algebra" for i in range(130))]
+    many = wordllama().embed(texts)
+    assert np.allclose(many[:3], wordllama().embed(texts[:3]), atol=1e-6)
+    assert not many[0].any()
 
 
 def test_a_vector_survives_storage() -> None:
@@ -42,9 +33,6 @@ def test_a_vector_survives_storage() -> None:
 
     assert len(stored(vector)) == 512
     assert float(back @ vector) == pytest.approx(1, abs=1e-3)
-
-
-def test_vectors_of_another_size_are_zero() -> None:
     assert not loaded([b"", b"\x01\x02"], 4).any()
 
 
@@ -61,22 +49,23 @@ def test_what_is_near_a_word_is_kept_as_the_vocabulary_grows_and_shrinks() -> No
     postings = Postings()
     kept = WordVectors(wordllama(), postings)
     words = ["dog", "algebra", "tea", "dog"]
-    for slot, text in enumerate(
-        ["puppy hound walk", "maths exam geometry", "coffee", "dogs animal cat kitten", "sums"]
-    ):
+
+    def near(vectors: WordVectors, words: list[str]) -> list[list[tuple[int, float]]]:
+        return [[(term, round(cosine, 5)) for term, cosine in found] for found in vectors.nearest(words)]
+
+    def assert_as_if_new(words: list[str]) -> None:
+        assert near(kept, words) == near(WordVectors(wordllama(), postings), words)
+
+    texts = ["puppy hound walk", "maths exam geometry", "coffee", "dogs animal cat kitten", "sums"]
+    for slot, text in enumerate(texts):
         postings.extend([text])
-        assert rounded(kept, words) == rounded(WordVectors(wordllama(), postings), words)
-        some = words[slot % 3 :]
-        assert rounded(kept, some) == rounded(WordVectors(wordllama(), postings), some)
+        assert_as_if_new(words)
+        assert_as_if_new(words[slot % 3 :])
     dogs = postings.vocabulary.term("dogs")
     assert kept.nearest(["dog"])[0][0][0] == dogs
     postings.remove(3)
     assert dogs not in dict(kept.nearest(["dog"])[0])
-    assert rounded(kept, words) == rounded(WordVectors(wordllama(), postings), words)
-
-
-def rounded(vectors: WordVectors, words: list[str]) -> list[list[tuple[int, float]]]:
-    return [[(term, round(cosine, 5)) for term, cosine in near] for near in vectors.nearest(words)]
+    assert_as_if_new(words)
 
 
 def test_what_is_kept_of_words_is_bounded() -> None:

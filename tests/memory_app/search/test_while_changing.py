@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,30 +18,18 @@ from memory_app.search.ranking.index import ChunkHit, OwnerIndex
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.service import rank_notes, search
 from tests import environment
-from tests.conftest import eventually, in_a_thread
-from tests.support.acts import save
+from tests.conftest import in_a_thread
+from tests.memory_app.search.indexed import save, texts, up_to_date
+from tests.support import acts
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def no_arrays(worker: None) -> Iterator[None]:
-    indices.clear()
-    yield
-    indices.clear()
-
-
-def up_to_date(owner: str = "alice") -> None:
-    eventually(lambda: not index_state.is_behind(owner))
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("worker")]
 
 
 @pytest.fixture
 def kayak(alice: User) -> str:
     """A note that has the word in all its versions, found before."""
     id_ = save(alice, "Kayak 0")
-    search("alice", "kayak")
-    up_to_date()
-    assert search("alice", "kayak").results
+    assert texts("kayak")
     return id_
 
 
@@ -87,7 +75,7 @@ def test_a_search_that_keeps_missing_a_note_says_that_it_is_behind(changed_after
     assert (answer.results, answer.index_behind) == ((), True)
     changed_after_searching(2)
     assert rank_notes("alice", "kayak", top_k=5).index_behind
-    assert [hit.text for hit in search("alice", "kayak").results] == ["Kayak 4"]
+    assert texts("kayak") == ["Kayak 4"]
 
 
 def test_arrays_take_up_a_changed_note_in_one_step(alice: User, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,21 +99,19 @@ def test_arrays_take_up_a_changed_note_in_one_step(alice: User, kayak: str, monk
 
 def test_arrays_that_took_up_half_of_a_change_are_loaded_anew(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "She sails.")
-    search("alice", "sails")
-    up_to_date()
-    search("alice", "sails")
+    assert texts("sails")
     extend = Postings.extend
 
     def fail_once(postings: Postings, terms: Any) -> None:
         monkeypatch.setattr(Postings, "extend", extend)
         raise MemoryError
 
-    save(alice, "She rows.")
+    acts.save(alice, "She rows.")
     up_to_date()
     monkeypatch.setattr(Postings, "extend", fail_once)
     with pytest.raises(MemoryError):
         search("alice", "rows")
-    assert [hit.text for hit in search("alice", "rows").results] == ["She rows."]
+    assert texts("rows") == ["She rows."]
 
 
 def test_sizes_are_added_up_as_they_change_and_the_least_recently_used_owner_goes(
@@ -134,8 +120,6 @@ def test_sizes_are_added_up_as_they_change_and_the_least_recently_used_owner_goe
     """Asking 2,000 owners' arrays for their size took each search 20 ms, one at a time."""
     for owner in (alice, ben):
         save(owner, "Likes tea.")
-        search(owner.username, "tea")
-        up_to_date(owner.username)
     cache = IndexCache()
     measure: Any = OwnerIndex.__dict__["nbytes"]
     measured: list[OwnerIndex] = []
@@ -149,7 +133,7 @@ def test_sizes_are_added_up_as_they_change_and_the_least_recently_used_owner_goe
     monkeypatch.setattr(OwnerIndex, "nbytes", property(count_and_measure))
     assert (cache.index_of("alice"), cache.index_of("ben")) == (hers, his)
     assert measured == []
-    save(alice, "Likes coffee.")
+    acts.save(alice, "Likes coffee.")
     up_to_date()
     assert cache.index_of("alice") is hers
     assert measured == [hers]
@@ -169,8 +153,7 @@ def test_an_index_is_measured_with_what_its_first_search_makes(alice: User, kaya
 
 def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alice: User) -> None:
     """On PostgreSQL the deletion, which found no index, and the index, which found the message, passed each other."""
-    said = {"role": "user", "content": "My sister is called Ada.", "at": "2026-11-01T10:00:00Z"}
-    Message.objects.create(owner="alice", session_id="s1", message_id="m1", **said)
+    conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.")])
     has_looked, go_on = threading.Event(), threading.Event()
     forget = store.forget_messages
 
@@ -190,20 +173,19 @@ def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alic
         indexing.join(20)
     assert not Message.objects.exists()
     assert not Chunk.objects.filter(text__contains="Ada").exists()
-    assert search("alice", "sister Ada", sources=["conversation"]).results == ()
+    assert texts("sister Ada", sources=["conversation"]) == []
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
 def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "She sails.")
-    search("alice", "sails")
     look, has_saved = index_state.state_of, threading.Event()
 
     def look_and_save(owner: str) -> Any:
         state = look(owner)
         if not state.is_behind and not has_saved.is_set():
             has_saved.set()
-            in_a_thread(lambda: save(alice, "She rows.")).join(20)
+            in_a_thread(lambda: acts.save(alice, "She rows.")).join(20)
         return state
 
     monkeypatch.setattr(index_state, "state_of", look_and_save)

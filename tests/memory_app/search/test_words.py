@@ -35,16 +35,11 @@ def test_a_text_is_these_words(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
-def test_a_query_without_spaces_is_its_pairs() -> None:
+def test_a_query_is_pairs_without_spaces_and_has_no_stop_words_unless_it_has_no_others() -> None:
     assert words("東京都", query=True) == ["東京", "京都"]
-
-
-def test_a_query_leaves_its_stop_words_out_unless_it_has_no_others() -> None:
     assert query_words("What did Alice do in the garden?") == ["alice", "garden"]
     assert query_words("What is it?") == ["what", "is", "it"]
-
-
-def test_a_long_query_is_cut() -> None:
+    # A long one is cut.
     assert len(query_words(" ".join(f"word{i}" for i in range(1_000)))) == MOST_QUERY_WORDS
     assert query_words("a " * LONGEST_QUERY + "algebra") == ["a"]
 

@@ -7,6 +7,7 @@ import random
 import re
 import textwrap
 import time
+from collections.abc import Callable
 from itertools import chain, pairwise
 
 import pytest
@@ -21,32 +22,47 @@ pytestmark = pytest.mark.pure
 TEA = "Ann drinks green tea in the morning. She reads on the train to work. Her sister lives in Bern."
 FOUR = "One is here. Two is here. Three is here. Four is here.\n"
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
-ANN, BEN, CAT, DAN = (
-    "Ann drinks green tea in the morning.",
-    "Her brother Ben lives in a house by the lake.",
-    "The cat sleeps on the old red sofa.",
-    "Dan comes home late on most days.",
-)
-NEW, OTHER = "Nothing is known about that yet.", "Eve prefers to swim before breakfast."
-LONG = (
-    "This line is so long that no person would have wrapped it by hand at this place, as is easily seen by all readers."
-)
+#: Sentences by a letter; a small one is that sentence with a word changed.
+SENTENCES = {
+    "A": "Ann drinks green tea in the morning.",
+    "a": "Ann drinks black tea in the morning.",
+    "B": "Her brother Ben lives in a house by the lake.",
+    "b": "Her brother Ben lives in a house by the sea.",
+    "C": "The cat sleeps on the old red sofa.",
+    "D": "Dan comes home late on most days.",
+    "N": "Nothing is known about that yet.",
+    "O": "Eve prefers to swim before breakfast.",
+    "L": "This line is so long that no person would have wrapped it by hand at this place, as all readers see easily, "
+    "and goes on.",
+    "P": "He met Philip A.",
+}
+Layout = Callable[[str], str]
 
 
-def said(*sentences: str) -> str:
-    return " ".join(sentences) + "\n"
+def said(letters: str) -> str:
+    """Return paragraphs of sentences, apart where there is a `_`."""
+    return "\n\n".join(" ".join(SENTENCES[each] for each in part) for part in letters.split("_")) + "\n"
 
 
-def items(*texts: str) -> str:
-    return "".join(f"- {text}\n" for text in texts)
+def lines(letters: str) -> str:
+    """Return one paragraph with a line for each sentence."""
+    return "".join(f"{SENTENCES[each]}\n" for each in letters)
 
 
-def rows(*texts: str) -> str:
-    return "| a | b | c |\n|---|---|---|\n" + "".join(f"| {text} | day |\n" for text in texts)
+def items(letters: str) -> str:
+    return "".join(f"- {SENTENCES[each]}\n" for each in letters)
 
 
-def numbered(*texts: str) -> str:
-    return "".join(f"{number}. {text}\n" for number, text in enumerate(texts, 1))
+def numbered(letters: str) -> str:
+    return "".join(f"{number}. {SENTENCES[each]}\n" for number, each in enumerate(letters, 1))
+
+
+def sections(letters: str) -> str:
+    return "\n".join(f"# {each.upper()}\n\n{SENTENCES[each]}\n" for each in letters)
+
+
+def rows(letters: str) -> str:
+    return "| a | b | c |\n|---|---|---|\n" + "".join(f"| {each}1 | {each}2 | day |\n" for each in letters)
 
 
 def conflicted(base: str, ours: str, theirs: str) -> Conflicted:
@@ -94,7 +110,6 @@ def taking_ours(result: Conflicted) -> str:
         pytest.param(
             "Keep. Go here. Stay there.\n", ("Go here. ", ""), ("Keep.", "Keep. New one."), id="put in before what went"
         ),
-        pytest.param(said(ANN, BEN, CAT), ("lake", "sea"), (BEN, f"{OTHER} {BEN}"), id="edited beside something new"),
     ],
 )
 def test_what_each_side_replaced_is_replaced(base: str, ours: tuple[str, str], theirs: tuple[str, str]) -> None:
@@ -105,30 +120,8 @@ def test_what_each_side_replaced_is_replaced(base: str, ours: tuple[str, str], t
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "expected"),
     [
-        pytest.param("- a\n- b\n- c\n- d\n", "- a\n- d\n", "- a\n- b\n", "- a\n", id="items gone that overlap"),
         pytest.param("a\r\nb\r\nc\r\n", "a\r\nx\r\nc\r\n", "a\nb\nc\nd\n", "a\nx\nc\nd\n", id="other line ends"),
         pytest.param("a\r\nb\r\n", "a\r\nb\r\nc", "x\r\nb\r\n", "x\r\nb\r\nc", id="no line end at the end"),
-        pytest.param(
-            numbered("a", "b", "c"),
-            numbered("a", "x", "b", "c"),
-            numbered("a", "b", "c", "d"),
-            numbered("a", "x", "b", "c", "d"),
-            id="numbers count on",
-        ),
-        pytest.param(
-            numbered("a b c", "d e f", "g h i"),
-            numbered("new one", "a b c", "d e f", "g h i"),
-            numbered("a b c", "d e f", "g h j"),
-            numbered("new one", "a b c", "d e f", "g h j"),
-            id="an item at the top leaves the others alone",
-        ),
-        pytest.param(
-            "# A\n\nOne.\n\n# B\n\nTwo.\n",
-            "# B\n\nTwo.\n\n# A\n\nOne.\n",
-            "# A\n\nOne.\n\n# B\n\nTwo and more.\n",
-            "# B\n\nTwo and more.\n\n# A\n\nOne.\n",
-            id="moved and edited",
-        ),
         pytest.param(
             "Ann drinks green tea every single morning before\nshe goes to work by train. She reads on the way.\n",
             "Ann drinks green tea every single\nmorning before she goes to work by train. She reads on\nthe way.\n",
@@ -136,17 +129,26 @@ def test_what_each_side_replaced_is_replaced(base: str, ours: tuple[str, str], t
             "Ann drinks green tea every single\nmorning before she goes to work by train. She sleeps on\nthe way.\n",
             id="wrapped anew and edited",
         ),
-        pytest.param(
-            said(ANN, BEN, CAT),
-            said(ANN, OTHER, NEW, CAT),
-            said(ANN, NEW, CAT),
-            said(ANN, OTHER, NEW, CAT),
-            id="what both did says where the rest stands",
-        ),
     ],
 )
-def test_what_both_did_is_merged(base: str, ours: str, theirs: str, expected: str) -> None:
+def test_what_both_did_to_line_ends_is_merged(base: str, ours: str, theirs: str, expected: str) -> None:
     assert merge(base, ours, theirs) == merge(base, theirs, ours) == expected
+
+
+@pytest.mark.parametrize(
+    ("layout", "base", "ours", "theirs", "expected"),
+    [
+        pytest.param(items, "ABCD", "AD", "AB", "A", id="items gone that overlap"),
+        pytest.param(numbered, "ABC", "ANBC", "ABCD", "ANBCD", id="numbers count on"),
+        pytest.param(numbered, "NAB", "ONAB", "NAb", "ONAb", id="an item at the top leaves the others alone"),
+        pytest.param(sections, "AB", "BA", "Ab", "bA", id="moved and edited"),
+        pytest.param(said, "ABC", "AbC", "AOBC", "AObC", id="edited beside something new"),
+        pytest.param(said, "ABC", "AONC", "ANC", "AONC", id="what both did says where the rest stands"),
+    ],
+)
+def test_what_both_did_is_merged(layout: Layout, base: str, ours: str, theirs: str, expected: str) -> None:
+    one, other = layout(ours), layout(theirs)
+    assert merge(layout(base), one, other) == merge(layout(base), other, one) == layout(expected)
 
 
 def test_lines_wrapped_anew_by_both_give_one_result() -> None:
@@ -158,26 +160,21 @@ def test_lines_wrapped_anew_by_both_give_one_result() -> None:
 # -- what only one can have, and what would be a guess ------------------------------------------------
 
 
+REWRITTEN = (
+    "She reads on the train to work.",
+    "On her way she usually listens to music.",
+    "She reads on the bus to work.",
+)
+
+
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "expected"),
     [
         pytest.param("a\n", "b\n", "c\n", ("a", "b", "c"), id="the same line"),
         pytest.param("", "a", "b", ("", "a", "b"), id="two first texts"),
         pytest.param("- a\n", "- a\n- b\n", "- a\n- c\n", ("", "- b\n", "- c\n"), id="two ends of a list"),
-        pytest.param(
-            said(ANN, BEN), said(ANN, NEW, BEN), said(ANN, OTHER, BEN), ("", f"{NEW} ", f"{OTHER} "), id="at one place"
-        ),
-        pytest.param(
-            TEA,
-            TEA.replace("She reads on the train to work.", "On her way she usually reads or listens to music."),
-            TEA.replace("train", "bus"),
-            (
-                "She reads on the train to work.",
-                "On her way she usually reads or listens to music.",
-                "She reads on the bus to work.",
-            ),
-            id="rewritten and touched",
-        ),
+        pytest.param("One. Two.", "One. Six. Two.", "One. Ten. Two.", ("", "Six. ", "Ten. "), id="two new sentences"),
+        pytest.param(*REWRITTEN, REWRITTEN, id="rewritten and touched"),
     ],
 )
 def test_a_conflict_is_what_the_two_disagree_about(
@@ -187,64 +184,37 @@ def test_a_conflict_is_what_the_two_disagree_about(
 
 
 @pytest.mark.parametrize(
-    ("base", "ours", "theirs"),
+    ("layout", "base", "ours", "theirs"),
     [
-        pytest.param("a\n\nb b b\n\nc\n", "a\n\nc\n", "a\n\nb b x\n\nc\n", id="deleted and edited"),
-        pytest.param(f"{said(ANN, BEN)}\nEnd.\n", "End.\n", f"{said(ANN, BEN, CAT)}\nEnd.\n", id="deleted, added to"),
-        pytest.param("a red car is here", "a blue car is here", "a red bike is here", id="words side by side"),
-        pytest.param("| a |\n|---|\n| 1 |\n", TABLE, "| a |\n|---|\n| 1 |\n| 3 |\n", id="a column and a row"),
-        pytest.param(
-            said(ANN, BEN, CAT, DAN), said(BEN, ANN, CAT, DAN), said(BEN, CAT, DAN, ANN), id="moved to two places"
-        ),
-        pytest.param(said(ANN, BEN, CAT), said(ANN, NEW, CAT), said(ANN, OTHER, BEN, CAT), id="took out and put in"),
-        pytest.param(items(ANN, BEN, CAT), items(ANN, NEW, CAT), items(ANN, OTHER, BEN, CAT), id="items likewise"),
-        pytest.param(
-            rows("tea | hot", "milk | cold"),
-            rows("tea | hot", "cake | soft"),
-            rows("tea | hot", "rice | dry", "milk | cold"),
-            id="rows that share a column",
-        ),
-        pytest.param(
-            numbered("a b c", "d e f", "g h i"),
-            numbered("a b c", "x y z", "g h i"),
-            numbered("a b c", "k l m", "d e f"),
-            id="numbers are no words in common",
-        ),
-        pytest.param(
-            "一二三四。五六七八。九十。",
-            "一二三四。甲乙丙。九十。",
-            "一二三四。子丑寅。五六七八。九十。",
-            id="no spaces",
-        ),
-        pytest.param(
-            said(ANN, BEN, CAT),
-            said(ANN, "He met Philip A. " + BEN, CAT),
-            said(ANN, OTHER, BEN, CAT),
-            id="put in and not seen as a sentence",
-        ),
-        pytest.param(said(ANN, BEN, CAT, DAN), said(BEN, CAT, DAN, ANN), said(BEN, CAT, DAN), id="moved and taken out"),
-        pytest.param(
-            said(ANN, BEN, CAT, DAN), said(BEN, ANN, CAT, DAN), said(ANN, OTHER, BEN, CAT, DAN), id="beside a move"
-        ),
-        pytest.param(
-            said(ANN, BEN, CAT, DAN),
-            said(BEN, CAT, DAN, ANN.replace("green", "black")),
-            said(BEN, CAT),
-            id="moved with an edit and taken out",
-        ),
-        pytest.param(
-            said(ANN, BEN, CAT), said(ANN, NEW, BEN, CAT), said(ANN, BEN, NEW, CAT), id="the same put in at two places"
-        ),
-        pytest.param(
-            f"{ANN}\n{BEN}\n{LONG}\n",
-            f"{ANN}\n{NEW}\n{BEN}\n{LONG}\n",
-            f"{ANN}\n{OTHER}\n{BEN}\n{LONG}\n",
-            id="lines of one paragraph",
-        ),
-        pytest.param(items("a b c", "d e f"), items("a b c"), items("d e f"), id="every item taken out"),
+        pytest.param(said, "A_B_C", "A_C", "A_b_C", id="deleted and edited"),
+        pytest.param(said, "AB_D", "D", "ABC_D", id="deleted and added to"),
+        pytest.param(said, "ABC", "ANC", "AOBC", id="took out and put in"),
+        pytest.param(items, "ABC", "ANC", "AOBC", id="items likewise"),
+        pytest.param(rows, "AB", "AN", "AOB", id="rows that share a column"),
+        pytest.param(numbered, "ABC", "ANC", "AOB", id="numbers are no words in common"),
+        pytest.param(said, "ABC", "APBC", "AOBC", id="put in and not seen as a sentence"),
+        pytest.param(said, "ABC", "ANBC", "ABNC", id="the same put in at two places"),
+        pytest.param(lines, "ABL", "ANBL", "AOBL", id="lines of one paragraph"),
+        pytest.param(items, "AB", "A", "B", id="every item taken out"),
+        pytest.param(said, "ABCD", "BACD", "BCDA", id="moved to two places"),
+        pytest.param(said, "ABCD", "BCDA", "BCD", id="moved and taken out"),
+        pytest.param(said, "ABCD", "BACD", "AOBCD", id="put in beside a move"),
+        pytest.param(said, "ABCD", "BCDa", "BC", id="moved with an edit and taken out"),
     ],
 )
-def test_a_guess_is_a_conflict(base: str, ours: str, theirs: str) -> None:
+def test_a_guess_is_a_conflict(layout: Layout, base: str, ours: str, theirs: str) -> None:
+    conflicted(layout(base), layout(ours), layout(theirs))
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        pytest.param("a red car is here", "a blue car is here", "a red bike is here", id="words side by side"),
+        pytest.param("| a |\n|---|\n| 1 |\n", TABLE, "| a |\n|---|\n| 1 |\n| 3 |\n", id="a column and a row"),
+        pytest.param("一二三四。五六七。九。", "一二三四。甲乙。九。", "一二三四。子丑。五六七。九。", id="no spaces"),
+    ],
+)
+def test_a_guess_inside_a_line_is_a_conflict(base: str, ours: str, theirs: str) -> None:
     conflicted(base, ours, theirs)
 
 
@@ -263,8 +233,8 @@ def test_conflicts_keep_the_line_ends_of_the_text() -> None:
 
 
 def test_numbers_are_right_on_either_side_of_a_conflict() -> None:
-    base, ours = numbered("a b c", "d e f", "g h i"), numbered("a b c", "n o p", "x y z", "d e f", "g h i", "end")
-    assert taking_ours(conflicted(base, ours, numbered("a b c", "q r s", "d e f", "g h i"))) == ours
+    result = conflicted(numbered("ABC"), numbered("ANOBCD"), numbered("APBC"))
+    assert taking_ours(result) == numbered("ANOBCD")
 
 
 # -- properties -------------------------------------------------------------------------------------
