@@ -154,8 +154,12 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
             catalogue("alice")
         return seen
 
+    def count_and_read(owner: str, commit: str) -> Any:
+        calls.append(owner)
+        return read(owner, commit)
+
     monkeypatch.setattr(module, "head", save_and_bring_up_after_the_first_look)
-    monkeypatch.setattr(module, "_read", lambda *of: calls.append(of[0]) or read(*of))
+    monkeypatch.setattr(module, "_read", count_and_read)
     assert first in catalogue("alice").by_id
     assert ids() == [saved[0], first], "the one that crossed must not hide what is newer"
     assert calls == []
