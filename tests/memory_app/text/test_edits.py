@@ -43,10 +43,8 @@ texts = st.text(alphabet="ab \n\r\té\u0301😀", max_size=40)
 
 lines = st.text(alphabet="ab# -\n\r", max_size=30)
 contents = lines.filter(bool)
-additions = (
-    st.builds(Append, content=contents, own_line=st.booleans())
-    | st.builds(Prepend, content=contents, own_line=st.booleans())
-    | st.builds(Insert, line=st.integers(0, 6), content=contents)
+additions = st.builds(Insert, line=st.integers(0, 6), content=contents) | st.one_of(
+    *(st.builds(kind, content=contents, own_line=st.booleans()) for kind in (Append, Prepend))
 )
 section_updates = st.builds(SectionUpdate, header=st.sampled_from(["a", "# a", "b"]), content=lines)
 

@@ -107,73 +107,66 @@ def test_both_places_of_a_move_are_one_change(texts: tuple[str, str]) -> None:
     assert len(of_move) == sum(hunk.is_moved for hunk in hunks(*texts))
 
 
-def text(*lines: str) -> str:
-    return "\n".join(lines) + "\n"
+LINES = {
+    "a": ALGEBRA,
+    "b": ALGEBRA.replace("every", "each"),
+    "c": ALGEBRA.replace("every", "each single"),
+    "d": "Alice hardly opens a book.",
+    "f": f"{ALGEBRA} And then another one.",
+    "s": SWIMS,
+    "e": EXAM,
+    "u": AUNT,
+    "h": HEAD,
+    "m": "- Monday: 45 minutes maths, 20 minutes reading",
+    "n": "- Monday: 30 minutes maths, 25 minutes reading",
+    "t": "- Tuesday: 30 minutes maths, 20 minutes reading",
+    "y": "- yes",
+    "-": "---",
+    "_": "",
+}
 
 
-ALGEBRA_TOO, EACH = f"{ALGEBRA} And then another one.", ALGEBRA.replace("every", "each")
-MONDAY = "- Monday: 45 minutes maths, 20 minutes reading"
+def text(letters: str) -> str:
+    return "".join(f"{LINES[each]}\n" for each in letters)
+
+
+def moves(before: str, after: str) -> list[tuple[str, str]]:
+    return [(hunk.before, hunk.after) for hunk in hunks(before, after) if hunk.is_moved]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        pytest.param(
-            text(ALGEBRA, "", SWIMS, "", EXAM),
-            text(SWIMS, "", EXAM, "", ALGEBRA),
-            [(f"{ALGEBRA}\n\n", f"\n{ALGEBRA}\n")],
-            id="a paragraph with its blank line",
-        ),
-        pytest.param(
-            f"{ALGEBRA}\n{SWIMS}\n{HEAD}",
-            f"{HEAD}\n{SWIMS}\n{ALGEBRA}",
-            [(f"{ALGEBRA}\n", f"{ALGEBRA}\n"), (f"{SWIMS}\n", f"{SWIMS}\n")],
-            id="the first and the last one of a text without a line end",
-        ),
-        pytest.param(
-            text(ALGEBRA, SWIMS, AUNT), text(SWIMS, AUNT, EACH), [(f"{ALGEBRA}\n", f"{EACH}\n")], id="changed a little"
-        ),
-        pytest.param(
-            text(ALGEBRA, SWIMS, AUNT), text(SWIMS, AUNT, "Alice hardly opens a book."), [], id="changed much"
-        ),
-        pytest.param(
-            text(HEAD, "", "- yes", SWIMS, "", ALGEBRA_TOO, AUNT, EXAM),
-            text(ALGEBRA_TOO, AUNT, EXAM, "", HEAD, "", "- yes", SWIMS),
-            [(f"{HEAD}\n\n- yes\n{SWIMS}\n\n", f"\n{HEAD}\n\n- yes\n{SWIMS}\n")],
-            id="a section with short lines in it",
-        ),
-        pytest.param(
-            text("1. nine ten eleven twelve", "2. one two three four", "3. five six seven eight"),
-            text("1. one two three four", "2. five six seven eight", "3. nine ten eleven twelve"),
-            [("1. nine ten eleven twelve\n", "3. nine ten eleven twelve\n")],
-            id="an item that gets another number",
-        ),
-        pytest.param(text("- yes", "---", "", EXAM), text(EXAM, "- yes", "---", ""), [], id="short lines"),
-        pytest.param(text(ALGEBRA, SWIMS, ALGEBRA), text(SWIMS, ALGEBRA), [], id="one of two equal ones"),
-        pytest.param(
-            text(MONDAY, "- Tuesday: 30 minutes maths, 20 minutes reading", SWIMS),
-            text(SWIMS, "- Monday: 30 minutes maths, 25 minutes reading"),
-            [],
-            id="one that may be any of several",
-        ),
+        pytest.param("a_s_e", "s_e_a", [("a_", "_a")], id="a paragraph with its blank line"),
+        pytest.param("asu", "sub", [("a", "b")], id="one that was changed a little"),
+        pytest.param("asu", "sud", [], id="one that was changed much"),
+        pytest.param("h_ys_fue", "fue_h_ys", [("h_ys_", "_h_ys")], id="a section with short lines in it"),
+        pytest.param("y-_e", "ey-_", [], id="short lines"),
+        pytest.param("asa", "sa", [], id="one of two equal ones"),
+        pytest.param("mts", "sn", [], id="one that may be any of several"),
     ],
 )
 def test_what_counts_as_moved(before: str, after: str, expected: list[tuple[str, str]]) -> None:
-    assert [(hunk.before, hunk.after) for hunk in hunks(before, after) if hunk.is_moved] == expected
+    assert moves(text(before), text(after)) == [(text(one), text(other)) for one, other in expected]
+
+
+def test_an_end_of_a_text_without_a_line_end_or_an_item_that_gets_another_number_is_moved() -> None:
+    assert moves(text("ash").rstrip(), text("hsa").rstrip()) == [(text("a"), text("a")), (text("s"), text("s"))]
+    before = "1. nine ten eleven twelve\n2. one two three four\n3. five six seven eight\n"
+    after = "1. one two three four\n2. five six seven eight\n3. nine ten eleven twelve\n"
+    assert moves(before, after) == [("1. nine ten eleven twelve\n", "3. nine ten eleven twelve\n")]
 
 
 def test_moved_words_are_neither_removed_nor_added() -> None:
-    moved = diff(text(ALGEBRA, SWIMS, AUNT), text(SWIMS, AUNT, ALGEBRA.replace("every", "each single")))
+    moved, together = diff(text("asu"), text("suc")), diff(text("aseuh"), text("euhas"))
     assert (count_words(moved), count_moved(moved)) == ((2, 1), 1)
-    together = diff(text(ALGEBRA, SWIMS, EXAM, AUNT, HEAD), text(EXAM, AUNT, HEAD, ALGEBRA, SWIMS))
     assert (count_words(together), count_moved(together)) == ((0, 0), 2)
     assert {segment.move for segment in together} == {0, 1}, "one change, whose items count by themselves"
 
 
 def test_a_text_with_every_sign_for_private_use_is_compared_like_others() -> None:
     private = "".join(map(chr, range(0xF0000, 0x110000)))
-    head = f"{private}\none\ntwo\nthree\n"
-    before, after = f"{head}{ALGEBRA}\n{SWIMS}\n{EXAM}\n", f"{head}{SWIMS}\n{EXAM}\n{ALGEBRA}\n"
+    before, after = (f"{private}\none\ntwo\nthree\n{text(letters)}" for letters in ("ase", "sea"))
     segments = diff(before, after)
     assert texts_of(segments) == (before, after)
     assert count_moved(segments) == 1

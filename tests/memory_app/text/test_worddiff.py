@@ -111,13 +111,8 @@ def test_what_a_reader_sees_as_one_is_never_cut(whole: str) -> None:
     [
         pytest.param("The cat [-sat-]{+lay+} on the [-mat-]{+rug+}.", id="words are replaced whole"),
         pytest.param("one [-goal-]{+goals+}", id="a changed ending changes the word"),
-        pytest.param(
-            "[-old text entirely different from what comes-]{+Nothing in common here with anything before+}",
-            id="spaces in common are not worth keeping",
-        ),
-        pytest.param(
-            "[-I want to learn the guitar-]{+She hopes to master the piano+}.", id="a reworded sentence is one change"
-        ),
+        pytest.param("[-old text entirely other-]{+Nothing is in common here+}", id="spaces in common are not kept"),
+        pytest.param("[-I want the guitar-]{+She hopes to play the piano+}.", id="a reworded sentence is one change"),
         pytest.param("Ann likes algebra. {+She is quick. +}She struggles.", id="a sentence comes whole"),
         pytest.param("{+- read books\n+}- read more\n- sleep\n", id="a line comes whole"),
         pytest.param("a\n[-b\n-]c\n", id="a line goes whole"),
@@ -271,40 +266,21 @@ def test_side_by_side_puts_lines_that_share_text_in_one_row() -> None:
 
 
 SPEAKS = "She speaks Fremdsprachenkorrespondenz well. In June she moves to another Universitätsstadt in the south.\n"
-PASS = "Alice wants to pass the algebra exam in June and reads on the train.\n"
 TABLE = "| day | what |\n| --- | --- |\n| Monday | reading |\n| Tuesday | free |\n"
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "shown"),
+    ("text", "old", "new", "shown"),
     [
-        pytest.param(
-            PASS,
-            PASS.replace("algebra", "final geometry"),
-            "… to pass the [-algebra-]{+final geometry+} exam in June …",
-            id="a few words around it",
-        ),
-        pytest.param(
-            TABLE,
-            TABLE.replace("free", "sheet 4").replace("reading", "rest"),
-            "· day · what · Monday · [-reading-]{+rest+} · Tuesday · [-free-]{+sheet 4+} · ",
-            id="cells of tables parted with dots",
-        ),
-        pytest.param(
-            SPEAKS,
-            SPEAKS.replace("In June", "In May"),
-            "… well. In [-June-]{+May+} she moves to …",
-            id="whole words, and no stop of the sentence before",
-        ),
-        pytest.param(
-            "So. He has two cats.", "So. He has two dogs.", "… He has two [-cats-]{+dogs+}.", id="nor a short one"
-        ),
-        pytest.param("One, two books.", "One, two pens.", "One, two [-books-]{+pens+}.", id="from the beginning"),
-        pytest.param("one\ntwo", "one two", "one[-¶-]{+ +}two", id="lines joined"),
+        (SPEAKS, "In June", "In May", "… well. In [-June-]{+May+} she moves to …"),  # whole words, and no stop before
+        ("So. He has two cats.", "cats", "dogs", "… He has two [-cats-]{+dogs+}."),
+        ("One, two books.", "books", "pens", "One, two [-books-]{+pens+}."),
+        (TABLE, "free", "sheet", "… · reading · Tuesday · [-free-]{+sheet+} · "),
+        ("one\ntwo", "\n", " ", "one[-¶-]{+ +}two"),
     ],
 )
-def test_an_excerpt_shows_a_change_with_a_few_words_around_it(before: str, after: str, shown: str) -> None:
-    assert marked(excerpt(diff(before, after))) == shown
+def test_an_excerpt_shows_a_change_with_a_few_words_around_it(text: str, old: str, new: str, shown: str) -> None:
+    assert marked(excerpt(diff(text, text.replace(old, new)))) == shown
 
 
 def test_an_excerpt_prefers_changes_of_words_to_changes_of_spacing() -> None:
