@@ -1,7 +1,5 @@
 """The system checks that refuse an arrangement of databases on which Assent would be wrong."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,10 +7,9 @@ import pytest
 
 from memory_app.dolt.library import library_path
 from tests import environment
+from tests.support.places import manage, run
 
 pytestmark = [pytest.mark.pure, pytest.mark.one_leg]
-
-ROOT = Path(__file__).resolve().parents[3]
 
 #: `default` opened without the parameter that asks DoltLite for stock SQLite is a DoltLite database.
 _CHECK = """
@@ -31,18 +28,9 @@ print([message.id for message in default_is_not_dolt(databases=["default"])])
 @pytest.mark.slow
 @pytest.mark.parametrize(("served_by", "found"), [("sqlite", "[]"), ("dolt", "['memory_app.E004']")])
 def test_a_default_database_served_by_dolt_is_refused(tmp_path: Path, served_by: str, found: str) -> None:
-    ours = ("ASSENT_", "MEMORIES_", "MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
-    plain = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    done = subprocess.run(
-        [sys.executable, "-c", _CHECK, served_by],
-        cwd=ROOT,
-        env=plain
-        | {"ASSENT_DEBUG": "1", "ASSENT_DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "memory_app.settings"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    servers = dict.fromkeys(("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL"), "")
+    place = servers | {"ASSENT_DEBUG": "1", "ASSENT_DATA_DIR": str(tmp_path)}
+    done = run([sys.executable, "-c", _CHECK, served_by], place | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"})
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == found
 
@@ -53,17 +41,8 @@ def test_a_default_database_served_by_dolt_is_refused(tmp_path: Path, served_by:
 def test_the_default_database_is_sqlite_although_doltlite_is_preloaded_beside_a_memory_on_a_server(
     tmp_path: Path,
 ) -> None:
-    subprocess.run(
-        [sys.executable, "manage.py", "migrate", "-v", "0", "--skip-checks", "--database", "default"],
-        cwd=ROOT,
-        env=os.environ
-        | {
-            "ASSENT_DATA_DIR": str(tmp_path),
-            "DATABASE_URL": "",
-            "LD_PRELOAD": library_path(),
-            "MEMORY_DATABASE_URL": "mysql://nobody@127.0.0.1:1/memory",
-        },
-        timeout=120,
-        check=True,
-    )
+    place = {"ASSENT_DATA_DIR": str(tmp_path), "DATABASE_URL": "", "LD_PRELOAD": library_path()}
+    beside = {"MEMORY_DATABASE_URL": "mysql://nobody@127.0.0.1:1/memory"}
+    done = manage("migrate", "-v", "0", "--skip-checks", "--database", "default", **place, **beside)
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "assent.sqlite3").read_bytes().startswith(b"SQLite format 3\0")

