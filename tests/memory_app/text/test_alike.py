@@ -78,12 +78,12 @@ def test_a_hundred_thousand_characters_are_read_in_a_second() -> None:
 
 
 def test_changes_of_one_line_are_about_the_same_matter_and_so_are_like_additions() -> None:
-    def change(before: str, after: str) -> tuple[worddiff.Segment, ...]:
-        return worddiff.diff(before, after)
+    edited, rowing = worddiff.diff(GOALS, GOALS.replace("math", "physics")), said("She rows on the lake every Sunday.")
+    assert alike.are_alike(edited, worddiff.diff(GOALS, GOALS.replace("likes", "loves")))
+    assert not alike.are_alike(edited, worddiff.diff(GOALS, GOALS.replace("June", "July")))
+    assert alike.are_alike(rowing, said("Every Sunday the lake is where she rows."))
+    assert not alike.are_alike(rowing, said("Her brother is called Max."))
 
-    edited = change(GOALS, GOALS.replace("math", "physics"))
-    assert alike.are_alike(edited, change(GOALS, GOALS.replace("likes", "loves")))
-    assert not alike.are_alike(edited, change(GOALS, GOALS.replace("June", "July")))
-    rowing = change("", "She rows on the lake every Sunday.")
-    assert alike.are_alike(rowing, change("", "Every Sunday the lake is where she rows."))
-    assert not alike.are_alike(rowing, change("", "Her brother is called Max."))
+
+def said(text: str) -> tuple[worddiff.Segment, ...]:
+    return worddiff.diff("", text)

@@ -35,10 +35,8 @@ def said(texts: list[str]) -> dict[str, int]:
 
 def before(texts: list[str], sentence: str) -> list[str]:
     """What a sentence of the last text said before, the latest first."""
-    for each in blame(texts):
-        if texts[-1][each.start : each.end].strip() == sentence:
-            return [texts[place.version][place.start : place.end].strip() for place in each.earlier]
-    raise AssertionError(sentence)
+    [found] = [each for each in blame(texts) if texts[-1][each.start : each.end].strip() == sentence]
+    return [texts[place.version][place.start : place.end].strip() for place in found.earlier]
 
 
 # -- cutting ----------------------------------------------------------------------------------------
@@ -119,8 +117,7 @@ def test_what_comes_back_comes_from_who_brought_it_back_and_lists_where_it_was()
     texts = ["Keep. She likes chess a lot.", "Keep.", "Keep. She likes chess a lot."]
     assert said(texts) == {"Keep.": 0, "She likes chess a lot.": 2}
     assert before(texts, "She likes chess a lot.") == ["She likes chess a lot."]
-    deleted = ["Keep this one.", "", "Keep this one."]
-    assert said(deleted) == {"Keep this one.": 2}
+    assert said(["Keep this one.", "", "Keep this one."]) == {"Keep this one.": 2}
 
 
 def test_of_sentences_that_say_the_same_those_beside_what_stayed_are_the_old_ones() -> None:

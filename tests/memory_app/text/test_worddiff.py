@@ -223,8 +223,7 @@ def test_replaced_paragraphs_lose_nothing_and_keep_the_order(before: str, after:
     "expected",
     [
         pytest.param(
-            "# Points\n[-Confuses the trace of a map with its image, and no example helped so far.-]"
-            "{+Knows by now the kernel of a map, its rank and what no theorem about them says.+}\nEnd.\n",
+            "[-Confuses the trace of a map with its image.-]{+Knows the kernel of a map and its rank by now.+}\nEnd.\n",
             id="mostly rewritten",
         ),
         pytest.param(
