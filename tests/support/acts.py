@@ -70,11 +70,18 @@ def save(owner: User, content: str = "Reads on Mondays.", **fields: Any) -> str:
     return made.note_id
 
 
+def imported(by: User | Agent, count: int, content: str, *, first: int = 0, may_apply: bool = True) -> None:
+    """Import so many notes of alice's, with a number each in the place of `{}`."""
+    numbers = range(first, first + count)
+    text = "".join(f"### mem-{number}-aaaa\n> {content.format(number)}\n" for number in numbers)
+    by_whom = notes.ChangeContext(actor=by, may_apply=may_apply)
+    import_memories(by=by_whom, owner="alice", parsed=memories_md.parse(text))
+
+
 def proposed_import(agent: Agent, count: int, content: str = "Memory {}.") -> Proposal:
     """A waiting import of so many new notes."""
     Policy.objects.update_or_create(owner="alice", defaults={"notes": Policy.Notes.REVIEW})
-    text = "".join(f"### mem-{number}-aaaa\n> {content.format(number)}\n" for number in range(1, count + 1))
-    import_memories(by=notes.ChangeContext(actor=agent), owner="alice", parsed=memories_md.parse(text))
+    imported(agent, count, content, first=1, may_apply=False)
     return Proposal.objects.get(status=Status.OPEN)
 
 

@@ -8,15 +8,13 @@ import pytest
 
 from approvals.models import User
 from approvals.services import notes
-from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
-from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY, catalogue
 from memory_app.writing.ledger import MOST_TARGETS
-from tests.support.acts import save
+from tests.support.acts import imported, save
 from tests.support.crashing import killed
 from tests.support.fixtures import MakeBlock
 
@@ -28,11 +26,6 @@ def ids(owner: str = "alice") -> list[str]:
         (note.id, note.type, note.is_superseded) for note in read
     ]
     return [entry.id for entry in listed]
-
-
-def bring(user: Any, count: int, first: int = 0) -> None:
-    text = "".join(f"### mem-{number}-aaaa\n> memory {number}\n" for number in range(first, first + count))
-    import_memories(by=ChangeContext(actor=user), owner=user.username, parsed=memories_md.parse(text))
 
 
 def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: User) -> None:
@@ -58,9 +51,9 @@ def test_nothing_is_read_while_nothing_changes(alice: User, django_assert_num_qu
 
 
 def test_it_takes_an_import_which_does_not_name_its_notes(alice: User) -> None:
-    bring(alice, 3)
+    imported(alice, 3, "Memory {}")
     ids()
-    bring(alice, MOST_TARGETS + 1, first=10)
+    imported(alice, MOST_TARGETS + 1, "Memory {}", first=10)
     assert len(ids()) == MOST_TARGETS + 4
 
 

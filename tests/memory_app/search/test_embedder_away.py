@@ -1,8 +1,6 @@
 """Search where vectors come from a service: it is not waited for twice, and meaning comes back with it."""
 
-import http.server
 import json
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +15,7 @@ from memory_app.search.cache import indices
 from memory_app.search.service import search
 from tests import environment
 from tests.support.acts import save
+from tests.support.receiver import Receiver, receiver
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,46 +23,31 @@ pytestmark = [
 ]
 
 
-class EmbeddingService(http.server.ThreadingHTTPServer):
-    """An embedding service with OpenAI's API, on loopback, for which "sail" and "ocean" mean the same."""
-
-    is_failing = False
-    asked = 0
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    server: EmbeddingService
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked += 1
-        if self.server.is_failing:
-            self.send_error(503)
-            return
-        seas = ["sail" in text or "ocean" in text for text in asked["input"]]
-        data = [{"index": number, "embedding": [float(sea), float(not sea)]} for number, sea in enumerate(seas)]
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps({"data": data}).encode())
-
-    def log_message(self, *args: Any) -> None:
-        pass
+def embed(handler: Any) -> None:
+    """Answer as a service with OpenAI's API for which "sail" and "ocean" mean the same."""
+    seas = ["sail" in text or "ocean" in text for text in handler.server.received[-1].message["input"]]
+    data = [{"index": number, "embedding": [float(sea), float(not sea)]} for number, sea in enumerate(seas)]
+    body = json.dumps({"data": data}).encode()
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
 
 
 @pytest.fixture
-def service(settings: Any) -> Iterator[EmbeddingService]:
+def service(settings: Any) -> Iterator[Receiver]:
+    """An embedding service on loopback, which fails while it has no `answer`."""
     embedders._retry_at = 0.0
-    with EmbeddingService(("127.0.0.1", 0), _Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with receiver() as server:
+        server.answer, server.status = embed, 503
         settings.EMBEDDER, settings.EMBEDDER_DIMENSIONS = "openai", 2
-        settings.EMBEDDER_URL, settings.EMBEDDER_MODEL = f"http://127.0.0.1:{server.server_port}/v1", "seas"
+        settings.EMBEDDER_URL, settings.EMBEDDER_MODEL = f"http://127.0.0.1:{server.port}/v1", "seas"
         yield server
-        server.shutdown()
     embedders._retry_at = 0.0
 
 
 @pytest.fixture
-def sails(alice: User, service: EmbeddingService) -> str:
+def sails(alice: User, service: Receiver) -> str:
     """A note found by meaning; the arrays are in memory."""
     id_ = save(alice, "He loves to sail.")
     assert found("ocean") == (["He loves to sail."], False)
@@ -76,20 +60,17 @@ def found(query: str, **more: Any) -> tuple[list[str], bool]:
     return [hit.text for hit in answer.results], answer.words_only
 
 
-def test_a_service_that_fails_a_search_is_not_asked_by_the_next(service: EmbeddingService, sails: str) -> None:
-    service.is_failing, service.asked = True, 0
+def test_a_service_that_fails_a_search_is_not_asked_by_the_next(service: Receiver, sails: str) -> None:
+    service.answer, asked = None, len(service.received)
     assert found("ocean") == ([], True)
-    assert service.asked == 1
     assert found("sail") == (["He loves to sail."], True)
-    assert service.asked == 1
-    service.is_failing = False
+    assert len(service.received) == asked + 1
+    service.answer = embed
     embedders._retry_at = 0.0  # the minute is over
     assert found("ocean") == (["He loves to sail."], False)
 
 
-def test_arrays_built_while_the_service_is_set_aside_get_their_meaning_back(
-    service: EmbeddingService, sails: str
-) -> None:
+def test_arrays_built_while_the_service_is_set_aside_get_their_meaning_back(service: Receiver, sails: str) -> None:
     indices.clear()  # as after a restart
     embedders._retry_at = time.monotonic() + 60
     assert found("sail") == (["He loves to sail."], True)
@@ -102,7 +83,7 @@ def test_arrays_built_while_the_service_is_set_aside_get_their_meaning_back(
 
 
 def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(
-    alice: User, service: EmbeddingService, settings: Any
+    alice: User, service: Receiver, settings: Any
 ) -> None:
     settings.EMBEDDER = "wordllama"
     save(alice, "He loves to sail.")
@@ -113,7 +94,7 @@ def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(
     chosen = SearchIndex.objects.get(owner="alice").embedder
     assert chosen != first
     assert found("ocean") == (["He loves to sail."], False)
-    service.is_failing = True
+    service.answer = None
     assert found("sail") == (["He loves to sail."], True)
     assert not search("alice", "sail").index_behind
     assert SearchIndex.objects.get().embedder == chosen, "its vectors wait for the service to come back"
@@ -121,13 +102,13 @@ def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(
     assert found("saved") == (["Saved while it was away."], True)
 
 
-def test_the_past_says_when_the_service_failed_for_the_query(service: EmbeddingService, sails: str) -> None:
+def test_the_past_says_when_the_service_failed_for_the_query(service: Receiver, sails: str) -> None:
     now = reads.head()
     assert found("ocean", as_of=now) == (["He loves to sail."], False)
     ask = embedders.OpenAICompatible.embed
 
     def fail_for_the_query(self: embedders.OpenAICompatible, texts: Any) -> Any:
-        service.is_failing = texts == ["ocean"]
+        service.answer = None if texts == ["ocean"] else embed
         return ask(self, texts)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -17,9 +17,7 @@ from django.utils import timezone
 
 from approvals.models import Agent, Policy, Proposal, Status, User
 from approvals.services import notes
-from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
-from assent_client.text.memories_md import parse
 from memory_app import conversations, reads
 from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.reads import Block
@@ -33,16 +31,11 @@ from tests import environment
 from tests.conftest import eventually
 from tests.memory_app.search.indexed import save, texts, up_to_date
 from tests.support import acts
+from tests.support.acts import imported
 from tests.support.background import wait_for_threads
 from tests.support.workers import celery_worker
 
 pytestmark = pytest.mark.usefixtures("worker")  # in the server leg, which reindexes
-
-
-def imported(by: Any, count: int, content: str) -> None:
-    """Import so many notes, "content 0" and on."""
-    text = "".join(f"### mem-{number}-aaaa\n> {content} {number}\n" for number in range(count))
-    import_memories(by=ChangeContext(actor=by, may_apply=True), owner="alice", parsed=parse(text))
 
 
 def written() -> int:
@@ -88,14 +81,6 @@ def test_blocks_are_found_by_their_sections(goals: Block, alice: User) -> None:
     up_to_date()
     assert texts("B2 exam") == []
     assert texts("violin") == ["Plays the violin."]
-
-
-def test_owners_never_meet(alice: User, ben: User) -> None:
-    save(alice, "Alice keeps bees.")
-    save(ben, "Ben keeps bees too.")
-    assert texts("bees") == ["Alice keeps bees."]
-    assert texts("bees", owner="ben") == ["Ben keeps bees too."]
-    assert texts("bees", owner="mallory") == []
 
 
 def test_filters_and_superseded(alice: User) -> None:
@@ -189,7 +174,7 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
     save(alice, "Likes tea.")
     if way == "a decision":
         Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    imported(alice if way == "a person" else scribe, store.MANY + 1, "Sails the sea, day")
+    imported(alice if way == "a person" else scribe, store.MANY + 1, "Sails the sea, day {}")
     if way == "a decision":
         acts.approve(alice, Proposal.objects.get(status=Status.OPEN))
     assert index_state.is_behind("alice")
@@ -203,7 +188,7 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
 @pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
 def test_some_changes_are_indexed_without_a_search(alice: User) -> None:
     save(alice, "Likes tea.")
-    imported(alice, store.MANY, "Sails the sea, day")
+    imported(alice, store.MANY, "Sails the sea, day {}")
     store.settle()
     assert not index_state.is_behind("alice")
 
@@ -225,7 +210,7 @@ def test_an_import_is_added_to_the_index_and_nothing_else_is_written(alice: User
     for number in range(3):
         save(alice, f"Sails the sea, day {number}")
     before = set(Chunk.objects.values_list("id", "version"))
-    imported(alice, store.MANY + 100, "Keeps bees, hive")
+    imported(alice, store.MANY + 100, "Keeps bees, hive {}")
     texts("bees")
     up_to_date()
     assert before <= set(Chunk.objects.values_list("id", "version")), "chunks of other notes were made anew"
@@ -237,7 +222,7 @@ def test_a_long_catching_up_goes_on_from_where_it_was_cut(alice: User, monkeypat
     save(alice, "Likes tea.")
     SearchIndex.objects.update(busy_until=timezone.now() + timedelta(hours=1))  # no worker takes it up
     monkeypatch.setattr(background, "_GATHERING", 60.0)  # nor does a thread of this process, when the lease has ended
-    imported(alice, 30, "Sails the sea, day")
+    imported(alice, 30, "Sails the sea, day {}")
     SearchIndex.objects.update(busy_until=None)
     monkeypatch.setattr(store, "PORTION", 7)
     with failing_to_write(3, DeadlineExceeded), pytest.raises(DeadlineExceeded):
@@ -303,7 +288,7 @@ def test_reindexing_again_changes_nothing_and_a_rebuild_waits_for_a_worker_that_
 def test_a_rebuild_that_was_killed_half_way_is_not_taken_for_finished(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    imported(alice, 6, "Keeps bees, hive")
+    imported(alice, 6, "Keeps bees, hive {}")
     monkeypatch.setattr(store, "PORTION", 2)
     with failing_to_write(2, KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         store.reindex("alice", whole=True)
@@ -339,7 +324,7 @@ def test_a_worker_killed_in_the_middle_of_a_rebuild_loses_nothing(alice: User) -
     many = 8_000
     # As if a process were at it, so that the worker of the other tests leaves the owner alone.
     SearchIndex.objects.update_or_create(owner="alice", defaults={"busy_until": timezone.now() + timedelta(hours=1)})
-    imported(alice, many, "Keeps bees, hive")
+    imported(alice, many, "Keeps bees, hive {}")
     assert Change.objects.count() == many
     for _ in range(5):  # on a busy machine the worker may be done before it is seen to have begun
         Chunk.objects.all().delete()
