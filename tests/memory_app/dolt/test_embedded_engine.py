@@ -121,27 +121,21 @@ def test_a_connection_to_the_memory_caches_4_mb_where_the_engine_would_cache_64(
         assert cursor.execute("PRAGMA cache_size").fetchone() == (-4096,)
 
 
-def test_a_collection_drops_the_texts_of_dropped_branches_and_keeps_those_of_main() -> None:
+def test_a_collection_drops_the_texts_of_dropped_branches_and_keeps_main_and_the_mode_of_the_file() -> None:
     base = write(body="kept on main")
     head = branch(base, body="only ever proposed")
     dolt().drop_branch("p/1")
     memory = Path(settings.DATABASES["memory"]["NAME"])
     assert b"only ever proposed" in contents(memory)
-    dolt().gc()
-    assert b"only ever proposed" not in contents(memory)
-    assert reads.block_at("alice", "goals", base).body == "kept on main"
-    with pytest.raises(errors.RevisionNotFound):
-        dolt().rows("memory_app_memoryblock", head)
-
-
-def test_a_collection_keeps_the_mode_of_the_file() -> None:
-    memory = Path(settings.DATABASES["memory"]["NAME"])
-    write()
     memory.chmod(0o600)
     before = memory.stat().st_ino
     dolt().gc()
+    assert b"only ever proposed" not in contents(memory)
     assert memory.stat().st_ino != before  # it is written anew
     assert stat.S_IMODE(memory.stat().st_mode) == 0o600
+    assert reads.block_at("alice", "goals", base).body == "kept on main"
+    with pytest.raises(errors.RevisionNotFound):
+        dolt().rows("memory_app_memoryblock", head)
 
 
 def test_collections_beside_a_process_that_writes_and_reads_lose_nothing() -> None:

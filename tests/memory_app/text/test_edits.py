@@ -7,30 +7,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memory_app.text import edits
 from memory_app.text.edits import (
-    LARGEST_TEXT,
     Append,
-    Applied,
-    DoesNotFit,
     Edit,
     EditError,
-    ForbiddenCharacter,
     Insert,
-    MadeAlready,
     Prepend,
     Replace,
     Rewrite,
     SectionUpdate,
-    TextTooLong,
     apply,
-    check,
-    check_text,
-    from_json,
-    line_before,
-    occurs_as_lines,
     reapply,
-    sha256_of,
-    to_json,
 )
 from tests.support.refusals import refusing
 
@@ -53,7 +41,7 @@ section_updates = st.builds(SectionUpdate, header=st.sampled_from(["a", "# a", "
 
 def test_a_replacement_says_how_many_places_it_changed() -> None:
     edit = Replace("aa", "b", replace_all=True)
-    assert apply("aaaaa", [edit]) == Applied("bba", (replace(edit, occurrences=2),), replaced=2)
+    assert apply("aaaaa", [edit]) == edits.Applied("bba", (replace(edit, occurrences=2),), replaced=2)
     # To expect as many as there are is permission to replace them.
     applied = apply("a b a", [Replace("a", "c", expected_replacements=2)])
     assert (applied.text, applied.replaced) == ("c b c", 2)
@@ -78,8 +66,8 @@ def test_edits_of_all_kinds_are_made_in_order_each_on_what_the_one_before_left()
         (Replace("nowhere", "x", expected_replacements=1), "old_string_not_found"),
         (Replace("- ", "* ", expected_replacements=3), "wrong_count"),
         (Replace("- ", "* ", replace_all=True, expected_replacements=1), "wrong_count"),
-        (Replace("e", "x" * LARGEST_TEXT, replace_all=True), TextTooLong),
-        (Rewrite("x" * (LARGEST_TEXT + 1)), TextTooLong),
+        (Replace("e", "x" * edits.LARGEST_TEXT, replace_all=True), edits.TextTooLong),
+        (Rewrite("x" * (edits.LARGEST_TEXT + 1)), edits.TextTooLong),
     ],
 )
 def test_an_edit_that_cannot_be_made_is_refused_by_name(edit: Replace | Rewrite, error: str | type[EditError]) -> None:
@@ -110,21 +98,21 @@ def test_matching_is_exact(text: str, old_string: str) -> None:
     ("edit", "error", "field"),
     [
         (Replace("", "x"), "empty_old_string", None),
-        (Replace("nowhere\x00", "x"), ForbiddenCharacter, "old_string"),
-        (Replace("Goals", "\ud83d"), ForbiddenCharacter, "new_string"),
-        (Rewrite("a\x00"), ForbiddenCharacter, "content"),
-        (Append("a\x00"), ForbiddenCharacter, "content"),
-        (Prepend("a\x00"), ForbiddenCharacter, "content"),
-        (Insert(99, "a\x00"), ForbiddenCharacter, "content"),
-        (SectionUpdate("Aims\x00", "a"), ForbiddenCharacter, "section_header"),
-        (SectionUpdate("Aims", "\ud83d"), ForbiddenCharacter, "new_content"),
+        (Replace("nowhere\x00", "x"), edits.ForbiddenCharacter, "old_string"),
+        (Replace("Goals", "\ud83d"), edits.ForbiddenCharacter, "new_string"),
+        (Rewrite("a\x00"), edits.ForbiddenCharacter, "content"),
+        (Append("a\x00"), edits.ForbiddenCharacter, "content"),
+        (Prepend("a\x00"), edits.ForbiddenCharacter, "content"),
+        (Insert(99, "a\x00"), edits.ForbiddenCharacter, "content"),
+        (SectionUpdate("Aims\x00", "a"), edits.ForbiddenCharacter, "section_header"),
+        (SectionUpdate("Aims", "\ud83d"), edits.ForbiddenCharacter, "new_content"),
     ],
 )
 def test_what_can_be_checked_without_the_text_is_checked_first_for_all_edits(
     edit: Edit, error: str | type[EditError], field: str | None
 ) -> None:
-    edits = [Replace("nowhere", "x"), edit]
-    for refuse in (lambda: apply(GOALS, edits), lambda: check(edits)):
+    wanted = [Replace("nowhere", "x"), edit]
+    for refuse in (lambda: apply(GOALS, wanted), lambda: edits.check(wanted)):
         with refusing(error) as caught:
             refuse()
         assert (getattr(caught.value, "field", None), caught.value.index) == (field, 1)
@@ -151,18 +139,18 @@ def test_a_refusal_says_what_was_found(text: str, edit: Replace, error: str, det
     [("a\x00", 1, "U+0000"), ("\ud83d", 0, "U+D83D"), ("ab\udfff\x00", 2, "U+DFFF")],
 )
 def test_a_forbidden_character_is_located(text: str, offset: int, code: str) -> None:
-    with pytest.raises(ForbiddenCharacter) as caught:
-        check_text(text, field="reasoning")
+    with pytest.raises(edits.ForbiddenCharacter) as caught:
+        edits.check_text(text, field="reasoning")
     assert (caught.value.field, caught.value.offset, caught.value.character) == ("reasoning", offset, code)
     assert "\x00" not in str(caught.value)
 
 
 def test_ordinary_text_may_be_stored_whatever_its_script() -> None:
-    check_text("Zoë 😀 مرحبا \u200b 中文 \U0010ffff\n\t\x01")
+    edits.check_text("Zoë 😀 مرحبا \u200b 中文 \U0010ffff\n\t\x01")
 
 
 def test_doubling_in_many_steps_stops_before_memory_does() -> None:
-    with pytest.raises(TextTooLong) as caught:
+    with pytest.raises(edits.TextTooLong) as caught:
         apply("a", [Replace("a", "aa", replace_all=True)] * 60)
     assert caught.value.index == 19
 
@@ -171,10 +159,10 @@ def test_doubling_in_many_steps_stops_before_memory_does() -> None:
     "grows", [Replace("a", "aa"), Append("x"), Prepend("x"), Insert(0, "x"), SectionUpdate("Goals", "x")]
 )
 def test_the_largest_text_is_taken_and_one_character_more_is_not(grows: Edit) -> None:
-    assert len(apply("a", [Rewrite("a" * LARGEST_TEXT)]).text) == LARGEST_TEXT
-    assert len(apply("a" + "b" * (LARGEST_TEXT - 2), [Replace("a", "aa")]).text) == LARGEST_TEXT
-    with pytest.raises(TextTooLong):
-        apply("a" + "b" * (LARGEST_TEXT - 1), [grows])
+    assert len(apply("a", [Rewrite("a" * edits.LARGEST_TEXT)]).text) == edits.LARGEST_TEXT
+    assert len(apply("a" + "b" * (edits.LARGEST_TEXT - 2), [Replace("a", "aa")]).text) == edits.LARGEST_TEXT
+    with pytest.raises(edits.TextTooLong):
+        apply("a" + "b" * (edits.LARGEST_TEXT - 1), [grows])
 
 
 def test_an_edit_that_was_never_applied_cannot_be_applied_again() -> None:
@@ -183,30 +171,30 @@ def test_an_edit_that_was_never_applied_cannot_be_applied_again() -> None:
 
 
 def test_edits_are_stored_in_a_stable_shape() -> None:
-    assert to_json(apply("a", [Replace("a", "b"), Rewrite("c")]).edits) == [
+    assert edits.to_json(apply("a", [Replace("a", "b"), Rewrite("c")]).edits) == [
         {"op": "replace", "old_string": "a", "new_string": "b", "replace_all": False, "occurrences": 1},
         {"op": "rewrite", "content": "c"},
     ]
     with pytest.raises(ValueError, match="sharpen"):
-        from_json([{"op": "sharpen"}])
+        edits.from_json([{"op": "sharpen"}])
 
 
 def test_the_hash_is_of_the_utf8_bytes() -> None:
-    assert sha256_of("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    assert sha256_of("é") == "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"
+    assert edits.sha256_of("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert edits.sha256_of("é") == "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"
 
 
 replaces = st.builds(Replace, texts, texts, st.booleans(), st.none() | st.integers(1, 3))
 several_edits = st.lists(replaces | st.builds(Rewrite, content=texts) | additions | section_updates, max_size=4)
 
 
-@given(text=texts, edits=several_edits)
-def test_whatever_applies_can_be_stored_and_applied_again_with_the_same_result(text: str, edits: list[Edit]) -> None:
+@given(text=texts, wanted=several_edits)
+def test_whatever_applies_can_be_stored_and_applied_again_with_the_same_result(text: str, wanted: list[Edit]) -> None:
     try:
-        applied = apply(text, edits)
+        applied = apply(text, wanted)
     except EditError:
         return
-    stored = from_json(json.loads(json.dumps(to_json(applied.edits))))
+    stored = edits.from_json(json.loads(json.dumps(edits.to_json(applied.edits))))
     assert stored == applied.edits
     assert reapply(text, stored, base_text=text) == applied.text
     assert applied.replaced == sum(edit.occurrences or 0 for edit in applied.edits if isinstance(edit, Replace))
@@ -271,8 +259,8 @@ def test_a_line_that_is_not_there_is_refused_with_the_last_one(text: str, last: 
 
 
 def test_the_line_before_an_insertion_is_told() -> None:
-    assert line_before("a\r\nb\n", Insert(1, "x")) == "a"
-    assert line_before("a\n", Insert(0, "x")) == ""
+    assert edits.line_before("a\r\nb\n", Insert(1, "x")) == "a"
+    assert edits.line_before("a\n", Insert(0, "x")) == ""
 
 
 @pytest.mark.parametrize(("header", "code"), [("Aims", "section_not_found"), ("Goals", "section_repeated")])
@@ -341,14 +329,14 @@ def test_an_edit_is_made_again_where_its_place_is_certain(edit: Edit, now: str, 
     ],
 )
 def test_an_edit_does_not_fit_where_its_place_is_not_certain(edit: Edit, now: str) -> None:
-    with pytest.raises(DoesNotFit) as caught:
+    with pytest.raises(edits.DoesNotFit) as caught:
         again(GOALS, now, edit)
-    assert not isinstance(caught.value, MadeAlready)
+    assert not isinstance(caught.value, edits.MadeAlready)
 
 
 def test_an_insertion_between_equal_lines_does_not_fit_a_changed_text() -> None:
     base = "a\n\n\n\n\n\n\n\n"
-    with pytest.raises(DoesNotFit):
+    with pytest.raises(edits.DoesNotFit):
         again(base, base + "b\n", Insert(4, "x"))
     assert again(base, base, Insert(4, "x")) == "a\n\n\n\nx\n\n\n\n\n"
 
@@ -392,18 +380,18 @@ def test_a_section_updated_since_leaves_the_other_edits_to_be_made() -> None:
 def test_what_was_made_since_is_not_made_twice(base: str, edit: Edit) -> None:
     once = apply(base, [edit]).text
     for now in (once, f"{once}\n\n# Log\nNothing.\n"):
-        with pytest.raises(MadeAlready):
+        with pytest.raises(edits.MadeAlready):
             again(base, now, edit)
     if not isinstance(edit, SectionUpdate):
         both = apply(base, [edit, Append("\nend")]).edits
-        with pytest.raises(DoesNotFit) as caught:
+        with pytest.raises(edits.DoesNotFit) as caught:
             reapply(once, both, base_text=base)
-        assert type(caught.value) is DoesNotFit
+        assert type(caught.value) is edits.DoesNotFit
 
 
 def test_without_the_text_before_only_a_replacement_is_made_again() -> None:
     for edit in (Append("x"), Prepend("x"), Insert(0, "x"), SectionUpdate("Goals", "x"), Rewrite("x")):
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(edits.DoesNotFit):
             reapply(GOALS, apply(GOALS, [edit]).edits)
     addition = apply(GOALS, [Replace("- read more\n", "- read more\n- sleep\n")])
     assert reapply(GOALS, addition.edits) == addition.text
@@ -432,7 +420,7 @@ def test_an_edit_that_was_just_made_is_not_made_again(base: str, edit: Edit) -> 
         return
     if once == base or not edit.content.strip():
         return
-    with pytest.raises(DoesNotFit):
+    with pytest.raises(edits.DoesNotFit):
         again(base, once, edit)
 
 
@@ -441,4 +429,4 @@ def test_an_edit_that_was_just_made_is_not_made_again(base: str, edit: Edit) -> 
     [("b", (2, 4)), ("b\na", (2,)), ("\nb\n", (2, 4)), ("bc", ()), (" \n", ()), ("a\nb", (1, 3))],
 )
 def test_where_whole_lines_stand(content: str, lines: tuple[int, ...]) -> None:
-    assert occurs_as_lines("a\nb\na\nb", content) == lines
+    assert edits.occurs_as_lines("a\nb\na\nb", content) == lines

@@ -9,22 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assent_client.text import memories_md
-from assent_client.text.memories_md import (
-    EXAMPLE,
-    MOST_MEMORIES,
-    TEMPLATE,
-    TYPES,
-    FileTooLarge,
-    Memory,
-    Parsed,
-    Skipped,
-    Unreadable,
-    Unwritable,
-    is_id,
-    parse,
-    read,
-    write,
-)
+from assent_client.text.memories_md import Memory, Parsed, Skipped, Unreadable, parse, read, write
 from assent_client.text.notes import MAX_CONTENT, MAX_TAG
 
 pytestmark = pytest.mark.pure
@@ -132,14 +117,14 @@ def test_words_around_the_memories_are_left_alone() -> None:
 
 
 def test_an_empty_file_and_the_template_hold_nothing() -> None:
-    assert TEMPLATE == "# Memories\n\n## Patterns\n\n## Decisions\n\n## Fixes\n\n## Context\n"
-    assert parse("") == parse(TEMPLATE) == read(b"") == Parsed((), ())
+    assert memories_md.TEMPLATE == "# Memories\n\n## Patterns\n\n## Decisions\n\n## Fixes\n\n## Context\n"
+    assert parse("") == parse(memories_md.TEMPLATE) == read(b"") == Parsed((), ())
 
 
 def test_a_heading_alone_gets_an_id_of_its_content() -> None:
     first, second = parse("###\n> One.\n\n### \n> Two.\n").memories
-    assert is_id(first.id)
-    assert is_id(second.id)
+    assert memories_md.is_id(first.id)
+    assert memories_md.is_id(second.id)
     assert first.id != second.id
     again = parse("###\n> Two.\n\n###\n> Two.\n\n###\n")
     assert [memory.id for memory in again.memories] == [second.id]
@@ -151,7 +136,7 @@ def test_a_heading_alone_gets_an_id_of_its_content() -> None:
 
 # -- what is skipped ------------------------------------------------------------------------------
 
-NO_ID = f"“{{}}” is not an id such as {EXAMPLE}; `###` alone gets a new one"
+NO_ID = f"“{{}}” is not an id such as {memories_md.EXAMPLE}; `###` alone gets a new one"
 
 
 @pytest.mark.parametrize(
@@ -226,21 +211,21 @@ def test_a_file_that_is_not_text_is_refused(data: bytes, says: str) -> None:
 
 def test_a_file_of_50_mb_is_refused_before_it_is_looked_at() -> None:
     began = time.thread_time()
-    with pytest.raises(FileTooLarge, match=r"^the file has 50,000,000 bytes, more than the 33,554,432"):
+    with pytest.raises(memories_md.FileTooLarge, match=r"^the file has 50,000,000 bytes, more than the 33,554,432"):
         read(b"x" * 50_000_000)
     assert time.thread_time() - began < 1
 
 
 def test_more_headings_than_may_be_are_refused() -> None:
     with pytest.raises(Unreadable, match="more than the 100,000 memories"):
-        parse("###\n" * (MOST_MEMORIES + 1))
+        parse("###\n" * (memories_md.MOST_MEMORIES + 1))
 
 
 # -- writing --------------------------------------------------------------------------------------
 
 
 def test_sections_come_in_the_plans_order_then_the_others_where_needed() -> None:
-    written = write(memory(f"mem-1-000{number:x}", "x", kind) for number, kind in enumerate(TYPES))
+    written = write(memory(f"mem-1-000{number:x}", "x", kind) for number, kind in enumerate(memories_md.TYPES))
     assert " ".join(re.findall(r"^## .*$", written, re.MULTILINE)) == (
         "## Patterns ## Decisions ## Fixes ## Context ## Notes ## Facts ## Assumptions ## Hypotheses ## Discoveries"
         " ## Risks ## Unknowns ## Conventions ## Lessons Learned"
@@ -270,7 +255,7 @@ def test_an_empty_line_is_a_bare_mark() -> None:
     ],
 )
 def test_a_memory_that_could_not_be_read_back_is_not_written(bad: Memory, reason: str) -> None:
-    with pytest.raises(Unwritable, match=f"^{re.escape(reason)}$"):
+    with pytest.raises(memories_md.Unwritable, match=f"^{re.escape(reason)}$"):
         write([memory("mem-1-0000"), bad])
 
 
@@ -301,7 +286,7 @@ memories = st.lists(
     st.builds(
         Memory,
         id=ids,
-        type=st.sampled_from(TYPES),
+        type=st.sampled_from(memories_md.TYPES),
         content=contents,
         tags=st.lists(tags, max_size=4).map(tuple),
         created=st.dates(date(1900, 1, 1), date(2200, 12, 31)),

@@ -7,17 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory_app.text.worddiff import (
-    Segment,
-    apply_some,
-    changes_inside,
-    count_moved,
-    count_words,
-    diff,
-    hunk_numbers,
-    hunks,
-    redlined,
-)
+from memory_app.text.worddiff import Segment, apply_some, count_moved, count_words, diff, hunk_numbers, hunks, redlined
+from memory_app.text.worddiff.moved import changes_inside
 from tests.memory_app.text.marked import texts_of
 
 pytestmark = pytest.mark.pure
