@@ -4,16 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory_app.search.ranking.chunking import (
-    LONGEST_PASSAGE,
-    ConversationMessage,
-    chunks_of_block,
-    chunks_of_conversation,
-    chunks_of_note,
-    cut,
-    row_of,
-    sections,
-)
+from memory_app.search.ranking import chunking
+from memory_app.search.ranking.chunking import chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
 from memory_app.search.ranking.query import ExpressionKind, asked_kind, marks
 
 pytestmark = pytest.mark.pure
@@ -33,7 +25,7 @@ def test_a_block_is_cut_at_its_sections_and_keeps_their_path() -> None:
 def test_a_header_in_a_code_fence_is_no_header() -> None:
     body = "# Code\n```sh\n# not a header\n~~~\n````\nafter\n# Next\nx"
 
-    assert [section for section, _ in sections(body)] == ["", "Code", "Next"]
+    assert [section for section, _ in chunking.sections(body)] == ["", "Code", "Next"]
 
 
 def test_an_empty_block_is_one_chunk_with_its_title() -> None:
@@ -52,9 +44,9 @@ def test_a_long_section_is_cut_at_paragraphs_first() -> None:
 
 
 @given(st.text(alphabet="ab .\n。", max_size=400), st.integers(10, 60))
-@example("x" * (LONGEST_PASSAGE + 1), LONGEST_PASSAGE)  # without any place to cut
+@example("x" * (chunking.LONGEST_PASSAGE + 1), chunking.LONGEST_PASSAGE)  # without any place to cut
 def test_cutting_loses_nothing_but_space(text: str, longest: int) -> None:
-    parts = cut(text, longest)
+    parts = chunking.cut(text, longest)
 
     assert "".join("".join(parts).split()) == "".join(text.split())
     assert all(len(part) <= longest for part in parts)
@@ -69,7 +61,7 @@ def test_a_note_of_the_full_length_is_one_chunk_and_its_tags_are_searched() -> N
 def test_messages_keep_their_place_when_they_are_long() -> None:
     said = ["y" * 5_000, " ", "z"]
     chunks = chunks_of_conversation(
-        "s", [ConversationMessage(str(at), text, at, "Ben") for at, text in enumerate(said)]
+        "s", [chunking.ConversationMessage(str(at), text, at, "Ben") for at, text in enumerate(said)]
     )
     assert [chunk.item_id for chunk in chunks] == ["0", "0", "0", "2"]
     assert [chunk.order for chunk in chunks] == sorted(chunk.order for chunk in chunks)

@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from memory_app.search.ranking.chunking import (
-    ConversationMessage,
-    IndexRow,
-    TextChunk,
-    chunks_of_block,
-    chunks_of_conversation,
-    chunks_of_note,
-    row_of,
-)
+from memory_app.search.ranking import chunking
+from memory_app.search.ranking.chunking import chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
 from memory_app.search.ranking.dense import stored, wordllama
 from memory_app.search.ranking.index import OwnerIndex
 from memory_app.search.ranking.postings import ChunkFilters
@@ -30,16 +23,16 @@ NOTES = (
 )
 
 
-def rows_of(chunks: Sequence[TextChunk], first: int = 0) -> list[IndexRow]:
+def rows_of(chunks: Sequence[chunking.TextChunk], first: int = 0) -> list[chunking.IndexRow]:
     vectors = wordllama().embed([chunk.meaning for chunk in chunks])
     return [row_of(first + number, chunk, stored(vectors[number])) for number, chunk in enumerate(chunks)]
 
 
-def index_of(chunks: Sequence[TextChunk]) -> OwnerIndex:
+def index_of(chunks: Sequence[chunking.TextChunk]) -> OwnerIndex:
     return OwnerIndex(rows_of(chunks), wordllama())
 
 
-def notes(*texts: str, at: datetime | None = None) -> list[TextChunk]:
+def notes(*texts: str, at: datetime | None = None) -> list[chunking.TextChunk]:
     return [chunk for i, text in enumerate(texts) for chunk in chunks_of_note(note_id=f"note-{i}", content=text, at=at)]
 
 
@@ -47,8 +40,10 @@ def found(index: OwnerIndex, query: str, **options: Any) -> list[str]:
     return [hit.item_id for hit in index.search(query, **options).hits]
 
 
-def session(name: str, *said: tuple[str, str], at: datetime | None = None) -> tuple[TextChunk, ...]:
-    messages = [ConversationMessage(f"{name}-{i}", text, i, author, at) for i, (author, text) in enumerate(said)]
+def session(name: str, *said: tuple[str, str], at: datetime | None = None) -> tuple[chunking.TextChunk, ...]:
+    messages = [
+        chunking.ConversationMessage(f"{name}-{i}", text, i, author, at) for i, (author, text) in enumerate(said)
+    ]
     return chunks_of_conversation(name, messages)
 
 

@@ -1,5 +1,7 @@
 """The default embedder and how vectors are kept."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,8 @@ pytestmark = pytest.mark.pure
 
 def test_vectors_are_those_of_the_package_itself() -> None:
     package = pytest.importorskip("wordllama")
-    from pathlib import Path
-
-    theirs = package.WordLlama.load(cache_dir=Path(package.__file__).parent, disable_download=True)
+    folder = Path(package.__file__).parent
+    theirs = package.WordLlama.load(cache_dir=folder, disable_download=True)
     texts = ["The cat sat on the mat.", "東京 café 😀", "x" * 300, *(f"sentence number {i}" for i in range(100))]
 
     assert np.allclose(wordllama().embed(texts), theirs.embed(texts, norm=True), atol=1e-3)
