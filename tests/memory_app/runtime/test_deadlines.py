@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -87,11 +87,10 @@ def test_the_lock_timeout_is_as_configured_after_a_deadline(alice: User) -> None
 
 
 @pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server")
-@pytest.mark.parametrize("alias", ["default", "memory"])
-def test_waiting_for_a_server_that_hangs_ends_at_the_deadline(goals: Block, alias: str) -> None:
-    def ask() -> object:
-        return head_of_main() if alias == "memory" else SearchIndex.objects.exists()
-
+@pytest.mark.parametrize(("alias", "ask"), [("default", SearchIndex.objects.exists), ("memory", head_of_main)])
+def test_waiting_for_a_server_that_hangs_ends_at_the_deadline(
+    goals: Block, alias: str, ask: Callable[[], object]
+) -> None:
     with frozen(alias), timed(1), deadlines.within(1) as deadline:
         with pytest.raises((DatabaseError, reads.EngineUnavailable)):
             ask()

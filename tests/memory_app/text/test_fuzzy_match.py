@@ -102,11 +102,6 @@ def test_a_passage_begins_and_ends_with_whole_words_or_the_line() -> None:
     assert found("- Sleep eight hours, also at weekends.").passage == "- Sleep eight hours, also before exams."
 
 
-def test_similarity_is_one_when_only_form_differs() -> None:
-    assert found("PASS THE   ALGEBRA EXAM").similarity == 1
-    assert 0.6 < found("Pass the geometry exam in June").similarity < 1
-
-
 @pytest.mark.parametrize("needle", ["", "  \n", "\u200b", "Zebras graze quietly beyond the river", "1234567", "!!!???"])
 def test_nothing_alike_is_not_found(needle: str) -> None:
     assert nearest(GOALS, needle) is None
@@ -132,15 +127,14 @@ def test_a_repeated_passage_is_offered_with_as_much_around_it_as_makes_it_single
     assert result.corrected is not None
     assert text.count(result.corrected) == 1
     assert result.lead + result.passage + result.trail == result.corrected
-
-
-def test_a_passage_that_is_repeated_with_its_surroundings_is_shown_but_not_offered() -> None:
-    text = "- read\n" * 50
-    result = found("- Read", text)
+    # Repeated with its surroundings it is shown, but not offered.
+    result = found("- Read", "- read\n" * 50)
     assert (result.passage, result.corrected) == ("- read", None)
 
 
 def test_an_unlike_passage_is_shown_but_not_offered() -> None:
+    assert found("PASS THE   ALGEBRA EXAM").similarity == 1
+    assert 0.6 < found("Pass the geometry exam in June").similarity < 1
     result = found("- Read thirty books on the way to school at night.")
     assert result.similarity < 0.6
     assert result.corrected is None
@@ -162,9 +156,7 @@ def test_an_unlike_passage_is_shown_but_not_offered() -> None:
 )
 def test_line_numbers_are_taken_off_only_when_every_line_has_one(numbered: str, bare: str) -> None:
     assert without_line_numbers(numbered) == bare
-
-
-def test_numbers_that_belong_to_the_text_are_kept() -> None:
+    # Those that belong to the text are kept.
     assert found("12: Buy  milk", "12: Buy milk\n13: Sleep\n").passage == "12: Buy milk"
 
 

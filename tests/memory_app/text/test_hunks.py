@@ -20,19 +20,17 @@ def pairs(before: str, after: str) -> list[tuple[str, str]]:
     return [(hunk.before, hunk.after) for hunk in hunks(before, after)]
 
 
-@given(before=texts, after=texts)
-def test_all_hunks_make_the_text_after_and_none_leaves_the_text_before(before: str, after: str) -> None:
-    ids = [hunk.id for hunk in hunks(before, after)]
+@given(before=texts, after=texts, data=st.data())
+def test_all_hunks_make_the_text_after_none_leaves_the_text_before_and_each_is_done_by_itself(
+    before: str, after: str, data: st.DataObject
+) -> None:
+    found = hunks(before, after)
+    ids = [hunk.id for hunk in found]
     assert apply_some(before, after, ids) == after
     assert apply_some(before, after, []) == before
     assert len(set(ids)) == len(ids)
     assert bool(ids) == (before != after)
-
-
-@given(before=texts, after=texts, data=st.data())
-def test_the_hunks_left_out_are_what_remains_to_be_done(before: str, after: str, data: st.DataObject) -> None:
-    found = hunks(before, after)
-    taken = data.draw(st.sets(st.sampled_from([hunk.id for hunk in found]))) if found else set()
+    taken = data.draw(st.sets(st.sampled_from(ids))) if ids else set()
     half = apply_some(before, after, taken)
     for hunk in found:
         assert (hunk.after if hunk.id in taken else hunk.before).rstrip("\r\n") in half
