@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory_app.text.worddiff import Fold, Paragraph, Segment, compare, count_words, diff, excerpt, fold, paragraphs
+from memory_app.text.worddiff.compare import tokens
 from memory_app.text.worddiff.excerpt import LONGEST
 from memory_app.text.worddiff.layout import side_by_side, with_replaced_paragraphs
-from memory_app.text.worddiff.compare import tokens
 from tests.memory_app.text.marked import marked, texts_of, versions
 
 pytestmark = pytest.mark.pure
