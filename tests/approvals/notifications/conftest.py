@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from approvals.models import Event, Mail, Proposal, Tutorship, User
 from approvals.notifications import mail as sending
+from memory_app.reads import Block
+from tests.support.fixtures import Propose
 from tests.support.smtp import MailServer, mail_server
 
 
@@ -18,6 +20,21 @@ from tests.support.smtp import MailServer, mail_server
 def smtp() -> Iterator[MailServer]:
     with mail_server() as server:
         yield server
+
+
+@pytest.fixture
+def told(tim: User) -> User:
+    """tim, who wants to be told at once."""
+    return wants(tim)
+
+
+@pytest.fixture
+def algebra(goals: Block, propose: Propose) -> Proposal:
+    return propose(goals, "math", "algebra")
+
+
+#: What looks like a secret.
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def wants(person: User, mail: Mail = Mail.AT_ONCE, **fields: Any) -> User:

@@ -1,9 +1,7 @@
 """Digests: who is told of what, when, and in which words."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from django.core import mail as outbox
@@ -12,15 +10,13 @@ from django.test import override_settings
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Event, Mail, RejectReason, Tutorship, User
+from approvals.models import Event, Mail, Proposal, RejectReason, Tutorship, User
 from approvals.notifications import mail as schedule
 from approvals.risks import flags
-from tests.approvals.notifications.conftest import made_earlier, send, wants
+from memory_app.reads import Block
+from tests.approvals.notifications.conftest import KEY, made_earlier, send, wants
 from tests.support.acts import approve
-
-if TYPE_CHECKING:
-    from memory_app.reads import Block
-    from tests.support.fixtures import MakeBlock, Propose
+from tests.support.fixtures import MakeBlock, Propose
 
 
 def texts() -> tuple[str, str]:
@@ -31,35 +27,134 @@ def texts() -> tuple[str, str]:
     return str(sent.body), str(html)
 
 
-def test_a_mail_says_what_changes_why_who_asks_and_where(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
+# -- what a mail says ---------------------------------------------------------------------------------
+
+
+def test_a_mail_says_what_changes_why_who_asks_and_where_and_how_to_stop_it(
+    goals: Block, told: User, propose: Propose
+) -> None:
     proposal = propose(goals, "likes math", "loves algebra", reasoning="She said so <b>today</b>.")
+    with override_settings(PUBLIC_URL="https://assent.example.org"):
+        assert send() == 1
+    text, html = texts()
+    sent = outbox.outbox[0]
+    assert (sent.to, sent.subject) == (["tim@example.org"], "1 proposal to review: Alice Berg")
+    asked = ("Learning goals", "scribe", "She said so <b>today</b>.", f"/proposals/{proposal.pk}/", "/?owner=alice")
+    for said in (*asked, "[-likes math-]{+loves algebra+}"):
+        assert said in text
+    for said in ("<del style=", ">likes math</del>", ">loves algebra</ins>", "&lt;b&gt;today"):
+        assert said in html
+    assert "https://assent.example.org/proposals/" in html
+    for outside in ("<b>today</b>", "<script", "<img", "<link", "src="):
+        assert outside not in html
+    message = sent.message()
+    assert message["List-Id"] == "Proposals to review <review.assent.example.org>"
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert message["List-Unsubscribe"].startswith("<https://assent.example.org/unsubscribe/")
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Message-ID"].endswith("@assent.example.org>")
+
+
+def test_owners_come_one_after_the_other_each_with_a_link_to_theirs(
+    goals: Block, told: User, ben: User, make_block: MakeBlock, propose: Propose
+) -> None:
+    Tutorship.objects.create(tutor=told, owner=ben)
+    propose(goals, "math", "algebra")
+    propose(make_block(ben, "goals", "Ben likes chess.\n"), "chess", "go")
+    propose(goals, "B2", "C1")
+    assert send() == 1
+    text, _html = texts()
+    assert outbox.outbox[0].subject == "3 proposals to review: Alice Berg, ben"
+    assert text.index("== Alice Berg ==") < text.index("algebra") < text.index("C1") < text.index("== ben ==")
+    assert "/?owner=ben" in text
+
+
+def test_of_many_the_rest_is_counted(
+    goals: Block, told: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("approvals.notifications.mail.MOST_ITEMS", 2)
+    for old, new in (("math", "algebra"), ("B2", "C1"), ("book", "novel"), ("June", "July")):
+        propose(goals, old, new)
     assert send() == 1
     text, html = texts()
-    assert outbox.outbox[0].to == ["tim@example.org"]
-    assert outbox.outbox[0].subject == "1 proposal to review: Alice Berg"
-    for said in (
-        "Learning goals",
-        "scribe",
-        "She said so <b>today</b>.",
-        f"/proposals/{proposal.pk}/",
-        "/?owner=alice",
-    ):
-        assert said in text
-    assert "[-likes math-]{+loves algebra+}" in text
-    assert "<del style=" in html
-    assert ">likes math</del>" in html
-    assert ">loves algebra</ins>" in html
-    assert "<b>today</b>" not in html
-    assert "&lt;b&gt;today" in html
-    assert "http://127.0.0.1:8000/proposals/" in html
-    for outside in ("<script", "<img", "<link", "src="):
-        assert outside not in html
+    assert "… and 2 more" in text
+    assert "and 2 more" in html
+    assert text.count("/proposals/") == 2
 
 
-def test_the_same_is_told_once(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    propose(goals, "math", "algebra")
+def test_what_looks_like_a_secret_is_not_sent(goals: Block, told: User, propose: Propose) -> None:
+    proposal = propose(goals, "likes math", f"uses {KEY}", reasoning=f"Her key is {KEY}.")
+    proposal.refresh_from_db()
+    assert flags.SECRETS in proposal.risks
+    assert send() == 1
+    for said in (*texts(), outbox.outbox[0].message().as_string()):
+        assert KEY not in said
+        assert "Her key" not in said
+    assert "It contains what looks like a key or password. Open it to see." in texts()[0]
+
+
+def test_removed_texts_are_not_sent(goals: Block, told: User, propose: Propose) -> None:
+    proposal = propose(goals, "math", "algebra", reasoning="Too private to say.")
+    services.reject(actor=told, proposal_id=proposal.pk, revision=1, reason=RejectReason.TOO_PRIVATE)
+    propose(goals, "B2", "C1")
+    assert send() == 1
+    assert "algebra" not in texts()[0]
+    assert "Too private to say" not in texts()[0]
+
+
+def test_names_and_texts_put_nothing_into_the_headers(goals: Block, alice: User, told: User, propose: Propose) -> None:
+    User.objects.filter(pk=alice.pk).update(first_name="Eve\r\nBcc: all@example.org", last_name="\u202ereversed\u200b")
+    propose(goals, "math", "al\u200bge\u202ebra", reasoning="so\r\nX-Evil: 1")
+    assert send() == 1
+    message = outbox.outbox[0].message()
+    assert message["Bcc"] is message["X-Evil"] is None
+    assert "\n" not in outbox.outbox[0].subject
+    for said in (outbox.outbox[0].subject, *texts()):
+        assert not set(said) & {"\u202e", "\u200b"}
+
+
+# -- who is told --------------------------------------------------------------------------------------
+
+
+def test_only_those_who_may_decide_are_told(
+    alice: User, told: User, ben: User, mallory: User, admin: User, algebra: Proposal
+) -> None:
+    for person in (alice, ben, mallory, admin):
+        wants(person)
+    assert send() == 3
+    to = sorted(to for sent in outbox.outbox for to in sent.to)
+    assert to == ["admin@example.org", "alice@example.org", "tim@example.org"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"is_active": False}, {"email": ""}, {"mail": Mail.NEVER}, {"mail_failure": "550 no such user"}],
+    ids=lambda change: next(iter(change)),
+)
+def test_who_cannot_or_does_not_want_to_be_told_is_not(change: dict[str, Any], tim: User, algebra: Proposal) -> None:
+    wants(tim, **change)
+    assert send() == 0
+    wants(tim, is_active=True, mail_failure="")
+    assert send() == 1
+
+
+def test_a_new_tutor_is_told_what_already_waits_and_one_no_longer_assigned_nothing(
+    goals: Block, ben: User, alice: User, algebra: Proposal, propose: Propose
+) -> None:
+    wants(ben, mailed_at=timezone.now() - timedelta(hours=1))
+    made_earlier(algebra, days=2)
+    assert send() == 0
+    assigned = Tutorship.objects.create(tutor=ben, owner=alice)
+    assert send(minutes=1) == 1
+    propose(goals, "B2", "C1")
+    assigned.delete()
+    assert send(minutes=10) == 0
+
+
+# -- what is told, and when ---------------------------------------------------------------------------
+
+
+def test_the_same_is_told_once(goals: Block, told: User, algebra: Proposal, propose: Propose) -> None:
     assert send() == 1
     assert send(minutes=30) == 0
     propose(goals, "B2", "C1")
@@ -70,9 +165,7 @@ def test_the_same_is_told_once(goals: Block, tim: User, propose: Propose) -> Non
     assert "1 more has been waiting for longer." in second.body
 
 
-def test_what_comes_in_a_short_time_is_one_mail(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    propose(goals, "math", "algebra")
+def test_what_comes_in_a_short_time_is_one_mail(goals: Block, told: User, algebra: Proposal, propose: Propose) -> None:
     propose(goals, "B2", "C1")
     assert send() == 1
     assert outbox.outbox[0].subject == "2 proposals to review: Alice Berg"
@@ -81,157 +174,29 @@ def test_what_comes_in_a_short_time_is_one_mail(goals: Block, tim: User, propose
     assert send(minutes=7) == 1
 
 
-def test_only_those_who_may_decide_are_told(
-    goals: Block, alice: User, tim: User, ben: User, mallory: User, admin: User, propose: Propose
-) -> None:
-    for person in (alice, tim, ben, mallory, admin):
-        wants(person)
-    propose(goals, "math", "algebra")
-    assert send() == 3
-    assert sorted(to for sent in outbox.outbox for to in sent.to) == [
-        "admin@example.org",
-        "alice@example.org",
-        "tim@example.org",
-    ]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"is_active": False}, {"email": ""}, {"mail": Mail.NEVER}, {"mail_failure": "550 no such user"}],
-    ids=lambda change: next(iter(change)),
-)
-def test_who_cannot_or_does_not_want_to_be_told_is_not(
-    change: dict[str, Any], goals: Block, tim: User, propose: Propose
-) -> None:
-    wants(tim, **change)
-    propose(goals, "math", "algebra")
-    assert send() == 0
-    wants(tim, is_active=True, mail_failure="")
-    assert send() == 1
-
-
-def test_a_new_tutor_is_told_what_already_waits_and_one_no_longer_assigned_nothing(
-    goals: Block, ben: User, propose: Propose
-) -> None:
-    wants(ben, mailed_at=timezone.now() - timedelta(hours=1))
-    made_earlier(propose(goals, "math", "algebra"), days=2)
-    assert send() == 0
-    assigned = Tutorship.objects.create(tutor=ben, owner=User.objects.get(username="alice"))
-    assert send(minutes=1) == 1
-    propose(goals, "B2", "C1")
-    assigned.delete()
-    assert send(minutes=10) == 0
-
-
-def test_nothing_is_sent_when_nothing_waits(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    proposal = propose(goals, "math", "algebra")
-    approve(tim, proposal)
+def test_nothing_is_sent_when_nothing_waits(told: User, algebra: Proposal) -> None:
+    approve(told, algebra)
     assert send() == 0
     assert not outbox.outbox
 
 
-def test_what_its_agent_changed_is_told_again(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    proposal = propose(goals, "math", "algebra")
-    assert send() == 1
-    changed = {"what": Event.What.AMENDED, "actor": "scribe", "actor_kind": "agent", "revision": 2}
-    Event.objects.create(proposal=proposal, owner="alice", **changed)
-    assert send(minutes=30) == 1
-
-
-def test_who_undoes_a_decision_is_not_told_of_it_and_the_others_are(
-    goals: Block, tim: User, alice: User, propose: Propose
+@pytest.mark.parametrize(
+    ("event", "again"),
+    [
+        ({"what": Event.What.AMENDED, "actor": "scribe", "actor_kind": "agent", "revision": 2}, {"alice", "tim"}),
+        # Who undoes a decision knows it.
+        ({"what": Event.What.REOPENED, "actor": "tim", "actor_kind": "person", "revision": 1}, {"alice"}),
+    ],
+    ids=["its agent changed it", "a decision was undone"],
+)
+def test_what_waits_anew_is_told_again(
+    told: User, alice: User, algebra: Proposal, event: dict[str, Any], again: set[str]
 ) -> None:
-    for person in (tim, alice):
-        wants(person)
-    proposal = propose(goals, "math", "algebra")
+    wants(alice)
     assert send() == 2
-    Event.objects.create(
-        proposal=proposal, owner="alice", what=Event.What.REOPENED, actor="tim", actor_kind="person", revision=1
-    )
-    assert send(minutes=30) == 1
-    assert outbox.outbox[-1].to == ["alice@example.org"]
-
-
-def test_owners_come_one_after_the_other_each_with_a_link_to_theirs(
-    goals: Block, tim: User, ben: User, make_block: MakeBlock, propose: Propose
-) -> None:
-    Tutorship.objects.create(tutor=tim, owner=ben)
-    wants(tim)
-    bens = make_block(ben, "goals", "Ben likes chess.\n")
-    propose(goals, "math", "algebra")
-    propose(bens, "chess", "go")
-    propose(goals, "B2", "C1")
-    assert send() == 1
-    text, _html = texts()
-    assert outbox.outbox[0].subject == "3 proposals to review: Alice Berg, ben"
-    assert text.index("== Alice Berg ==") < text.index("algebra") < text.index("C1") < text.index("== ben ==")
-    assert "/?owner=ben" in text
-
-
-def test_of_many_the_rest_is_counted(
-    goals: Block, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("approvals.notifications.mail.MOST_ITEMS", 2)
-    wants(tim)
-    for old, new in (("math", "algebra"), ("B2", "C1"), ("book", "novel"), ("June", "July")):
-        propose(goals, old, new)
-    assert send() == 1
-    text, html = texts()
-    assert "… and 2 more" in text
-    assert "and 2 more" in html
-    assert text.count("/proposals/") == 2
-
-
-def test_what_looks_like_a_secret_is_not_sent(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    proposal = propose(goals, "likes math", f"uses {secret}", reasoning=f"Her key is {secret}.")
-    proposal.refresh_from_db()
-    assert flags.SECRETS in proposal.risks
-    assert send() == 1
-    for said in (*texts(), outbox.outbox[0].message().as_string()):
-        assert secret not in said
-        assert "Her key" not in said
-    assert "It contains what looks like a key or password. Open it to see." in texts()[0]
-
-
-def test_removed_texts_are_not_sent(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    proposal = propose(goals, "math", "algebra", reasoning="Too private to say.")
-    services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason=RejectReason.TOO_PRIVATE)
-    propose(goals, "B2", "C1")
-    assert send() == 1
-    assert "algebra" not in texts()[0]
-    assert "Too private to say" not in texts()[0]
-
-
-def test_names_and_texts_put_nothing_into_the_headers(goals: Block, alice: User, tim: User, propose: Propose) -> None:
-    User.objects.filter(pk=alice.pk).update(first_name="Eve\r\nBcc: all@example.org", last_name="\u202ereversed\u200b")
-    wants(tim)
-    propose(goals, "math", "al\u200bge\u202ebra", reasoning="so\r\nX-Evil: 1")
-    assert send() == 1
-    message = outbox.outbox[0].message()
-    assert message["Bcc"] is None
-    assert message["X-Evil"] is None
-    assert "\n" not in outbox.outbox[0].subject
-    for said in (outbox.outbox[0].subject, *texts()):
-        assert "\u202e" not in said
-        assert "\u200b" not in said
-
-
-def test_the_headers_say_what_it_is_and_how_to_stop_it(goals: Block, tim: User, propose: Propose) -> None:
-    wants(tim)
-    propose(goals, "math", "algebra")
-    with override_settings(PUBLIC_URL="https://assent.example.org"):
-        assert send() == 1
-    message = outbox.outbox[0].message()
-    assert message["List-Id"] == "Proposals to review <review.assent.example.org>"
-    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    assert message["List-Unsubscribe"].startswith("<https://assent.example.org/unsubscribe/")
-    assert message["Auto-Submitted"] == "auto-generated"
-    assert message["Message-ID"].endswith("@assent.example.org>")
+    Event.objects.create(proposal=algebra, owner="alice", **event)
+    assert send(minutes=30) == len(again)
+    assert {to for sent in outbox.outbox[2:] for to in sent.to} == {f"{name}@example.org" for name in again}
 
 
 @pytest.mark.pure
@@ -265,8 +230,7 @@ def test_a_day_without_news_is_over_without_a_mail(goals: Block, tim: User, prop
     assert send(days=1) == 1
 
 
-def test_somebody_new_is_told_the_next_morning(goals: Block, tim: User, propose: Propose) -> None:
+def test_somebody_new_is_told_the_next_morning(tim: User, algebra: Proposal) -> None:
     wants(tim, Mail.DAILY)
-    propose(goals, "math", "algebra")
     assert send() == 0
     assert send(days=1) == 1

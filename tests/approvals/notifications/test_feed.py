@@ -1,8 +1,5 @@
 """The feed: what waits for a person at an address that only they know."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
@@ -11,24 +8,23 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import RejectReason, Tutorship, User
+from approvals.models import Proposal, RejectReason, Tutorship, User
 from approvals.notifications.feed import feed_url
+from memory_app.reads import Block
+from tests.approvals.notifications.conftest import KEY
+from tests.support.fixtures import Propose
 from tests.support.pages import words
 
-if TYPE_CHECKING:
-    from memory_app.reads import Block
-    from tests.support.fixtures import ClientOf, Propose
-
 ATOM = "{http://www.w3.org/2005/Atom}"
+ADDRESS = reverse("feed_address")
 
 
 @pytest.fixture
-def path(tim: User, client_of: ClientOf) -> str:
+def path(tim: User, as_tim: Client) -> str:
     """Where tim's feed is; he asked for it in his settings."""
-    client = client_of(tim)
-    assert client.post(reverse("feed_address"), {"feed": "on"}).status_code == 302
+    assert as_tim.post(ADDRESS, {"feed": "on"}).status_code == 302
     tim.refresh_from_db()
-    assert feed_url(tim) in client.get(reverse("notifications")).content.decode()
+    assert feed_url(tim) in as_tim.get(reverse("notifications")).content.decode()
     return urlsplit(feed_url(tim)).path
 
 
@@ -39,9 +35,7 @@ def entries(client: Client, path: str) -> list[ElementTree.Element]:
     return ElementTree.fromstring(answer.content).findall(f"{ATOM}entry")
 
 
-def test_it_has_what_waits_with_the_redline(
-    goals: Block, tim: User, path: str, propose: Propose, client: Client
-) -> None:
+def test_it_has_what_waits_with_the_redline(goals: Block, path: str, propose: Propose, client: Client) -> None:
     assert entries(client, path) == []
     proposal = propose(goals, "math", "alge\u200bbra", reasoning="So <i>she</i> said.\x0b")
     (entry,) = entries(client, path)
@@ -58,6 +52,18 @@ def test_it_has_what_waits_with_the_redline(
     assert entries(client, path) == []  # it ends with the right to read
 
 
+def test_neither_secrets_nor_removed_texts_are_in_it(
+    goals: Block, tim: User, path: str, propose: Propose, client: Client
+) -> None:
+    propose(goals, "math", f"uses {KEY}")
+    private = propose(goals, "B2", "C1", reasoning="very private")
+    services.reject(actor=tim, proposal_id=private.pk, revision=1, reason=RejectReason.TOO_PRIVATE)
+    said = client.get(path).content.decode()
+    assert KEY not in said
+    assert "very private" not in said
+    assert "what looks like a key or password" in said
+
+
 def test_nothing_changed_is_304(goals: Block, path: str, propose: Propose, client: Client) -> None:
     first = client.get(path)
     assert client.get(path, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
@@ -71,7 +77,7 @@ def test_nothing_changed_is_304(goals: Block, path: str, propose: Propose, clien
         assert answer.headers["Referrer-Policy"] == "no-referrer"
 
 
-def test_other_addresses_are_not_found(tim: User, alice: User, path: str, client: Client) -> None:
+def test_other_addresses_are_not_found(tim: User, alice: User, path: str, algebra: Proposal, client: Client) -> None:
     secret = path.strip("/").partition("-")[2]
     hers = (f"{alice.pk}-", f"{alice.pk}-{secret}", f"{alice.pk}-no feed")
     for wrong in (*hers, f"{tim.pk}-wrong", f"{tim.pk}-", f"-{secret}", secret, "9" * 40, f"{tim.pk}-é"):
@@ -82,32 +88,19 @@ def test_other_addresses_are_not_found(tim: User, alice: User, path: str, client
     assert client.get(path).status_code == 404
 
 
-def test_a_new_address_ends_the_old_one_and_none_ends_both(
-    tim: User, path: str, client: Client, client_of: ClientOf
+def test_a_new_address_ends_the_old_one_none_ends_both_and_only_its_person_makes_one(
+    tim: User, path: str, client: Client, as_tim: Client
 ) -> None:
-    his = client_of(tim)
-    his.post(reverse("feed_address"), {"feed": "on"})
+    assert client.post(ADDRESS, {"feed": "on"}).status_code == 401
+    as_tim.post(ADDRESS, {"feed": "on"})
     tim.refresh_from_db()
     new = urlsplit(feed_url(tim)).path
     assert new != path
     assert client.get(path).status_code == 404
     assert client.get(new).status_code == 200
-    his.post(reverse("feed_address"), {"feed": "off"})
+    as_tim.post(ADDRESS, {"feed": "off"})
     assert client.get(new).status_code == 404
-    assert "Create an address" in words(his.get(reverse("notifications")))
-
-
-def test_neither_secrets_nor_removed_texts_are_in_it(
-    goals: Block, tim: User, path: str, propose: Propose, client: Client
-) -> None:
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    propose(goals, "math", f"uses {secret}")
-    private = propose(goals, "B2", "C1", reasoning="very private")
-    services.reject(actor=tim, proposal_id=private.pk, revision=1, reason=RejectReason.TOO_PRIVATE)
-    said = client.get(path).content.decode()
-    assert secret not in said
-    assert "very private" not in said
-    assert "what looks like a key or password" in said
+    assert "Create an address" in words(as_tim.get(reverse("notifications")))
 
 
 def test_it_is_asked_for_at_most_so_often(path: str, client: Client) -> None:
@@ -115,9 +108,3 @@ def test_it_is_asked_for_at_most_so_often(path: str, client: Client) -> None:
         answers = [client.get(path) for _ in range(4)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     assert answers[-1].headers["Retry-After"] == "60"
-
-
-def test_only_a_signed_in_person_makes_an_address(tim: User, client: Client) -> None:
-    assert client.post(reverse("feed_address"), {"feed": "on"}).status_code == 401
-    tim.refresh_from_db()
-    assert tim.feed_key == ""

@@ -1,27 +1,22 @@
 """Nothing waits unseen for long: reviewers are told again, then the owner, before a proposal expires."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from django.core import mail as outbox
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
 from approvals import services
 from approvals.models import Event, Mail, Proposal, User
 from approvals.services.close import due_at
+from memory_app.reads import Block
 from tests.approvals.notifications.conftest import made_earlier, pass_time, send, wants
 from tests.conftest import in_a_thread
 from tests.support.acts import approve
+from tests.support.fixtures import Propose
 from tests.support.pages import words
-
-if TYPE_CHECKING:
-    from memory_app.reads import Block
-    from tests.support.fixtures import ClientOf, Propose
 
 
 def reminders(proposal: Proposal) -> list[str]:
@@ -29,35 +24,32 @@ def reminders(proposal: Proposal) -> list[str]:
 
 
 def test_reviewers_are_told_again_after_seven_days_and_the_owner_after_fourteen(
-    goals: Block, alice: User, tim: User, propose: Propose, client_of: ClientOf
+    alice: User, told: User, algebra: Proposal, as_tim: Client
 ) -> None:
-    wants(tim)
     wants(alice)
-    proposal = propose(goals, "math", "algebra")
     assert send() == 2
     assert services.remind() == 0
     pass_time(days=8)
     assert services.remind() == 1
     assert services.remind() == 0
-    assert reminders(proposal) == ["reviewers"]
-    assert "Reminded Assent" in words(client_of(tim).get(proposal.get_absolute_url()))
+    assert reminders(algebra) == ["reviewers"]
+    assert "Reminded Assent" in words(as_tim.get(algebra.get_absolute_url()))
     assert send() == 1
     assert outbox.outbox[-1].to == ["tim@example.org"]
     assert "It has waited for 8 days." in outbox.outbox[-1].body
     pass_time(days=7)
     assert services.remind() == 1
-    assert reminders(proposal) == ["reviewers", "owner"]
+    assert reminders(algebra) == ["reviewers", "owner"]
     assert send() == 1
     assert outbox.outbox[-1].to == ["alice@example.org"]
     assert send(hours=3) == 0
-    approve(tim, proposal)
+    approve(told, algebra)
     pass_time(days=30)
     assert services.remind() == 0
 
 
-def test_an_owner_without_a_tutor_is_the_reviewer(goals: Block, alice: User, propose: Propose) -> None:
+def test_an_owner_without_a_tutor_is_the_reviewer(alice: User, algebra: Proposal) -> None:
     wants(alice)
-    propose(goals, "math", "algebra")
     assert send() == 1
     pass_time(days=8)
     assert services.remind() == 1
@@ -65,17 +57,19 @@ def test_an_owner_without_a_tutor_is_the_reviewer(goals: Block, alice: User, pro
     assert "It has waited for" in outbox.outbox[-1].body
 
 
-def test_a_reminder_is_in_the_next_digest_of_the_day(goals: Block, tim: User, propose: Propose) -> None:
+def test_a_reminder_is_in_the_next_digest_of_the_day(tim: User, algebra: Proposal) -> None:
     wants(tim, Mail.DAILY, mailed_at=timezone.now())
-    made_earlier(propose(goals, "math", "algebra"), days=8)
+    made_earlier(algebra, days=8)
     assert send(days=1) == 0
     assert services.remind() == 1
     assert send(days=1) == 1
 
 
-def test_what_waits_long_comes_first_and_is_marked(goals: Block, tim: User, propose: Propose) -> None:
+def test_what_waits_long_comes_first_and_is_marked(
+    goals: Block, tim: User, algebra: Proposal, propose: Propose
+) -> None:
     wants(tim, mailed_at=timezone.now() - timedelta(minutes=10))
-    made_earlier(propose(goals, "math", "algebra"), days=8)
+    made_earlier(algebra, days=8)
     propose(goals, "B2", "C1")
     services.remind()
     assert send() == 1
@@ -84,30 +78,30 @@ def test_what_waits_long_comes_first_and_is_marked(goals: Block, tim: User, prop
     assert body.count("It has waited for") == 1
 
 
-def test_what_its_agent_changed_waits_anew(goals: Block, propose: Propose) -> None:
-    proposal = made_earlier(propose(goals, "math", "algebra"), days=8)
+def test_what_its_agent_changed_waits_anew(algebra: Proposal) -> None:
+    made_earlier(algebra, days=8)
     assert services.remind() == 1
     changed = {"what": Event.What.AMENDED, "actor": "scribe", "actor_kind": "agent", "revision": 2}
-    Event.objects.create(proposal=proposal, owner="alice", **changed)
-    Proposal.objects.filter(pk=proposal.pk).update(current_revision_number=2)
+    Event.objects.create(proposal=algebra, owner="alice", **changed)
+    Proposal.objects.filter(pk=algebra.pk).update(current_revision_number=2)
     pass_time(days=6)
-    Proposal.objects.filter(pk=proposal.pk).update(expires_at=timezone.now() + timedelta(days=25))
+    Proposal.objects.filter(pk=algebra.pk).update(expires_at=timezone.now() + timedelta(days=25))
     assert services.remind() == 0
     pass_time(days=2)
     assert services.remind() == 1
-    assert reminders(proposal) == ["reviewers", "reviewers"]
+    assert reminders(algebra) == ["reviewers", "reviewers"]
 
 
-def test_of_many_runs_one_reminds(goals: Block, propose: Propose) -> None:
-    proposal = made_earlier(propose(goals, "math", "algebra"), days=20)
+def test_of_many_runs_one_reminds(algebra: Proposal) -> None:
+    made_earlier(algebra, days=20)
     threads = [in_a_thread(services.remind) for _ in range(4)]
     for thread in threads:
         thread.join(30)
-    assert sorted(reminders(proposal)) == ["owner", "reviewers"]
+    assert sorted(reminders(algebra)) == ["owner", "reviewers"]
 
 
-def test_reminders_can_be_switched_off(goals: Block, propose: Propose) -> None:
-    made_earlier(propose(goals, "math", "algebra"), days=20)
+def test_reminders_can_be_switched_off(algebra: Proposal) -> None:
+    made_earlier(algebra, days=20)
     with override_settings(REMIND_AFTER=timedelta(0), REMIND_OWNER_AFTER=timedelta(0)):
         assert services.remind() == 0
     with override_settings(REMIND_AFTER=timedelta(0)):
@@ -127,13 +121,8 @@ def test_both_are_reminded_before_it_expires(life: int, reviewers: int, owner: i
     )
 
 
-def test_a_row_says_when_its_proposal_expires_soon(
-    goals: Block, tim: User, propose: Propose, client_of: ClientOf
-) -> None:
-    proposal = propose(goals, "math", "algebra")
-    client = client_of(tim)
-    assert "expires in" not in words(client.get(reverse("inbox")))
-    Proposal.objects.filter(pk=proposal.pk).update(expires_at=timezone.now() + timedelta(days=3, hours=1))
-    assert "expires in 3 days" in words(client.get(reverse("inbox")))
-    Proposal.objects.filter(pk=proposal.pk).update(expires_at=timezone.now() + timedelta(minutes=30))
-    assert "expires today" in words(client.get(reverse("inbox")))
+def test_a_row_says_when_its_proposal_expires_soon(as_tim: Client, algebra: Proposal) -> None:
+    assert "expires in" not in words(as_tim.get(reverse("inbox")))
+    for left, said in ((timedelta(days=3, hours=1), "expires in 3 days"), (timedelta(minutes=30), "expires today")):
+        Proposal.objects.update(expires_at=timezone.now() + left)
+        assert said in words(as_tim.get(reverse("inbox")))
