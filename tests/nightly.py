@@ -37,7 +37,6 @@ NIGHTLY = {
     "tests/hostile/test_patterns.py": "every regular expression against texts made to be slow for it",
     "tests/hostile/test_functions.py": "every pure function against texts made to be slow for it",
     "tests/approvals/recovery/test_histories.py": "long random histories",
-    "tests/approvals/recovery/test_backup.py::test_any_history_has_the_same_ledger_in_the_restored_place": "random histories",  # noqa: E501
     "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored": "whole starts",  # noqa: E501
     "tests/approvals/recovery/test_backup.py::test_editions_can_be_mixed": "two whole installations for a rare pair",
     "tests/approvals/recovery/test_ledger.py::test_the_ledger_of_any_history_can_be_made_again[2]": "random histories",

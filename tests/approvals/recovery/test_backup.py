@@ -9,8 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ from memory_app.databases.backups import NAME, fingerprint
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from tests import environment
+from tests.support.acts import approve
+from tests.support.crashing import killed
 from tests.support.fixtures import MakeBlock, Propose
-from tests.support.histories import ledger_snapshot, make_history
 from tests.support.places import ROOT, empty_place, manage, python
 
 pytestmark = pytest.mark.slow
@@ -63,21 +65,25 @@ def copy_of_default(folder: Path) -> Path:
     return folder / backups.copy_name()
 
 
+@contextmanager
+def restored(folder: Path, to: Path, **place: str) -> Iterator[dict[str, str]]:
+    """A new place into which the backup was restored."""
+    with empty_place(to) as made:
+        done = manage("restore", folder, **made | place)
+        assert done.returncode == 0, done.stderr
+        yield made | place
+
+
 GO_ON = """
 import json
-from approvals import services
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
-from memory_app.text.edits import Replace
 from memory_app.models import Change
+from tests.support.acts import approve, change
 found = list(map(str, problems()))
-waiting = Proposal.objects.open().get()
-services.approve(actor=User.objects.get(username="tim"), proposal_id=waiting.pk,
-                 revision=waiting.current_revision_number,
-                 seen_sha256=reads.block("alice", "goals").sha256)
-new = services.propose(agent=Agent.objects.get(), owner="alice", label="goals", kind="edit", reasoning="Why not.",
-                       edits=[Replace("June", "July")]).proposal
+waiting = approve(User.objects.get(username="tim"), Proposal.objects.open().get())
+new = change(Agent.objects.get(), ("June", "July"))
 print(json.dumps([[*found, *map(str, problems())], waiting.pk, new.pk, reads.block("alice", "goals").body,
     sorted(note.content for note in reads.notes("alice")),
     sorted(set(Change.objects.values_list("commit", "comment")))]))
@@ -85,25 +91,19 @@ print(json.dumps([[*found, *map(str, problems())], waiting.pk, new.pk, reads.blo
 
 
 def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
-    goals: Block,
-    alice: User,
-    tim: User,
-    scribe: Agent,
-    propose: Propose,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    goals: Block, tim: User, scribe: Agent, propose: Propose, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    approved, waiting = propose(goals, "book", "novel"), propose(goals, "math", "maths")
-    services.approve(actor=tim, proposal_id=approved.pk, revision=1, seen_sha256=goals.sha256, comment="Fine.")
-    approved.refresh_from_db()
-    saved = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
+    waiting = propose(goals, "math", "maths")
+    approved = approve(tim, propose(goals, "book", "novel"), comment="Fine.")
+    by = ChangeContext(actor=scribe, may_apply=True)
+    saved = notes.save(by=by, owner="alice", content="Likes tea.")
     last: list[int] = []
     copy = backups.back_up_default
 
     def copy_then_go_on(to: Path) -> None:
         """The site runs on between the two copies: a proposal more that is rejected leaves nothing but its number."""
         copy(to)
-        notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes milk.")
+        notes.save(by=by, owner="alice", content="Likes milk.")
         gone = propose(reads.block("alice", "goals"), "B2", "C1")
         services.reject(actor=tim, proposal_id=gone.pk, revision=1, reason="wrong")
         last.append(gone.pk)
@@ -117,8 +117,7 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
         assert done.returncode == 0, done.stderr
         assert "1 proposals made again from the memory" in done.stdout
         found, open_one, new, body, texts, ledger = json.loads(python(GO_ON, **place))
-    assert found == []
-    assert open_one == waiting.pk
+    assert (found, open_one) == ([], waiting.pk)
     assert new > last[0]
     assert "maths" in body
     assert "novel" in body
@@ -128,32 +127,6 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
     if environment.is_embedded():
         files = [path for path in (tmp_path / "new").iterdir() if path.name.endswith(("sqlite3", "doltlite"))]
         assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
-
-
-SNAPSHOTS = """
-import io, json, sys
-sys.path.insert(0, {root!r})
-from django.core.management import call_command
-from approvals.recovery.integrity import problems
-from tests.support.histories import ledger_snapshot
-first = ledger_snapshot()
-call_command("rebuild_ledger", stdout=io.StringIO())
-print(json.dumps([first, ledger_snapshot(), list(map(str, problems()))], default=str))
-"""
-
-
-def test_any_history_has_the_same_ledger_in_the_restored_place(tmp_path: Path) -> None:
-    make_history(5, 60)
-    before = json.loads(json.dumps(ledger_snapshot(), default=str))
-    assert len(before) > 30
-    services.backup(tmp_path / "backup")
-    with empty_place(tmp_path / "new") as place:
-        done = manage("restore", tmp_path / "backup", **place)
-        assert done.returncode == 0, done.stderr
-        restored, rebuilt, found = json.loads(python(SNAPSHOTS.format(root=str(ROOT)), **place))
-    assert restored == before
-    assert rebuilt == before
-    assert found == []
 
 
 def test_a_site_whose_secrets_come_from_files_is_verified_and_restored(made: Path, tmp_path: Path) -> None:
@@ -234,9 +207,8 @@ def test_a_backup_of_a_newer_version_or_other_engines_is_refused(made: Path) -> 
             call_command("restore", str(made), verify=True)
 
 
-def test_halves_of_two_backups_are_refused(made: Path, tim: User, goals: Block, tmp_path: Path) -> None:
-    proposal = Proposal.objects.get()
-    services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+def test_halves_of_two_backups_are_refused(made: Path, tim: User, tmp_path: Path) -> None:
+    approve(tim, Proposal.objects.get())
     later = tmp_path / "later"
     services.backup(later)
     shutil.copy(copy_of_default(later), copy_of_default(made))
@@ -265,9 +237,9 @@ def test_a_whole_backup_is_verified_and_nothing_is_left_of_that(made: Path) -> N
     call_command("restore", str(made), verify=True, stdout=out)
     assert out.getvalue() == "Verified: it opens, and both databases agree.\n"
     if not environment.is_embedded():
-        for alias in ("default", "memory"):
+        for alias, every in (("default", "SELECT datname FROM pg_database"), ("memory", "SHOW DATABASES")):
             with connections[alias].cursor() as cursor:
-                cursor.execute("SHOW DATABASES" if alias == "memory" else "SELECT datname FROM pg_database")
+                cursor.execute(every)
                 assert not [name for (name,) in cursor.fetchall() if name.endswith("_verify")]
 
 
@@ -305,10 +277,7 @@ def test_editions_can_be_mixed(tmp_path: Path) -> None:
         python("from approvals.models import User; User.objects.create_user('alice')", **place)
         done = manage("backup", folder, **place)
         assert done.returncode == 0, done.stderr
-    with empty_place(tmp_path / "new") as place:
-        place |= {"DATABASE_URL": ""}
-        done = manage("restore", folder, **place)
-        assert done.returncode == 0, done.stderr
+    with restored(folder, tmp_path / "new", DATABASE_URL="") as place:
         assert python("from approvals.models import User; print(User.objects.get().username)", **place) == "alice"
 
 
@@ -328,18 +297,13 @@ def test_nothing_is_left_of_a_restore_that_is_refused(made: Path, tmp_path: Path
 
 def test_a_backup_that_is_killed_leaves_nothing_that_looks_like_one(goals: Block, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
-    connections.close_all()
-    program = f"""
-    import os, signal, django; django.setup()
+    killed(f"""
     from pathlib import Path
     from approvals import services
     from memory_app.databases.backups import Manifest
-    Manifest.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    Manifest.write = die
     services.backup(Path({str(folder)!r}))
-    """
-    env = os.environ | {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "memory_app.settings"}
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, env=env, check=False)
-    assert ended.returncode == -signal.SIGKILL
+    """)
     assert not folder.exists()
     (left,) = tmp_path.glob("backup.*.partial")
     with pytest.raises(CommandError, match="is not a backup"):
@@ -432,33 +396,29 @@ except CopyFailed as error:
 # -- while others write -----------------------------------------------------------------------------
 
 WRITER = """
-import os, time
+import json, sys, time, django; django.setup()
 from approvals import services
 from approvals.models import Agent, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.text.edits import Replace
+from tests.support.acts import approve, change, edit
 tim, scribe = User.objects.get(username="tim"), Agent.objects.get()
 number, mark = 0, int(sys.argv[1])
 def said(what, *more):
     print(json.dumps([time.time(), what, *more]), flush=True)
 while True:
-    block = reads.block("alice", f"b{mark}")
-    proposal = services.propose(agent=scribe, owner="alice", label=f"b{mark}", kind="edit", force=True,
-                                reasoning=f"So it is, {mark} {number}.",
-                                edits=[Replace(f"mark {number}.", f"mark {number + 1}.")]).proposal
+    old, new, label = f"mark {number}.", f"mark {number + 1}.", f"b{mark}"
+    proposal = change(scribe, (old, new), label=label, force=True, reasoning=f"So it is, {mark} {number}.")
     said("proposed", proposal.pk)
+    number += 1
     if number % 3:
-        services.approve(actor=tim, proposal_id=proposal.pk, revision=1, seen_sha256=block.sha256)
-        number += 1
-        said("approved", proposal.pk, f"b{mark}", number)
+        approve(tim, proposal)
+        said("approved", proposal.pk, label, number)
     else:
         services.reject(actor=tim, proposal_id=proposal.pk, revision=1, reason="wrong")
         said("rejected", proposal.pk)
-        number += 1
-        fields = services.BlockFields(title="", description="", body=f"mark {number}.", limit=20_000)
-        services.edit_block(actor=tim, owner="alice", label=f"b{mark}", fields=fields, loaded_sha256=block.sha256)
+        edit(User.objects.get(username="alice"), label, old, new)
     saved = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content=f"Note {mark} {number}.")
     said("saved", saved.note_id)
 """
@@ -477,22 +437,12 @@ print(json.dumps([list(map(str, problems())),
 def test_what_was_acknowledged_before_a_backup_is_in_it_while_others_write(
     alice: User, tim: User, scribe: Agent, make_block: MakeBlock, tmp_path: Path
 ) -> None:
-    User.objects.filter(username="tim").update(is_staff=True)
     for mark in range(2):
         make_block(alice, f"b{mark}", "mark 0.")
     connections.close_all()
-    start = "import json, sys, django; django.setup()\n"
-    env = os.environ | {
-        "PYTHONPATH": str(ROOT),
-        "DJANGO_SETTINGS_MODULE": "memory_app.settings",
-        "ASSENT_LOG_LEVEL": "CRITICAL",
-    }
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", start + WRITER, str(mark)], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
-        )
-        for mark in range(2)
-    ]
+    env = os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings", "ASSENT_LOG_LEVEL": "CRITICAL"}
+    started: dict[str, Any] = {"cwd": ROOT, "env": env, "stdout": subprocess.PIPE, "text": True}
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(mark)], **started) for mark in range(2)]
     folder = tmp_path / "backup"
     try:
         said = [json.loads(writer.stdout.readline()) for writer in writers for _ in range(8)]
@@ -507,9 +457,7 @@ def test_what_was_acknowledged_before_a_backup_is_in_it_while_others_write(
         writer.wait(20)
         writer.stdout.close()
 
-    with empty_place(tmp_path / "new") as place:
-        done = manage("restore", folder, **place)
-        assert done.returncode == 0, done.stderr
+    with restored(folder, tmp_path / "new") as place:
         found, statuses, ids, marks = json.loads(python(MODEL, **place))
     assert found == []
     before = [more for at, *more in said if at < began]

@@ -61,29 +61,17 @@ def state() -> dict[str, Any]:
     def numbered(rows: Any) -> list[tuple[Any, ...]]:
         return [(numbers[pk], *rest) for pk, *rest in rows]
 
+    of_proposal = ["pk", "status", "current_revision_number", "decided_by__username", "decision_reason"]
+    of_proposal += ["decision_comment", "approval", "answers__target"]
+    if environment.is_embedded():  # with servers a worker looks at what else is open, in its own time
+        of_proposal += ["mergeability"]
+    of_revision = ("proposal", "number", "origin", "made_by__username", "result_text")
     return {
         "blocks": [(block.label, block.title, block.body) for block in reads.blocks("alice")],
         "notes": sorted((note.id, note.content, note.is_superseded) for note in reads.notes("alice")),
-        "proposals": numbered(
-            Proposal.objects.order_by("pk").values_list(
-                "pk",
-                "status",
-                "current_revision_number",
-                # With servers a worker looks at what else is open, in its own time.
-                *(["mergeability"] if environment.is_embedded() else []),
-                "decided_by__username",
-                "decision_reason",
-                "decision_comment",
-                "approval",
-                "answers__target",
-            )
-        ),
+        "proposals": numbered(Proposal.objects.order_by("pk").values_list(*of_proposal)),
         "reverted": Proposal.objects.exclude(reverted_by_commit="").count(),
-        "revisions": numbered(
-            Revision.objects.order_by("proposal", "number").values_list(
-                "proposal", "number", "origin", "made_by__username", "result_text"
-            )
-        ),
+        "revisions": numbered(Revision.objects.order_by("proposal", "number").values_list(*of_revision)),
         "events": numbered(Event.objects.order_by("id").values_list("proposal", "what", "actor", "text")),
         "ledger": sorted(row[1:-1] for row in ledger_snapshot()),  # without commits and times
         "branches": [_numbered_branch(branch.name, numbers) for branch in dolt().branches()],

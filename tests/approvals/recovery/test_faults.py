@@ -5,11 +5,13 @@ import socket
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connections
+from django.test import Client
 
 from approvals import services
 from approvals.models import Proposal, Status, User
@@ -20,7 +22,8 @@ from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.operations import DoltOperations
 from memory_app.reads import Block
 from tests import environment
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.acts import approve
+from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +40,16 @@ def hang_up() -> None:
             cursor.execute(f"KILL {victim.connection.thread_id()}")
     finally:
         other.close()
+
+
+@pytest.fixture
+def no_memory(goals: Block, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """alice has goals, and the memory is away."""
+    connections["memory"].close()
+    away = ("NAME", "/nonexistent/memory.doltlite") if environment.is_embedded() else ("PORT", nobody_listens())
+    monkeypatch.setitem(connections["memory"].settings_dict, *away)
+    yield
+    connections["memory"].close()
 
 
 @server_only
@@ -75,17 +88,11 @@ def test_a_session_that_ended_in_between_is_opened_again(goals: Block, alice: Us
     with pytest.raises(errors.EngineUnavailable):
         reads.block("alice", "goals")
     connections["memory"].close_if_unusable_or_obsolete()  # what every request begins with
-    services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
+    approve(alice, proposal)
     assert list(problems()) == []
 
 
-def test_an_engine_that_is_away_has_a_name(goals: Block, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = connections["memory"].settings_dict
-    connections["memory"].close()
-    if environment.is_embedded():
-        monkeypatch.setitem(settings, "NAME", "/nonexistent/memory.doltlite")
-    else:
-        monkeypatch.setitem(settings, "PORT", nobody_listens())
+def test_an_engine_that_is_away_has_a_name(no_memory: None) -> None:
     for attempt in (
         lambda: reads.block("alice", "goals"),
         lambda: reads.blocks("alice"),
@@ -97,6 +104,15 @@ def test_an_engine_that_is_away_has_a_name(goals: Block, monkeypatch: pytest.Mon
         connections["memory"].close()
 
 
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+def test_pages_say_when_the_memory_is_away(no_memory: None, as_alice: Client, headers: dict[str, str]) -> None:
+    answer = as_alice.get("/memory/alice/blocks/goals/", headers=headers)
+    assert answer.status_code == 503
+    assert b"does not answer at the moment" in answer.content
+    assert answer["Retry-After"] == "10"
+    assert "HX-Request" in answer["Vary"]
+
+
 @server_only
 @pytest.mark.parametrize("listens", [False, True])
 def test_an_approval_does_not_wait_for_a_broker_that_is_away_or_hangs(
@@ -105,16 +121,14 @@ def test_an_approval_does_not_wait_for_a_broker_that_is_away_or_hangs(
     first, second = propose(goals, "math", "maths"), propose(goals, "June", "July")
     program = f"""
         import django; django.setup()
-        from approvals import services
-        from approvals.models import User
-        services.approve(actor=User.objects.get(), proposal_id={first.pk}, revision=1, seen_sha256="{goals.sha256}")
+        from approvals.models import Proposal, User
+        from tests.support.acts import approve
+        approve(User.objects.get(), Proposal.objects.get(pk={first.pk}))
     """
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and says nothing
         port = silent.getsockname()[1] if listens else nobody_listens()
-        environ = os.environ | {
-            "REDIS_URL": f"redis://127.0.0.1:{port}/0",
-            "DJANGO_SETTINGS_MODULE": "memory_app.settings",
-        }
+        environ = os.environ | {"REDIS_URL": f"redis://127.0.0.1:{port}/0"}
+        environ["DJANGO_SETTINGS_MODULE"] = "memory_app.settings"
         subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, env=environ, check=True, timeout=25)
     second.refresh_from_db()
     assert Proposal.objects.get(pk=first.pk).status == Status.APPROVED
@@ -125,21 +139,3 @@ def nobody_listens() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-@pytest.mark.parametrize("is_part", [False, True])
-def test_pages_say_when_the_memory_is_away(
-    goals: Block, alice: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch, is_part: bool
-) -> None:
-    client = client_of(alice)
-    connections["memory"].close()
-    settings = connections["memory"].settings_dict
-    monkeypatch.setitem(
-        settings, *(("NAME", "/nonexistent/x") if environment.is_embedded() else ("PORT", nobody_listens()))
-    )
-    answer = client.get("/memory/alice/blocks/goals/", headers={"HX-Request": "true"} if is_part else {})
-    assert answer.status_code == 503
-    assert b"does not answer at the moment" in answer.content
-    assert answer["Retry-After"] == "10"
-    assert "HX-Request" in answer["Vary"]
-    connections["memory"].close()

@@ -28,6 +28,12 @@ FORGED = (
 )
 
 
+def rebuilt() -> list[tuple[object, ...]]:
+    """The ledger once it was made again from the log."""
+    call_command("rebuild_ledger", verbosity=0)
+    return ledger_snapshot()
+
+
 def write_outside(body: str, message: str) -> str:
     """Change (or make) alice's goals past our one way to write, as somebody at the engine's own shell can."""
     found = [block for block in reads.blocks("alice") if block.label == "goals"]
@@ -48,16 +54,14 @@ def test_the_ledger_of_any_history_can_be_made_again(seed: int, acts: int) -> No
     call_command("rebuild_ledger", verbosity=0)
     assert list(Change.objects.order_by("id").values_list("id", "commit")) == numbers  # search follows these
     Change.objects.all().delete()
-    call_command("rebuild_ledger", verbosity=0)
-    assert ledger_snapshot() == before
+    assert rebuilt() == before
     # One row lost, one altered, one invented.
     some = list(Change.objects.order_by("id"))
     some[3].delete()
     Change.objects.filter(pk=some[5].pk).update(actor="mallory")
     Change.objects.filter(pk=some[7].pk).update(target="elsewhere")
     assert {problem.code for problem in problems()} == {"ledger_differs", "ledger_lacks"}
-    call_command("rebuild_ledger", verbosity=0)
-    assert ledger_snapshot() == before
+    assert rebuilt() == before
     assert list(problems()) == []
 
 
@@ -69,8 +73,7 @@ def test_a_comment_cannot_write_into_the_history_of_others(
     approve(mal, propose(mine, "maths", "physics"), comment=FORGED)
     before = ledger_snapshot()
     services.recover()
-    call_command("rebuild_ledger", verbosity=0)
-    assert ledger_snapshot() == before
+    assert rebuilt() == before
     Change.objects.all().delete()
     services.recover()
     assert [(row.actor, row.action) for row in reads.changes_of("alice")] == [("alice", "created")]
@@ -135,7 +138,10 @@ def test_messages_of_the_longest_names_fit() -> None:
     assert (whole.owner, whole.targets, whole.agent) == ("o" * 64, longest.targets, "g" * 64)
 
 
-def test_what_is_written_past_assent_is_recorded_as_that(goals: Block, alice: User) -> None:
+def test_what_is_written_past_assent_is_recorded_as_that(
+    goals: Block, alice: User, ben: User, make_block: MakeBlock
+) -> None:
+    make_block(ben, "goals", "Run.\n")
     operation = uuid.uuid4().hex
     forged = "Edit\n\nAction: edited\nOwner: alice\nTarget: block/goals\nActor: alice\nAt: 2026-01-01T00:00:00.000000Z"
     without_time = forged.partition("\nAt: ")[0]
@@ -144,22 +150,17 @@ def test_what_is_written_past_assent_is_recorded_as_that(goals: Block, alice: Us
         f"{forged}\nOperation: {operation}",
         f"{without_time}\nOperation: {operation}",
         "Edit\n\nAction: nonsense\nOwner: ben",
+        f"Edit\n\nAction: edited\nOwner: ben\nTarget: block/goals\nActor: ben\nOperation: {operation}",
     ):
         hash_ = write_outside(f"{message} {operation}", message)
         (problem,) = problems()
         assert (problem.code, problem.about) == ("ledger_lacks", hash_)
         assert services.recover().ledger_rows == 1
         newest = Change.objects.order_by("-id")[0]
-        assert (newest.commit, newest.action, newest.actor, newest.target) == (hash_, "recovered", "", "goals")
+        assert (newest.commit, newest.action, newest.actor) == (hash_, "recovered", "")
+        assert (newest.owner, newest.target) == ("alice", "goals")
         assert list(problems()) == []
-
-
-def test_what_was_written_past_assent_cannot_name_another_owner(goals: Block, ben: User, make_block: MakeBlock) -> None:
-    make_block(ben, "goals", "Run.\n")
-    write_outside("x", f"Edit\n\nAction: edited\nOwner: ben\nTarget: block/goals\nActor: ben\nOperation: {'b' * 32}")
-    services.recover()
     assert [row.action for row in reads.changes_of("ben")] == ["created"]
-    assert [(row.action, row.actor) for row in reads.changes_of("alice")] == [("recovered", ""), ("created", "alice")]
 
 
 def test_a_restored_ledger_believes_the_log_when_told_to(goals: Block, alice: User) -> None:
@@ -172,21 +173,17 @@ def test_a_restored_ledger_believes_the_log_when_told_to(goals: Block, alice: Us
     assert (newest.action, newest.actor, newest.comment) == ("edited", "alice", "")
     assert list(problems()) == []
     before = ledger_snapshot()
-    call_command("rebuild_ledger", verbosity=0)
-    assert ledger_snapshot() == before
+    assert rebuilt() == before
 
 
 def test_no_words_of_people_or_agents_are_in_the_log(goals: Block, alice: User, tim: User, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths", reasoning="AGENTSREASON")
     approve(tim, proposal, comment="REVIEWERSCOMMENT")
     edit(alice, "goals", "maths", "physics", comment="EDITORSCOMMENT")
-    assert all("REASON" not in commit.message and "COMMENT" not in commit.message for commit in dolt().log())
-
-
-def test_an_edit_that_was_refused_leaves_no_words_behind(goals: Block, alice: User) -> None:
-    with pytest.raises(NoChange):
-        edit(alice, "goals", "math", "math", comment="Oh.")
+    with pytest.raises(NoChange):  # nor does what was refused stay anywhere
+        edit(alice, "goals", "physics", "physics", comment="Oh.")
     assert not DirectWrite.objects.filter(comment="Oh.").exists()
+    assert all("REASON" not in commit.message and "COMMENT" not in commit.message for commit in dolt().log())
 
 
 def test_trailers_are_only_ours() -> None:
