@@ -1,9 +1,11 @@
 """Characters nobody can see, in everything people and agents can name: no page shows them as they are."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
@@ -14,7 +16,7 @@ from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from assent_client.text import invisible
 from memory_app import reads
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = pytest.mark.slow
 
@@ -66,9 +68,9 @@ def urls(alice: User, tim: User, scribe: Agent, make_block: MakeBlock, propose: 
     rejected = propose(goals, "June", "May", **said)
     services.reject(actor=tim, proposal_id=rejected.pk, revision=1, reason="other", comment=tricky("No."))
     by = ChangeContext(actor=scribe, may_apply=True, reasoning=tricky("She said so."))
-    note = notes.save(by=by, owner="alice", content=tricky("Likes tea"), tags=[tricky("drinks")]).note_id
-    asking = ChangeContext(actor=scribe, may_apply=False, reasoning=tricky("She said so."))
-    notes.save(by=asking, owner="alice", content=tricky("Likes coffee"), tags=[tricky("drinks")])
+    of: dict[str, Any] = {"owner": "alice", "tags": [tricky("drinks")]}
+    note = notes.save(by=by, content=tricky("Likes tea"), **of).note_id
+    notes.save(by=replace(by, may_apply=False), content=tricky("Likes coffee"), **of)
     block, history = (reverse(name, args=["alice", "goals"]) for name in ("block", "block_history"))
     commit = reads.history("alice", "block", "goals", limit=1)[0].commit
     created = reads.history("alice", "block", "gone")[1].commit
@@ -124,28 +126,23 @@ def test_ordinary_characters_are_drawn_as_they_are() -> None:
             assert marks.drawn(invisible.visible(text)) == escape(text)
 
 
-def test_no_page_of_an_owner_shows_unseen_characters_as_they_are(
-    alice: User, client_of: ClientOf, urls: list[str]
-) -> None:
-    client = client_of(alice)
-    assert {url: found for url in urls if (found := raw_on(client, url))} == {}
+def test_no_page_of_an_owner_shows_unseen_characters_as_they_are(as_alice: Client, urls: list[str]) -> None:
+    assert {url: found for url in urls if (found := raw_on(as_alice, url))} == {}
 
 
-def test_no_page_of_a_tutor_or_the_admin_does(tim: User, admin: User, client_of: ClientOf, urls: list[str]) -> None:
-    models = ("memoryblock", "memorynote", "change")
+def test_no_page_of_a_tutor_or_the_admin_does(as_tim: Client, as_admin: Client, urls: list[str]) -> None:
+    models = [f"memory_app_{name}" for name in ("memoryblock", "memorynote", "change")]
+    models += [f"approvals_{name}" for name in ("proposal", "user", "agent", "tutorship")]
     desk = [
-        *(reverse(f"admin:memory_app_{model}_changelist") for model in models),
-        *(reverse(f"admin:approvals_{model}_changelist") for model in ("proposal", "user", "agent", "tutorship")),
+        *(reverse(f"admin:{model}_changelist") for model in models),
         reverse("admin:approvals_proposal_change", args=[Proposal.objects.earliest("pk").pk]),
     ]
-    for person, seen in ((tim, urls), (admin, [*urls, *desk])):
-        client = client_of(person)
+    for client, seen in ((as_tim, urls), (as_admin, [*urls, *desk])):
         assert {url: found for url in seen if (found := raw_on(client, url))} == {}
 
 
-def test_what_was_done_is_said_without_them(alice: User, client_of: ClientOf, urls: list[str]) -> None:
-    client = client_of(alice)
+def test_what_was_done_is_said_without_them(as_alice: Client, urls: list[str]) -> None:
     goals = reads.block("alice", "goals")
     fields = {"title": goals.title, "body": "", "limit": goals.limit, "loaded_sha256": goals.sha256}
-    client.post(reverse("block_delete", args=["alice", "goals"]), fields)
-    assert raw_on(client, reverse("memory", args=["alice"])) == []
+    as_alice.post(reverse("block_delete", args=["alice", "goals"]), fields)
+    assert raw_on(as_alice, reverse("memory", args=["alice"])) == []

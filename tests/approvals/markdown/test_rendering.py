@@ -13,29 +13,24 @@ pytestmark = pytest.mark.pure
 WIDE = "|a" * 1_000 + "|\n" + "|-" * 1_000 + "|\n"
 
 
-def test_a_table_has_so_many_cells_and_the_rest_is_text() -> None:
-    html = render("|a|b|\n|-|-|\n" + "|one|two|\n" * 2_000)
-    assert MOST_CELLS - 3 <= html.count("<td") + html.count("<th ") <= MOST_CELLS
-    assert html.count("one") == html.count("two") == 2_000
+def cells(html: str) -> int:
+    return html.count("<td") + html.count("<th ")
 
 
-def test_no_table_is_wider_than_that() -> None:
+def test_a_text_has_so_many_cells_of_tables_and_the_rest_is_text() -> None:
+    ordinary = render("> |a|b|\n> |-|-|\n> |c|\n\nAfter.")
+    assert ordinary.count("<td") == ordinary.count("<th ") == 2
+    assert "After." in ordinary
+    long = render("|a|b|\n|-|-|\n" + "|one|two|\n" * 2_000)
+    assert MOST_CELLS - 3 <= cells(long) <= MOST_CELLS
+    assert long.count("one") == long.count("two") == 2_000
+    many = render("|a|b|\n|-|-|\n|c|d|\n\n" * 2_000)
+    assert cells(many) <= MOST_CELLS
+    assert many.count("c") >= 2_000
     row = "|a" * (MOST_CELLS + 1) + "|\n"
-    html = render(row + row.replace("a", "-") + "|end|\n")
-    assert "<table" not in html
-    assert "|end|" in html
-
-
-def test_tables_of_one_text_share_the_cells() -> None:
-    html = render("|a|b|\n|-|-|\n|c|d|\n\n" * 2_000)
-    assert html.count("<td") + html.count("<th ") <= MOST_CELLS
-    assert html.count("c") >= 2_000
-
-
-def test_an_ordinary_table_is_one() -> None:
-    html = render("> |a|b|\n> |-|-|\n> |c|\n\nAfter.")
-    assert html.count("<td") == html.count("<th ") == 2
-    assert "After." in html
+    wide = render(row + row.replace("a", "-") + "|end|\n")
+    assert "<table" not in wide
+    assert "|end|" in wide
 
 
 def test_brackets_that_begin_no_link_are_text_and_cost_no_link() -> None:
@@ -65,11 +60,7 @@ def test_headings_follow_that_of_the_page_and_leave_no_level_out(text: str, leve
 
 def test_a_text_laid_out_for_its_own_page_has_an_anchor_for_each_heading() -> None:
     html, headings = lay_out("# One *and* `two`\n\n## <b>\n\n#\n", top=2)
-    assert [(heading.title, heading.depth) for heading in headings] == [
-        ("One and two", 0),
-        ("<b>", 1),
-        ("", 0),
-    ]
+    assert [(each.title, each.depth) for each in headings] == [("One and two", 0), ("<b>", 1), ("", 0)]
     for heading in headings:
         assert f'id="{heading.anchor}"' in html
     assert "<b>" not in html

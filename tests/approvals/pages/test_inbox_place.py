@@ -6,6 +6,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 from django.db import connections
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -13,11 +14,10 @@ from approvals import services
 from approvals.models import Agent, Proposal, User
 from memory_app.reads import Block
 from tests.approvals.pages.test_inbox import rows_without_branches
-from tests.support.acts import edit
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
-from tests.support.pages import form, words
+from tests.support.acts import edit, sign_in_again
+from tests.support.fixtures import MakeBlock, Propose
+from tests.support.pages import form, press, words
 
-HTMX = {"HX-Request": "true"}
 MUSE = f"?list={quote('agent=muse')}"
 
 
@@ -25,86 +25,82 @@ MUSE = f"?list={quote('agent=muse')}"
 def mixed(goals: Block, propose: Propose) -> list[Proposal]:
     """Of scribe and muse in turns, oldest first."""
     muse = Agent.objects.create(name="muse")
-    made = []
-    for old, new in (("June", "July"), ("one book", "two books"), ("B2", "C1"), ("math", "maths")):
-        made.append(propose(goals, old, new))
-        made[-1].refresh_from_db()
-    for each in made[::2]:
-        Proposal.objects.filter(pk=each.pk).update(agent=muse)
+    changes = (("June", "July"), ("one book", "two books"), ("B2", "C1"), ("math", "maths"))
+    made = [propose(goals, old, new) for old, new in changes]
+    Proposal.objects.filter(pk__in=[each.pk for each in made[::2]]).update(agent=muse)
     return made
 
 
-def test_a_proposal_says_where_it_stands_and_what_is_beside_it(
-    client_of: ClientOf, tim: User, mixed: list[Proposal]
-) -> None:
-    client = client_of(tim)
-    assert f'href="/proposals/{mixed[0].pk}/?list=agent%3Dmuse"' in client.get("/?agent=muse").content.decode()
-    assert f'href="/proposals/{mixed[0].pk}/"' in client.get("/").content.decode()
-    page = client.get(f"/proposals/{mixed[1].pk}/")
+def address(proposal: Proposal) -> str:
+    """Where it is in the list of muse's proposals."""
+    return f"{proposal.get_absolute_url()}{MUSE}"
+
+
+def test_a_proposal_says_where_it_stands_and_what_is_beside_it(as_tim: Client, mixed: list[Proposal]) -> None:
+    last, now, first, _ = (each.get_absolute_url() for each in mixed)
+    assert f'href="{last}?list=agent%3Dmuse"' in as_tim.get("/?agent=muse").content.decode()
+    assert f'href="{last}"' in as_tim.get("/").content.decode()
+    page = as_tim.get(now)
     assert "3 of 4" in words(page)
-    assert f'rel="prev" href="/proposals/{mixed[2].pk}/"' in page.content.decode()
-    assert f'rel="next" href="/proposals/{mixed[0].pk}/"' in page.content.decode()
-    first = client.get(f"/proposals/{mixed[2].pk}/{MUSE}")
-    assert "1 of 2" in words(first)
-    assert 'rel="prev"' not in first.content.decode()
-    assert f'rel="next" href="/proposals/{mixed[0].pk}/?list=agent%3Dmuse"' in first.content.decode()
-    assert '<a href="/?agent=muse">Review</a>' in first.content.decode()
+    assert f'rel="prev" href="{first}"' in page.content.decode()
+    assert f'rel="next" href="{last}"' in page.content.decode()
+    of_muse = as_tim.get(f"{first}{MUSE}")
+    assert "1 of 2" in words(of_muse)
+    assert 'rel="prev"' not in of_muse.content.decode()
+    assert f'rel="next" href="{last}?list=agent%3Dmuse"' in of_muse.content.decode()
+    assert '<a href="/?agent=muse">Review</a>' in of_muse.content.decode()
 
 
 @pytest.mark.parametrize("query", ["agent%3Dmuse", "tab%3Ddecided", "%00", "=", "owner%3D" + "x" * 5000])
 def test_a_proposal_that_is_not_in_the_list_has_no_place_there(
-    query: str, client_of: ClientOf, tim: User, mixed: list[Proposal]
+    query: str, as_tim: Client, mixed: list[Proposal]
 ) -> None:
-    page = client_of(tim).get(f"/proposals/{mixed[1].pk}/?list={query}")
+    page = as_tim.get(f"{mixed[1].get_absolute_url()}?list={query}")
     assert page.status_code == 200
     if "agent" in query or "tab" in query:
         assert "position" not in page.content.decode()
 
 
 def test_nobody_is_counted_who_may_not_be_seen(
-    client_of: ClientOf, tim: User, mallory: User, make_block: MakeBlock, propose: Propose, mixed: list[Proposal]
+    as_tim: Client, mallory: User, make_block: MakeBlock, propose: Propose, mixed: list[Proposal]
 ) -> None:
     propose(make_block(mallory, "goals", "Chess.\n"), "Chess", "Go")
-    assert "1 of 4" in words(client_of(tim).get(f"/proposals/{mixed[3].pk}/"))
+    assert "1 of 4" in words(as_tim.get(mixed[3].get_absolute_url()))
 
 
 @pytest.mark.parametrize("htmx", [False, True])
-def test_after_a_decision_the_next_is_of_the_same_list(
-    htmx: bool, client_of: ClientOf, tim: User, mixed: list[Proposal]
-) -> None:
-    client = client_of(tim)
-    approve = reverse("approve", args=[mixed[2].pk])
-    fields = form(client.get(f"/proposals/{mixed[2].pk}/{MUSE}"), approve)
-    answer = client.post(approve, fields, headers=HTMX if htmx else {}, follow=True)
+def test_after_a_decision_the_next_is_of_the_same_list(htmx: bool, as_tim: Client, mixed: list[Proposal]) -> None:
+    def decide(proposal: Proposal, verb: str, **more: str) -> Any:
+        answer = press(as_tim, as_tim.get(address(proposal)), proposal, verb, htmx=htmx, **more)
+        return answer if htmx else as_tim.get(answer["Location"])
+
+    answer = decide(mixed[2], "approve")
     content = answer.content.decode()
     assert "Approved by Tim Okafor" in words(answer)
-    assert f'href="/proposals/{mixed[0].pk}/?list=agent%3Dmuse" data-next' in content
+    assert f'href="{address(mixed[0])}" data-next' in content
     assert '<a class="button" href="/?agent=muse">Back to Review</a>' in content
-    reject = reverse("reject", args=[mixed[0].pk])
-    last = form(client.get(f"/proposals/{mixed[0].pk}/{MUSE}"), reject) | {"reason": "wrong"}
-    done = client.post(reject, last, headers=HTMX if htmx else {}, follow=True)
+    done = decide(mixed[0], "reject", reason="wrong")
     assert "That was the last one in this list." in words(done)
     assert "data-next" not in done.content.decode()
 
 
 def links_to(proposal: Proposal, page: Any) -> list[str]:
     """The queries of the links that lead to another view or revision of the proposal."""
-    address = re.escape(f"/proposals/{proposal.pk}/")
-    return [unquote(query) for query in re.findall(rf'href="(?:{address})(\?[^"]*)?"', page.content.decode())]
+    path = re.escape(proposal.get_absolute_url())
+    return [unquote(query) for query in re.findall(rf'href="(?:{path})(\?[^"]*)?"', page.content.decode())]
 
 
 @pytest.mark.parametrize("is_late", [False, True], ids=["decided", "refused"])
-@pytest.mark.parametrize("headers", [{}, HTMX])
+@pytest.mark.parametrize("htmx", [False, True])
 def test_views_and_revisions_of_a_proposal_keep_the_list_whatever_became_of_a_decision(
-    headers: dict[str, str], is_late: bool, client_of: ClientOf, tim: User, alice: User, mixed: list[Proposal]
+    htmx: bool, is_late: bool, as_tim: Client, alice: User, mixed: list[Proposal]
 ) -> None:
-    client = client_of(tim)
-    approve_url = reverse("approve", args=[mixed[0].pk])
-    read = [client.get(f"/proposals/{mixed[0].pk}/{MUSE}")]
+    read = [as_tim.get(address(mixed[0]))]
     edit(alice, "goals", "Alice", "Alice Berg")  # the proposal is applied anew: it gets a second revision
-    read.append(client.get(f"/proposals/{mixed[0].pk}/{MUSE}"))
-    fields = form(read[0 if is_late else 1], approve_url)
-    page = client.post(approve_url, fields, headers=headers, follow=not headers)
+    read.append(as_tim.get(address(mixed[0])))
+    page = press(as_tim, read[0 if is_late else 1], mixed[0], htmx=htmx)
+    if page.status_code == 302:
+        page = as_tim.get(page["Location"])
     assert page.status_code == (409 if is_late else 200)
     found = links_to(mixed[0], page)
     assert [query for query in found if "view=" in query]
@@ -113,41 +109,31 @@ def test_views_and_revisions_of_a_proposal_keep_the_list_whatever_became_of_a_de
 
 
 def test_the_next_one_is_named_with_its_owner(
-    client_of: ClientOf, tim: User, alice: User, goals: Block, propose: Propose
+    as_tim: Client, as_alice: Client, tim: User, goals: Block, propose: Propose
 ) -> None:
-    following, first = propose(goals, "one book", "two books"), propose(goals, "in June", "in July")
+    propose(goals, "one book", "two books")
+    first = propose(goals, "in June", "in July")
     services.reject(actor=tim, proposal_id=first.pk, revision=1, reason="wrong")
-    assert "Next: Learning goals· Alice Berg" in words(client_of(tim).get(first.get_absolute_url()))
-    own = words(client_of(alice).get(first.get_absolute_url()))
-    assert "Next: Learning goals →" in own
-    assert following.pk
+    assert "Next: Learning goals· Alice Berg" in words(as_tim.get(first.get_absolute_url()))
+    assert "Next: Learning goals →" in words(as_alice.get(first.get_absolute_url()))
 
 
-def test_a_list_outlives_signing_in(client_of: ClientOf, client: Any, tim: User, mixed: list[Proposal]) -> None:
-    tim.set_password("a long enough passphrase")
-    tim.save()
-    signed_in = client_of(tim)
+def test_a_list_outlives_signing_in(as_tim: Client, client: Client, tim: User, mixed: list[Proposal]) -> None:
     approve = reverse("approve", args=[mixed[2].pk])
-    fields = form(signed_in.get(f"/proposals/{mixed[2].pk}/{MUSE}"), approve)
-    asked = client.post(approve, fields | {"comment": "Fine."})
-    assert asked.status_code == 401
-    go_on = reverse("sign_in_and_go_on")
-    typed = {"username": "tim", "password": "a long enough passphrase"}
-    answer = client.post(go_on, form(asked, go_on) | typed, follow=True)
+    refused = client.post(approve, form(as_tim.get(address(mixed[2])), approve) | {"comment": "Fine."})
+    answer = sign_in_again(client, tim, refused)
     assert "1 of 2" in words(answer)
     assert form(answer, approve)["list"] == "agent=muse"
 
 
 def test_a_place_among_many_costs_as_many_queries_as_among_few(
-    client_of: ClientOf, alice: User, goals: Block, scribe: Agent, propose: Propose
+    as_alice: Client, proposal: Proposal, scribe: Agent
 ) -> None:
-    waiting = propose(goals, "in June", "in July")
-    client = client_of(alice)
-    client.get(waiting.get_absolute_url())
+    as_alice.get(proposal.get_absolute_url())
     asked = []
     for more in (2, 200):
         rows_without_branches(scribe, more)
         with CaptureQueriesContext(connections["default"]) as queries:
-            client.get(waiting.get_absolute_url())
+            as_alice.get(proposal.get_absolute_url())
         asked.append(len(queries))
     assert asked[0] == asked[1]

@@ -46,25 +46,19 @@ def test_the_last_versions_have_bars_or_those_around_the_one_looked_at(
     assert bars[-1].entry.previous == (f"{numbers[1] - 2:040d}" if versions > 1 else "")
 
 
-def test_a_bar_leads_to_its_version_or_to_the_comparison_with_the_one_that_was_picked() -> None:
+def test_a_bar_leads_to_its_version_or_to_the_comparison_whose_ends_are_marked() -> None:
     assert strip_of(history_of([1] * 3))[1].href == f"?v={1:040d}#version"
     picking = strip_of(history_of([1] * 3), picked=f"{1:040d}")
     assert picking[0].href == f"?a={0:040d}&b={1:040d}#comparison"
     assert picking[2].href == f"?a={1:040d}&b={2:040d}#comparison"
-
-
-def test_both_ends_of_a_comparison_are_marked() -> None:
     assert [bar.end for bar in strip_of(history_of([1] * 4), ends=(f"{0:040d}", f"{2:040d}"))] == ["a", "", "b", ""]
 
 
-def test_more_words_make_a_higher_bar_and_none_a_flat_one() -> None:
+def test_more_words_make_a_higher_bar_none_a_flat_one_and_no_version_has_none() -> None:
     heights = [bar.above for bar in strip_of(history_of([2_000, 2, 40, 0]))]
     assert heights[0] > heights[2] > heights[1] > 3
     assert heights[3] == 0
     assert [bar.above for bar in strip_of(history_of([0, 0]))] == [0, 0]
-
-
-def test_a_block_that_never_was_has_none() -> None:
     assert strip_of(history_of([])) == []
 
 

@@ -7,17 +7,16 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Approval, Proposal, User
-from approvals.review.targets import current_state
 from approvals.review.trust import PERIOD, Acceptance, acceptance
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app.reads import Block
-from tests.support.acts import approve
+from tests.support.acts import approve, as_seen, edit
 from tests.support.fixtures import MakeBlock, Propose
 
 
-def reject(actor: User, proposal: Proposal, reason: str = "wrong") -> Proposal:
-    return services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason=reason)
+def reject(actor: User, proposal: Proposal) -> Proposal:
+    return services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason="wrong")
 
 
 def test_what_people_decided_is_counted_by_how(alice: User, goals: Block, propose: Propose) -> None:
@@ -26,11 +25,9 @@ def test_what_people_decided_is_counted_by_how(alice: User, goals: Block, propos
     Proposal.objects.filter(pk=edited.pk).update(approval=Approval.EDITED)
     reject(alice, propose(goals, "one book", "two books"))
     propose(goals, "month", "week")  # waits: nobody has said anything about it
-    assert acceptance(Proposal.objects.of_owner("alice")) == {("scribe",): Acceptance(1, 1, 1, 0)}
-
-
-def test_a_share_is_of_what_was_decided() -> None:
-    assert Acceptance(as_proposed=3, edited=1).share == pytest.approx(0.75)
+    found = acceptance(Proposal.objects.of_owner("alice"))
+    assert found == {("scribe",): Acceptance(as_proposed=1, edited=1, rejected=1)}
+    assert found["scribe",].share == pytest.approx(1 / 3)
     assert Acceptance().share is None
 
 
@@ -43,10 +40,8 @@ def test_groups_are_by_the_fields_asked_for(alice: User, goals: Block, make_bloc
 
 def test_what_was_in_the_memory_already_is_nobodys_mistake(alice: User, goals: Block, propose: Propose) -> None:
     proposal = propose(goals, "math", "maths")
-    fields = services.BlockFields(title="", description="", body=goals.body.replace("math", "maths"), limit=20_000)
-    services.edit_block(actor=alice, owner="alice", label="goals", fields=fields, loaded_sha256=goals.sha256)
-    seen = current_state(proposal, proposal.current_revision).sha256
-    services.close_already_applied(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=seen)
+    edit(alice, "goals", "math", "maths")
+    services.close_already_applied(actor=alice, **as_seen(proposal))
     assert acceptance(Proposal.objects.all()) == {}
 
 

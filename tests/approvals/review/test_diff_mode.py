@@ -4,14 +4,15 @@ import re
 from typing import Any
 
 import pytest
+from django.test import Client
 
-from approvals import services
-from approvals.models import Agent, Kind, Proposal, User
+from approvals.models import Agent, Proposal, User
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import review_of
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from memory_app.text.edits import Rewrite
+from tests.support.acts import change
+from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import words
 
 PART = {"HX-Request": "true", "HX-Target": "change"}
@@ -45,23 +46,15 @@ Convergence of distributions.
 @pytest.fixture
 def rewritten(alice: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
     make_block(alice, "points", BEFORE)
-    return services.propose(
-        agent=scribe,
-        owner="alice",
-        label="points",
-        edits=[Replace(BEFORE, AFTER)],
-        kind=Kind.REWRITE,
-        reasoning="Sorted by subject.",
-    ).proposal
+    return change(scribe, Rewrite(AFTER), label="points")
 
 
-def test_every_view_counts_the_same_places(rewritten: Proposal, tim: User, client_of: ClientOf) -> None:
+def test_every_view_counts_the_same_places(rewritten: Proposal, tim: User, as_tim: Client) -> None:
     counts = {view: change_shown(review_of(rewritten, tim), view)["changes"] for view in DiffMode}
     assert len(set(counts.values())) == 1
     assert counts[DiffMode.INLINE] > 1
-    client = client_of(tim)
     for view in DiffMode:
-        assert f"in {counts[view]} places" in words(client.get(f"/proposals/{rewritten.pk}/?view={view}"))
+        assert f"in {counts[view]} places" in words(as_tim.get(f"/proposals/{rewritten.pk}/?view={view}"))
 
 
 def test_the_places_beside_each_other_are_numbered_as_in_the_redline(rewritten: Proposal, tim: User) -> None:
@@ -72,24 +65,16 @@ def test_the_places_beside_each_other_are_numbered_as_in_the_redline(rewritten: 
 
 
 def test_the_view_chosen_last_is_shown_on_the_next_proposal(
-    goals: Block, propose: Propose, tim: User, client_of: ClientOf
+    as_tim: Client, proposal: Proposal, goals: Block, propose: Propose
 ) -> None:
-    one, other = propose(goals, "in June", "in July"), propose(goals, "one book", "two books")
-    client = client_of(tim)
-    assert chosen(client.get(other.get_absolute_url())) == "Redline"
-    client.get(f"{one.get_absolute_url()}?view=source", headers=PART)
-    assert chosen(client.get(other.get_absolute_url())) == "Source"
-    assert chosen(client.get(f"{other.get_absolute_url()}?view=nonsense")) == "Source"
-    client.get(f"{one.get_absolute_url()}?view=inline", headers=PART)
-    assert chosen(client.get(other.get_absolute_url())) == "Redline"
-
-
-def test_a_cookie_from_elsewhere_chooses_nothing(
-    goals: Block, propose: Propose, tim: User, client_of: ClientOf
-) -> None:
-    client = client_of(tim)
-    client.cookies["assent_view"] = "<script>"
-    assert chosen(client.get(propose(goals, "in June", "in July").get_absolute_url())) == "Redline"
+    one, other = (each.get_absolute_url() for each in (proposal, propose(goals, "one book", "two books")))
+    as_tim.cookies["assent_view"] = "<script>"  # from elsewhere
+    assert chosen(as_tim.get(other)) == "Redline"
+    as_tim.get(f"{one}?view=source", headers=PART)
+    assert chosen(as_tim.get(other)) == "Source"
+    assert chosen(as_tim.get(f"{other}?view=nonsense")) == "Source"
+    as_tim.get(f"{one}?view=inline", headers=PART)
+    assert chosen(as_tim.get(other)) == "Redline"
 
 
 def chosen(page: Any) -> str:

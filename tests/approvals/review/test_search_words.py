@@ -30,11 +30,8 @@ def test_whole_words_that_change_are_kept_folded(before: str, after: str, words:
     assert found(before, after) == words
 
 
-def test_what_is_said_beside_the_change_is_kept_too() -> None:
+def test_what_is_said_beside_the_change_and_the_words_of_an_excerpt_are_kept_too_and_not_their_kinds() -> None:
     assert found("", "", "The exam was moved.", "goals") == {"the", "exam", "was", "moved.", "goals"}
-
-
-def test_the_few_words_an_excerpt_shows_are_kept_and_not_their_kinds() -> None:
     assert search_words((), [["same", "in"], ["removed", "June"], ["gap", "…"]]).split() == ["in", "june", "..."]
 
 
