@@ -162,45 +162,26 @@ def test_a_full_scan_would_be_noticed(history: str) -> None:
 
 
 def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
-    """What people and agents do, and what is done by the clock, by name."""
-    owner = User.objects.get(username=OWNER)
+    """What people and agents look at and do, and what is done by the clock, by name."""
     people = {"owner": Client(), "tutor": Client(), "staff": Client()}
     for role, username in {"owner": OWNER, "tutor": "tim", "staff": "admin"}.items():
         people[role].force_login(User.objects.get(username=username))
     agent = Client(headers={"Authorization": f"Bearer {token}"})
+    return _looked_at(people, agent) | _done(people["owner"], agent)
+
+
+def get(who: Client, path: str) -> None:
+    assert who.get(path).status_code == 200, path
+
+
+def _looked_at(people: dict[str, Client], agent: Client) -> dict[str, Callable[[], Any]]:
     label, note = reads.blocks(OWNER)[0].label, reads.notes(OWNER)[0].id
     decided = Proposal.objects.of_owner(OWNER).filter(status="approved").latest("pk").pk
     memory, api = f"/memory/{OWNER}/", f"/api/v1/users/{OWNER}/"
-
-    def get(who: Client, path: str) -> None:
-        assert who.get(path).status_code == 200, path
-
-    def post(path: str, **body: Any) -> Any:
-        answer = agent.post(path, body, content_type="application/json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()["data"]
-
-    def tool(name: str, **arguments: Any) -> Any:
-        return post(f"/api/v1/tools/{name}/", user_id=OWNER, **arguments)
-
-    def proposed(old: str, new: str) -> Proposal:
-        edit = {"old_string": old, "new_string": new, "reasoning": "She said so.", "idempotency_key": new}
-        made = tool("propose_memory_edit", block_label=label, **edit)
-        return Proposal.objects.get(pk=made["proposal_id"])
-
-    def approve_one() -> None:
-        proposal = proposed(population.OLD, "Next session: Monday.")
-        get(people["owner"], f"/proposals/{proposal.pk}/")
-        approve(owner, proposal)
-        get(people["owner"], f"/proposals/{proposal.pk}/")
-
-    def reject_one() -> None:
-        proposal = proposed("Next session: Monday.", "Next session: Tuesday.")
-        services.reject(actor=owner, proposal_id=proposal.pk, revision=1, reason="wrong")
-
     filters = "about=block", "about=note", "agent=scribe", "kind=edit", "risk=any", "risk=hidden", "age=older", "q=exam"
-    inboxes = ["", "?tab=decided", "?tab=agent", f"?owner={OWNER}", f"?target={label}", "?before=1700000000000000-5"]
-    inboxes += [f"?{tab}{one}" for one in filters for tab in ("", "tab=decided&")]
+    inboxes = ["/", "/?tab=decided", "/?tab=agent", "/?before=1700000000000000-5"]
+    inboxes += [f"/?owner={OWNER}", f"/?target={label}"]
+    inboxes += [f"/?{tab}{one}" for one in filters for tab in ("", "tab=decided&")]
     pages = f"""
         {memory} {memory}?page=2 {memory}automatic/ {memory}search/?q=exam /settings/
         {memory}blocks/{label}/ {memory}blocks/{label}/?as_of=2100-01-01 {memory}blocks/{label}/history/
@@ -221,16 +202,48 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
         memory_app/change memory_app/chunk memory_app/message memory_app/searchindex
         agent_tools/toolcall agent_tools/idempotencykey agent_tools/agenttoken
     """.split()
-    paths: dict[str, Callable[[], Any]] = {}
+    paths: dict[str, Callable[[], Any]] = {path: partial(get, agent, path) for path in addresses}
     for role, looked_at in {
-        "tutor": [f"/{one}" for one in inboxes],
-        "staff": [*(f"/{one}" for one in inboxes), *(f"/admin/{name}/" for name in lists)],
+        "tutor": inboxes,
+        "staff": [*inboxes, *(f"/admin/{name}/" for name in lists)],
         "owner": pages,
     }.items():
         paths |= {f"{path} as {role}": partial(get, people[role], path) for path in looked_at}
-    paths |= {path: partial(get, agent, path) for path in addresses}
-    said = [{"role": "user", "content": "An owl!"}]
-    return paths | {
+    return paths
+
+
+def _done(client: Client, agent: Client) -> dict[str, Callable[[], Any]]:
+    owner = User.objects.get(username=OWNER)
+    label, note = reads.blocks(OWNER)[0].label, reads.notes(OWNER)[0].id
+
+    def post(path: str, **body: Any) -> Any:
+        answer = agent.post(path, body, content_type="application/json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()["data"]
+
+    def tool(name: str, **arguments: Any) -> Any:
+        return post(f"/api/v1/tools/{name}/", user_id=OWNER, **arguments)
+
+    def proposed(old: str, new: str) -> Proposal:
+        edit = {"old_string": old, "new_string": new, "reasoning": "She said so.", "idempotency_key": new}
+        made = tool("propose_memory_edit", block_label=label, **edit)
+        return Proposal.objects.get(pk=made["proposal_id"])
+
+    def approve_one() -> None:
+        proposal = proposed(population.OLD, "Next session: Monday.")
+        get(client, f"/proposals/{proposal.pk}/")
+        approve(owner, proposal)
+        get(client, f"/proposals/{proposal.pk}/")
+
+    def reject_one() -> None:
+        proposal = proposed("Next session: Monday.", "Next session: Tuesday.")
+        services.reject(actor=owner, proposal_id=proposal.pk, revision=1, reason="wrong")
+
+    messages, said = (
+        f"/api/v1/users/{OWNER}/conversations/session-1/messages/",
+        [{"role": "user", "content": "An owl!"}],
+    )
+    return {
         "save": partial(tool, "memory_save", content="She likes owls.", idempotency_key="owls"),
         "update": partial(tool, "memory_update", note_id=note, content="She likes algebra."),
         "approve": approve_one,
@@ -239,7 +252,7 @@ def _main_paths(token: str) -> dict[str, Callable[[], Any]]:
         "prime": partial(tool, "prime_memories"),
         "list proposals": partial(tool, "list_proposals"),
         "delete a note": partial(tool, "memory_delete", note_id=note, reasoning="She asked for it."),
-        "messages": partial(post, f"{api}conversations/session-1/messages/", messages=said),
+        "messages": partial(post, messages, messages=said),
         "reindex": partial(store.reindex, OWNER),
         "who is behind": index_state.owners_behind,
         "recheck": partial(services.recheck, OWNER, [["block", label], ["note", note]]),
