@@ -87,20 +87,19 @@ def test_the_texts_and_tools_are_the_plans() -> None:
         assert f". {part}: " in HAND_OVER
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"compaction_threshold_tokens": 0},
-        {"summarization_threshold_tokens": -1},
-        {"max_tool_result_length": 0},
-        {"keep_recent_tool_results": -1},
-        {"keep_recent_messages": -1},
-        {"protected_tools": "read_file"},
-    ],
-)
-def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
+@pytest.mark.parametrize("name", [name for name, default in vars(ContextConfig()).items() if type(default) is int])
+def test_numbers_that_make_no_sense_are_refused(name: str) -> None:
+    least = 1 if "threshold" in name or "length" in name else 0
+    smallest: dict[str, Any] = {name: least}
+    wrong: dict[str, Any] = {name: least - 1}
+    ContextConfig(**smallest)
+    with pytest.raises(ValueError, match=name):
         ContextConfig(**wrong)
+
+
+def test_one_name_is_no_set_of_tools() -> None:
+    with pytest.raises(ValueError, match="protected_tools"):
+        ContextConfig(protected_tools="read_file")  # type: ignore[arg-type]
 
 
 def test_several_results_in_one_message_are_several() -> None:
