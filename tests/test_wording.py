@@ -32,14 +32,9 @@ RETIRED = {
     r"\bwhoever\b": "anyone who",
 }
 
-#: Texts fixed by a contract with agents or by a plan, word for word.
-FIXED: frozenset[str] = frozenset()
-
 
 def said(text: Text) -> list[str]:
     """What is wrong with a text, a line for each retired word in it."""
-    if text.words in FIXED:
-        return []
     found = ((re.search(word, text.words, re.IGNORECASE), instead) for word, instead in RETIRED.items())
     where = f"{text.path}:{text.line}"
     return [
@@ -49,6 +44,7 @@ def said(text: Text) -> list[str]:
 
 @pytest.mark.slow
 def test_no_text_people_read_uses_a_retired_word() -> None:
+    assert said(Text("templates/a.html", 3, "You can take it back.")), "the words are looked for"
     wrong = [line for text in texts() for line in said(text)]
     assert not wrong, "\n".join(["", *wrong])
 
@@ -68,18 +64,3 @@ def test_every_kind_of_text_is_read() -> None:
         ("Makefile", 10),
     ):
         assert sum(path.startswith(beginning) for path in paths) >= fewest, beginning
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("The note was superseded.", ["superseded"]),
-        ("Applied by policy, it waits in the inbox.", ["by policy", "Applied by", "inbox"]),
-        ("You can take it back.", ["take it back"]),
-        ("Below the threshold, household and upheld.", []),
-    ],
-)
-def test_a_retired_word_is_named_with_its_place_and_what_to_write(words: str, found: list[str]) -> None:
-    wrong = said(Text("templates/a.html", 3, words))
-    assert [line.split("“")[1].split("”")[0] for line in wrong] == found
-    assert all(line.startswith("templates/a.html:3: ") and "write: " in line for line in wrong)

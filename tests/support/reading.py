@@ -28,19 +28,16 @@ class Text:
 @cache
 def texts() -> tuple[Text, ...]:
     """Every such string of the repository, read once."""
-    return tuple(_texts())
-
-
-def _texts() -> Iterator[Text]:
+    found: list[Text] = []
     for path in sorted((ROOT / "templates").rglob("*.*")):
-        yield from _of_template(path)
+        found += _of_template(path)
     for app in APPS:
         for path in sorted((ROOT / app).rglob("*.py")):
             if "migrations" not in path.parts:
-                yield from _of_module(path)
+                found += _of_module(path)
     for path in sorted((ROOT / "static").glob("*.js")):
-        yield from _of_script(path)
-    yield from _of_makefile(ROOT / "Makefile")
+        found += _of_script(path)
+    return (*found, *_of_makefile(ROOT / "Makefile"))
 
 
 _NOT_SHOWN = re.compile(r"\{#.*?#\}|\{% comment.*?endcomment %\}|<style.*?</style>|<script.*?</script>", re.S)
@@ -68,7 +65,7 @@ def _of_module(path: Path) -> Iterator[Text]:
     is_command = "commands" in path.parts or "cli" in path.parts
     for_us = {id(docstring) for node in ast.walk(tree) if (docstring := _docstring_for_us(node))}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _called(node.func) in _GETTEXT:
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _GETTEXT:
             found = [argument for argument in node.args if isinstance(argument, ast.Constant)]
         elif is_command and isinstance(node, ast.Constant) and id(node) not in for_us:
             found = [node]
@@ -87,12 +84,6 @@ def _docstring_for_us(node: ast.AST) -> ast.Constant | None:
         return None
     first = node.body[0]
     return first.value if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else None
-
-
-def _called(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 _COMMENT = re.compile(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", re.S)
