@@ -1,11 +1,11 @@
-"""Runs a command with Dolt, PostgreSQL and Redis beside it: `python tests/services.py -- pytest …`.
+"""Dolt, PostgreSQL and Redis for one run of tests, benchmarks or torture.
 
-The three are started on free loopback ports with data folders of their own below a temporary folder,
-the command finds them in MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL, and whatever way it ends,
-what was started here (and nothing else, each by its own process id) is stopped again.
+The three are started on free loopback ports with data folders of their own below a temporary folder. Commands find
+them in MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL, and whatever way a run ends, what was started here (and nothing
+else, each by its own process id) is stopped again.
 
-Standard library only: it also runs where nothing is installed yet. `python tests/services.py --check`
-says what is missing, and exits 1 when something is.
+Standard library only: it also runs where nothing is installed yet. `python tests/services.py --check` says what is
+missing, and exits 1 when something is.
 """
 
 import contextlib
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 HOST = "127.0.0.1"
 START_SECONDS = 60
@@ -95,20 +96,11 @@ class Services:
         self.begin(name)
         self.wait_for(name)
 
-    def begin(self, name: str) -> subprocess.Popen[bytes]:
+    def begin(self, name: str) -> None:
         """Start one whose command is known, without waiting; after what an earlier process of it logged."""
         command = self.commands[name]
         with (self.folder / f"{name}.log").open("ab") as output:
-            process = subprocess.Popen(  # type: ignore[call-overload]
-                command.arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                **command.options,
-            )
-        self.running[name] = process
-        return process  # type: ignore[no-any-return]
+            self.running[name] = _apart(command.arguments, stdout=output, **command.options)
 
     def wait_for(self, name: str) -> None:
         """Wait until one answers. Raises ServiceFailed when it ends first, or does not in START_SECONDS."""
@@ -139,36 +131,24 @@ def find_programs() -> Programs:
         ServicesMissing: naming every one that is not there.
     """
     dolt, postgres, redis = find_dolt(), _find_postgres(), shutil.which("redis-server")
-    missing = []
-    if dolt is None:
-        missing.append("dolt (go install, see .ci/run; or set ASSENT_DOLT)")
-    if postgres is None:
-        missing.append("PostgreSQL (Debian: postgresql)")
-    if redis is None:
-        missing.append("redis-server (Debian: redis-server)")
-    if dolt is None or postgres is None or redis is None:
-        raise ServicesMissing("not found: " + ", ".join(missing))
-    return Programs(dolt, postgres, redis)
+    if dolt and postgres and redis:
+        return Programs(dolt, postgres, redis)
+    how = {
+        "dolt (go install, see .ci/run; or set ASSENT_DOLT)": dolt,
+        "PostgreSQL (Debian: postgresql)": postgres,
+        "redis-server (Debian: redis-server)": redis,
+    }
+    raise ServicesMissing("not found: " + ", ".join(name for name, found in how.items() if not found))
 
 
 def find_dolt() -> str | None:
     """ASSENT_DOLT, else `dolt` on PATH, else where `go install` puts it."""
-    named = os.environ.get("ASSENT_DOLT")
-    if named:
+    if named := os.environ.get("ASSENT_DOLT"):
         return named if os.access(named, os.X_OK) else None
-    found = shutil.which("dolt")
-    if found:
-        return found
-    for folder in (os.environ.get("GOBIN"), _go_path() / "bin"):
-        candidate = Path(folder) / "dolt" if folder else None
-        if candidate is not None and os.access(candidate, os.X_OK):
-            return str(candidate)
-    return None
-
-
-def _go_path() -> Path:
-    """What `go env GOPATH` answers, without asking for Go."""
-    return Path(os.environ.get("GOPATH", "").split(os.pathsep)[0] or Path.home() / "go")
+    # What `go env GOPATH` answers, without asking for Go.
+    go = os.environ.get("GOPATH", "").split(os.pathsep)[0] or Path.home() / "go"
+    places = [os.environ["PATH"], os.environ.get("GOBIN", ""), str(Path(go) / "bin")]
+    return shutil.which("dolt", path=os.pathsep.join(filter(None, places)))
 
 
 def _find_postgres() -> Path | None:
@@ -238,19 +218,11 @@ def _start_dolt(services: Services, programs: Programs, port: int) -> None:
     # Its global configuration is kept apart from the person's own, and it calls nobody up.
     (folder / ".dolt").mkdir()
     (folder / ".dolt" / "config_global.json").write_text(json.dumps(_DOLT_GLOBAL))
-    environment = os.environ | {
-        "DOLT_ROOT_PATH": str(folder),
-        "HOME": str(folder),
-        "DOLT_DISABLE_EVENT_FLUSH": "true",
-    }
+    own = {"DOLT_ROOT_PATH": str(folder), "HOME": str(folder), "DOLT_DISABLE_EVENT_FLUSH": "true"}
+    environment = os.environ | own
     _run([programs.dolt, "init"], environment, cwd=data)
-    services.start(
-        "dolt",
-        [programs.dolt, "sql-server", "--config", str(config)],
-        ready=lambda: greets(port),
-        env=environment,
-        cwd=data.parent,
-    )
+    server = [programs.dolt, "sql-server", "--config", str(config)]
+    services.start("dolt", server, ready=lambda: greets(port), env=environment, cwd=data.parent)
 
 
 def _start_postgres(services: Services, programs: Programs, port: int, *, syncs: bool) -> None:
@@ -263,24 +235,19 @@ def _start_postgres(services: Services, programs: Programs, port: int, *, syncs:
         options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     initdb = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--no-instructions"]
     _run([str(programs.postgres / "initdb"), "-D", str(folder), *initdb], os.environ, **options)
-    settings = {
-        "listen_addresses": HOST,
-        "unix_socket_directories": "",
-        "max_connections": "200",
-    }
+    settings = {"listen_addresses": HOST, "unix_socket_directories": "", "max_connections": "200"}
     if not syncs:  # the data lives for one run
         settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
     server = [str(programs.postgres / "postgres"), "-D", str(folder), "-p", str(port)]
     for key, value in settings.items():
         server += ["-c", f"{key}={value}"]
     client = ["-h", HOST, "-p", str(port), "-U", "postgres"]
-    services.start(
-        "postgres",
-        server,
-        ready=lambda: _succeeds([str(programs.postgres / "pg_isready"), "-q", *client]),
-        cwd=folder,
-        **options,
-    )
+    asked = [str(programs.postgres / "pg_isready"), "-q", *client]
+
+    def is_ready() -> bool:
+        return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+    services.start("postgres", server, ready=is_ready, cwd=folder, **options)
     _run([str(programs.postgres / "createdb"), *client, "assent"], os.environ)
 
 
@@ -288,7 +255,7 @@ def _start_redis(services: Services, programs: Programs, port: int) -> None:
     folder = services.folder / "redis"
     folder.mkdir()
     arguments = ["--port", str(port), "--bind", HOST, "--dir", str(folder), "--save", "", "--appendonly", "no"]
-    services.start("redis", [programs.redis, *arguments], ready=lambda: answers_ping(port))
+    services.start("redis", [programs.redis, *arguments], ready=lambda: _answer(port, b"PING\r\n") == b"+PONG")
 
 
 def _ordinary_user() -> pwd.struct_passwd:
@@ -309,38 +276,29 @@ def free_ports(count: int) -> list[int]:
 
 def greets(port: int) -> bool:
     """A MySQL server speaks first."""
+    return bool(_answer(port))
+
+
+def _answer(port: int, said: bytes = b"") -> bytes:
+    """The first five bytes of a server's answer, and none where nobody listens."""
     try:
         with socket.create_connection((HOST, port), timeout=1) as connection:
-            return bool(connection.recv(5))
+            connection.sendall(said)
+            return connection.recv(5)
     except OSError:
-        return False
+        return b""
 
 
-def answers_ping(port: int) -> bool:
-    try:
-        with socket.create_connection((HOST, port), timeout=1) as connection:
-            connection.sendall(b"PING\r\n")
-            return connection.recv(5) == b"+PONG"
-    except OSError:
-        return False
-
-
-def _succeeds(arguments: list[str]) -> bool:
-    return subprocess.run(arguments, capture_output=True, check=False).returncode == 0
+def _apart(arguments: list[str], **options: Any) -> subprocess.Popen[Any]:
+    """Start a process out of reach of the terminal's Ctrl-C, with nothing to read and its errors in its output."""
+    return subprocess.Popen(
+        arguments, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True, **options
+    )
 
 
 def _run(arguments: list[str], environment: Mapping[str, str], **options: object) -> None:
     """Run a short preparation; when we are told to end meanwhile, its own children (initdb has some) end too."""
-    process = subprocess.Popen(  # type: ignore[call-overload]
-        arguments,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        **options,
-    )
+    process = _apart(arguments, env=environment, stdout=subprocess.PIPE, text=True, **options)
     try:
         output, _ = process.communicate()
     except BaseException:
@@ -373,23 +331,6 @@ def run(command: list[str], environment: Mapping[str, str]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def main(arguments: list[str]) -> int:
-    try:
-        if arguments == ["--check"]:
-            find_programs()
-            return 0
-        if not arguments or arguments[0] != "--" or len(arguments) < 2:
-            print("usage: python tests/services.py -- command …", file=sys.stderr)
-            return 2
-        with running() as environment:
-            for name, value in environment.items():
-                print(f"{name}={value}", flush=True)
-            return run(arguments[1:], os.environ | environment)
-    except (ServicesMissing, ServiceFailed) as error:
-        print(f"services: {error}", file=sys.stderr)
-        return 1
-
-
 def unwind_on_signals() -> None:
     """Being told to end unwinds the context managers, instead of leaving the services behind."""
 
@@ -401,8 +342,7 @@ def unwind_on_signals() -> None:
 
 
 if __name__ == "__main__":
-    unwind_on_signals()
     try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
+        find_programs()
+    except ServicesMissing as error:
+        sys.exit(f"services: {error}")

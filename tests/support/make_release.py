@@ -5,8 +5,6 @@ people, a history, and proposals that wait, to `tests/fixtures/releases/`; `depl
 one of them with the code of today.
 """
 
-import os
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -17,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests import services  # noqa: E402
+from tests.support.places import run  # noqa: E402
 
 RELEASES = ROOT / "tests" / "fixtures" / "releases"
 
@@ -53,24 +52,13 @@ def make(edition: str, release: str, urls: dict[str, str]) -> Path:
     with tempfile.TemporaryDirectory(prefix="assent-release-") as name:
         folder = Path(name)
         folder.chmod(0o711)  # the servers have users of their own
-        environment = (
-            os.environ
-            | urls
-            | {
-                "ASSENT_DATA_DIR": str(folder / "data"),
-                "ASSENT_DEBUG": "1",
-                "ASSENT_LOG_LEVEL": "ERROR",
-                "DJANGO_SETTINGS_MODULE": "memory_app.settings",
-                "PYTHONPATH": str(ROOT),
-                "REDIS_URL": "",
-            }
-        )
-        backup = folder / "backup"
-        for arguments in (["manage.py", "prepare"], ["-c", POPULATE], ["manage.py", "backup", str(backup)]):
-            subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment, check=True)
+        own = {"ASSENT_DATA_DIR": str(folder / "data"), "ASSENT_DEBUG": "1", "REDIS_URL": ""}
+        place = urls | own | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"}
+        for arguments in (["manage.py", "prepare"], ["-c", POPULATE], ["manage.py", "backup", str(folder / "backup")]):
+            run([sys.executable, *arguments], place).check_returncode()
         target = RELEASES / f"{release}-{edition}.tar.gz"
         with tarfile.open(target, "w:gz") as archive:
-            archive.add(backup, arcname="backup")
+            archive.add(folder / "backup", arcname="backup")
     return target
 
 
@@ -79,12 +67,10 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     RELEASES.mkdir(parents=True, exist_ok=True)
-    release = sys.argv[1]
-    made = [make("embedded", release, {"MEMORY_DATABASE_URL": "", "DATABASE_URL": ""})]
-    with services.running() as urls:
-        made.append(make("server", release, urls))
-    for path in made:
-        print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes")
+    with services.running() as servers:
+        for edition, urls in (("embedded", {"MEMORY_DATABASE_URL": "", "DATABASE_URL": ""}), ("server", servers)):
+            made = make(edition, sys.argv[1], urls | {"REDIS_URL": ""})
+            print(f"{made.relative_to(ROOT)}  {made.stat().st_size:,} bytes")
     return 0
 
 

@@ -52,9 +52,9 @@ class Site:
         return answers(self.address + path)
 
 
-def answers(url: str) -> bool:
+def answers(url: str, timeout: float = ENOUGH) -> bool:
     try:
-        return httpx.get(url, timeout=ENOUGH).status_code == 200
+        return httpx.get(url, timeout=timeout).status_code == 200
     except httpx.HTTPError:
         return False
 

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlparse
 
 from tests.torture.site import Site
@@ -34,15 +35,16 @@ class Fault:
 
 def faults_of(site: Site, wanted: list[str]) -> list[Fault]:
     """Every fault of these kinds, or of these names, that this edition can have, each once."""
-    found = [Fault("kill", f"kill -9 {name}", _kill(name)) for name in site.names]
+    found = [Fault("kill", f"kill -9 {name}", partial(_kill, name)) for name in site.names]
     found += [
         Fault("kill", "kill -9 web's worker", lambda site, rng: site.kill_children("web")),
         Fault("kill", "kill -9 web at start", _kill_at_start),
     ]
-    found += [Fault("hang", f"{name} hangs {HANGS:.0f} s", _hang(name)) for name in site.names if name != "beat"]
+    hanging = [name for name in site.names if name != "beat"]
+    found += [Fault("hang", f"{name} hangs {HANGS:.0f} s", partial(_hang, name)) for name in hanging]
     if site.is_full_disk_possible:
         found.append(Fault("disk", f"disk full {FULL:.0f} s", _fill_disk))
-    found += [Fault("slow", f"{count} slow clients", _slow_clients(count)) for count in (8, 200)]
+    found += [Fault("slow", f"{count} slow clients", partial(_slow_clients, count)) for count in (8, 200)]
     chosen = [fault for fault in found if {fault.kind, fault.name} & set(wanted)]
     if unknown := set(wanted) - {name for fault in found for name in (fault.kind, fault.name)} - {"disk"}:
         raise SystemExit(f"There are no faults called {', '.join(sorted(unknown))}.")
@@ -51,22 +53,18 @@ def faults_of(site: Site, wanted: list[str]) -> list[Fault]:
 
 def in_turns(some: list[Fault], rng: random.Random) -> list[Fault]:
     """In an order of chance, one of each kind before a second one of any: short runs see all kinds."""
-    shuffled = rng.sample(some, len(some))
     turn: Counter[str] = Counter()
     keyed = []
-    for fault in shuffled:
+    for fault in rng.sample(some, len(some)):
         turn[fault.kind] += 1
         keyed.append((turn[fault.kind], fault))
     return [fault for _, fault in sorted(keyed, key=lambda pair: pair[0])]
 
 
-def _kill(name: str) -> Callable[[Site, random.Random], None]:
-    def do(site: Site, rng: random.Random) -> None:
-        site.kill(name)
-        time.sleep(rng.uniform(0, 1))
-        site.restart(name)
-
-    return do
+def _kill(name: str, site: Site, rng: random.Random) -> None:
+    site.kill(name)
+    time.sleep(rng.uniform(0, 1))
+    site.restart(name)
 
 
 def _kill_at_start(site: Site, rng: random.Random) -> None:
@@ -79,12 +77,9 @@ def _kill_at_start(site: Site, rng: random.Random) -> None:
     site.restart("web")
 
 
-def _hang(name: str) -> Callable[[Site, random.Random], None]:
-    def do(site: Site, rng: random.Random) -> None:
-        with site.stopped(name):
-            time.sleep(HANGS)
-
-    return do
+def _hang(name: str, site: Site, rng: random.Random) -> None:
+    with site.stopped(name):
+        time.sleep(HANGS)
 
 
 def _fill_disk(site: Site, rng: random.Random) -> None:
@@ -92,18 +87,15 @@ def _fill_disk(site: Site, rng: random.Random) -> None:
         time.sleep(FULL)
 
 
-def _slow_clients(count: int) -> Callable[[Site, random.Random], None]:
-    def do(site: Site, rng: random.Random) -> None:
-        at = urlparse(site.address)
-        with contextlib.ExitStack() as stack:
-            for _ in range(count):
-                with contextlib.suppress(OSError):
-                    client = socket.create_connection((str(at.hostname), int(at.port or 80)), timeout=2)
-                    stack.enter_context(client)
-                    client.sendall(_HALF_A_BODY)
-            time.sleep(SLOW)
-
-    return do
+def _slow_clients(count: int, site: Site, rng: random.Random) -> None:
+    at = urlparse(site.address)
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            with contextlib.suppress(OSError):
+                client = socket.create_connection((str(at.hostname), int(at.port or 80)), timeout=2)
+                stack.enter_context(client)
+                client.sendall(_HALF_A_BODY)
+        time.sleep(SLOW)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_app.settings")
 django.setup()
 
 from django.core.management import call_command  # noqa: E402
+from django.db.models import F  # noqa: E402
 
 from agent_tools import auth  # noqa: E402
 from agent_tools.models import Scope  # noqa: E402
@@ -54,14 +55,8 @@ def report() -> dict[str, Any]:
         "recovered": recovered.getvalue().strip(),
         "blocks": {block.label: block.body for block in reads.blocks(OWNER)},
         "notes": [{"id": note.id, "content": note.content} for note in reads.notes(OWNER)],
-        "proposals": [
-            {"id": row.pk, "status": row.status, "kind": row.kind, "reasoning": row.reasoning}
-            for row in Proposal.objects.order_by("pk")
-        ],
-        "ledger": [
-            {"action": row.action, "kind": row.target_kind, "target": row.target, "proposal_id": row.proposal_id}
-            for row in Change.objects.order_by("pk")
-        ],
+        "proposals": list(Proposal.objects.order_by("pk").values("id", "status", "kind", "reasoning")),
+        "ledger": list(Change.objects.order_by("pk").values("action", "target", "proposal_id", kind=F("target_kind"))),
         "problems": list(map(str, problems())),
     }
 

@@ -142,9 +142,7 @@ class _Agent(_Client):
         id_ = self.proposed()
         if id_ is not None:
             time.sleep(self.idle())
-            self.journal.sent("withdraw", id=id_)
-            if self.call("withdraw", f"/api/v1/proposals/{id_}/withdraw/", {}, key=f"withdraw-{id_}"):
-                self.journal.acknowledged("withdraw", id=id_)
+            self.noted("withdraw", f"/api/v1/proposals/{id_}/withdraw/", {}, key=f"withdraw-{id_}", id=id_)
         return self.rng.uniform(0.5, 1.5)
 
     def proposed(self) -> int | None:
@@ -166,10 +164,8 @@ class _Agent(_Client):
 
     def save_note(self) -> float:
         mark = self.load.next_mark()
-        self.journal.sent("note", mark=mark, count=1)
         arguments = {"user_id": OWNER, "content": f"Note [{mark}] {self.rng.random()}"}
-        if self.call("note", "/api/v1/tools/memory_save/", arguments, key=mark):
-            self.journal.acknowledged("note", mark=mark, count=1)
+        self.noted("note", "/api/v1/tools/memory_save/", arguments, key=mark, mark=mark, count=1)
         return self.idle()
 
     def import_notes(self) -> float:
@@ -179,10 +175,14 @@ class _Agent(_Client):
             f"{id_}\n> Imported [{mark}] as {number}\n<!-- tags: | created: 2025-01-20 -->\n"
             for number, id_ in enumerate(heading)
         )
-        self.journal.sent("import", mark=mark, count=IMPORTED)
-        if self.call("import", f"/api/v1/users/{OWNER}/memories.md", file, key=mark):
-            self.journal.acknowledged("import", mark=mark, count=IMPORTED)
+        self.noted("import", f"/api/v1/users/{OWNER}/memories.md", file, key=mark, mark=mark, count=IMPORTED)
         return self.rng.uniform(0.5, 1.5)
+
+    def noted(self, what: str, path: str, body: dict[str, Any] | str, *, key: str, **values: Any) -> None:
+        """Call, with what is asked in the journal before, and its acknowledgement after."""
+        self.journal.sent(what, **values)
+        if self.call(what, path, body, key=key):
+            self.journal.acknowledged(what, **values)
 
     def call(self, what: str, path: str, body: dict[str, Any] | str, *, key: str) -> dict[str, Any] | None:
         """Post, once more with the same key when no answer came; the data of a success.

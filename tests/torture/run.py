@@ -97,7 +97,7 @@ def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int)
         site = Site(leg, folder, is_full_disk_possible=may_fill)
         journal = Journal(Path(kept) / "acknowledged.jsonl")
         stack.callback(journal.close)
-        stack.callback(site.stop)
+        stack.callback(site.services.stop)
         site.start()
         load = Load(site.address, site.inside("prepare"), journal, seed)
         stack.callback(load.stop)
@@ -204,14 +204,9 @@ def _print_table(rows: dict[str, Row], journal: Journal, missed: list[str]) -> N
         counts = [row.wrong[kind] for kind in heads[3:7]]
         cells = [row.times, row.acknowledged, *counts, row.strange, f"{row.silent:.1f}", f"{row.ready:.1f}"]
         print(f"{name:<24}" + "".join(f"{cell!s:>11}" for cell in cells))
-    kinds = {
-        "proposals": ("propose",),
-        "decisions": ("approve", "reject"),
-        "withdrawals": ("withdraw",),
-        "notes": ("note",),
-        "imports": ("import",),
-    }
-    print("\nacknowledged: " + ", ".join(f"{journal.count(*of)} {name}" for name, of in kinds.items()))
+    told = {"proposals": ["propose"], "decisions": ["approve", "reject"], "withdrawals": ["withdraw"]}
+    told |= {"notes": ["note"], "imports": ["import"]}
+    print("\nacknowledged: " + ", ".join(f"{journal.count(*of)} {name}" for name, of in told.items()))
     for what in sorted({what for what, _ in journal.answers}):
         answers = {answer: count for (of, answer), count in sorted(journal.answers.items()) if of == what}
         print(f"  {what:<9}" + ", ".join(f"{answer} ×{count}" for answer, count in answers.items()))
@@ -219,9 +214,7 @@ def _print_table(rows: dict[str, Row], journal: Journal, missed: list[str]) -> N
         print("5xx of no documented shape: " + ", ".join(f"{name} ×{count}" for name, count in journal.strange.items()))
     if missed:
         print(f"no time for: {', '.join(missed)}")
-    total: Counter[str] = Counter()
-    for row in rows.values():
-        total += row.wrong
+    total = sum((row.wrong for row in rows.values()), Counter[str]())
     print(", ".join(f"{total[kind]} {kind}" for kind in heads[3:7]), flush=True)
 
 

@@ -9,15 +9,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from tests import services
 from tests.services import HOST, Services, free_ports
+from tests.support.sites import answers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,8 +40,10 @@ class Site:
     environment: dict[str, str] = field(init=False)
     address: str = field(init=False)
 
-    def start(self) -> None:
+    def __post_init__(self) -> None:
         self.services = Services(self.folder)
+
+    def start(self) -> None:
         (port,) = free_ports(1)
         self.address = f"http://{HOST}:{port}"
         # Settings of the person who runs this are not for it.
@@ -61,16 +63,16 @@ class Site:
             services.start_all(self.services)
             self.environment |= self.services.environment
         options: dict[str, Any] = {"cwd": ROOT, "env": self.environment}
-        python = sys.executable
-        self.services.start(
-            "web", [python, "manage.py", "serve", "--port", str(port)], ready=lambda: self.answers("/readyz"), **options
-        )
+        web = [sys.executable, "manage.py", "serve", "--port", str(port)]
+        self.services.start("web", web, ready=lambda: self.answers("/readyz"), **options)
         if self.leg == "server":
-            celery = [python, "-m", "celery", "-A", "memory_app.celery"]
-            worker = [*celery, "worker", "--concurrency", "2", "--loglevel", "WARNING", "--without-mingle"]
-            beat = [*celery, "beat", "--loglevel", "WARNING", "--schedule", str(self.folder / "beat")]
-            for name, arguments in (("worker", worker), ("beat", beat)):
-                self.services.start(name, arguments, ready=lambda: True, **options)
+            celery = [sys.executable, "-m", "celery", "-A", "memory_app.celery"]
+            for name, arguments in (
+                ("worker", ["--concurrency", "2", "--without-mingle"]),
+                ("beat", ["--schedule", str(self.folder / "beat")]),
+            ):
+                command = [*celery, name, "--loglevel", "WARNING", *arguments]
+                self.services.start(name, command, ready=lambda: True, **options)
 
     @property
     def names(self) -> list[str]:
@@ -78,17 +80,13 @@ class Site:
         return list(self.services.commands)
 
     def answers(self, path: str, timeout: float = 5) -> bool:
-        try:
-            return httpx.get(self.address + path, timeout=timeout).status_code == 200
-        except httpx.HTTPError:
-            return False
+        return answers(self.address + path, timeout)
 
     def inside(self, what: str) -> Any:
         """What `inside` answers, as the site's own code sees it."""
         arguments = [sys.executable, "-m", "tests.torture.inside", what]
-        done = subprocess.run(
-            arguments, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False, timeout=120
-        )
+        run = {"cwd": ROOT, "env": self.environment, "capture_output": True, "text": True, "timeout": 120}
+        done = subprocess.run(arguments, check=False, **run)  # type: ignore[call-overload]
         if done.returncode:
             raise RuntimeError(f"{what} ended with {done.returncode}:\n{done.stderr[-3000:]}")
         return json.loads(done.stdout)
@@ -98,16 +96,12 @@ class Site:
     def kill(self, name: str) -> None:
         """kill -9 of a service and all its children."""
         process = self.services.running[name]
-        for pid in [process.pid, *descendants(process.pid)]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        _signal([process.pid, *descendants(process.pid)], signal.SIGKILL)
         process.wait(10)
 
     def kill_children(self, name: str) -> None:
         """kill -9 of the children alone: a process of the web server or of Celery's pool."""
-        for pid in descendants(self.services.running[name].pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        _signal(descendants(self.services.running[name].pid), signal.SIGKILL)
 
     @contextlib.contextmanager
     def stopped(self, name: str) -> Iterator[None]:
@@ -115,14 +109,10 @@ class Site:
         process = self.services.running[name]
         pids = [process.pid, *descendants(process.pid)]
         try:
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGSTOP)
+            _signal(pids, signal.SIGSTOP)
             yield
         finally:
-            for pid in reversed(pids):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
+            _signal([*reversed(pids)], signal.SIGCONT)
 
     @contextlib.contextmanager
     def full_disk(self) -> Iterator[None]:
@@ -158,18 +148,12 @@ class Site:
             self.restart(name)
         return dead
 
-    def stop(self) -> None:
-        self.services.stop()
-
 
 @contextlib.contextmanager
 def disk(folder: Path, size: str) -> Iterator[bool]:
     """Mount `size` bytes of memory on `folder`, which can then be full; whether that was permitted."""
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "assent-torture", str(folder)],
-        capture_output=True,
-        check=False,
-    )
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "assent-torture", str(folder)]
+    made = subprocess.run(command, capture_output=True, check=False)
     try:
         yield made.returncode == 0
     finally:
@@ -177,14 +161,20 @@ def disk(folder: Path, size: str) -> Iterator[bool]:
             subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 def descendants(pid: int) -> list[int]:
     """The children of a process, and theirs."""
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    parents = {int(child): int(parent) for child, parent in map(str.split, listed.splitlines())}
-    found, look_at = list[int](), [pid]
-    while look_at:
-        of = look_at.pop()
-        children = [child for child, parent in parents.items() if parent == of]
-        found += children
-        look_at += children
+    children = defaultdict[int, list[int]](list)
+    for line in listed.splitlines():
+        child, parent = map(int, line.split())
+        children[parent].append(child)
+    found = [*children[pid]]
+    for each in found:  # it grows on the way
+        found += children[each]
     return found
