@@ -4,8 +4,6 @@ alice owns a memory, ben is another student, tim tutors alice, mallory is a stra
 scribe is an agent.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -13,8 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import django
 import hypothesis
@@ -24,21 +23,27 @@ from django.conf import settings
 from django.db.backends.signals import connection_created
 
 from tests import environment, nightly
-from tests.support.background import wait_for_threads
 
 ROOT = Path(__file__).resolve().parent.parent
-
-if TYPE_CHECKING:  # Django is set up below
-    from django.test import Client
-
-    from approvals.models import Agent, Proposal, User
-    from memory_app.reads import Block
-    from tests.databases import EmbeddedDatabases, ServerDatabases
-    from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 # Before pytest-django looks: it sets Django up only when the settings have been read.
 DATA = environment.prepare()
 django.setup()
+
+from django.core.management import call_command  # noqa: E402
+from django.db import connections  # noqa: E402
+from django.test import Client  # noqa: E402
+
+from approvals import services  # noqa: E402
+from approvals.models import Agent, Kind, Proposal, Tutorship, User  # noqa: E402
+from memory_app import reads  # noqa: E402
+from memory_app.celery import app  # noqa: E402
+from memory_app.reads import Block  # noqa: E402
+from memory_app.text.edits import Replace  # noqa: E402
+from tests.databases import EmbeddedDatabases, ServerDatabases, forget  # noqa: E402
+from tests.support.background import wait_for_threads  # noqa: E402
+from tests.support.fixtures import ClientOf, MakeBlock, Propose  # noqa: E402
+
 # pytest-django takes DEBUG back, and WhiteNoise would look at each static file again for every test client: 45 ms.
 settings.WHITENOISE_AUTOREFRESH = True
 # The true one takes a quarter of a second for each password. Processes of their own still use it.
@@ -78,8 +83,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def databases(django_db_blocker: pytest_django.DjangoDbBlocker) -> Iterator[EmbeddedDatabases | ServerDatabases]:
     """The two databases of this test process, migrated once."""
-    from tests.databases import EmbeddedDatabases, ServerDatabases
-
     kind = EmbeddedDatabases if environment.is_embedded() else ServerDatabases
     with django_db_blocker.unblock():
         made = kind(DATA)
@@ -95,8 +98,6 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("pure"):
         yield
         return
-    from django.db import connections
-
     begin_anew(request.getfixturevalue("databases"))
     yield
     wait_for_threads()  # or it would go on in the databases of the next test
@@ -105,20 +106,11 @@ def fresh_databases(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def begin_anew(databases: EmbeddedDatabases | ServerDatabases) -> None:
     """Empty the databases, and forget what this process remembers of them."""
-    from django.core.cache import cache
-
-    from memory_app.reads.catalogue import catalogues
-    from memory_app.search.cache import indices
-
     databases.reset()
-    cache.clear()
-    indices.clear()  # versions begin anew with the databases, and so do the ids of the ledger
-    catalogues.clear()
+    forget()
 
 
 def make_user(username: str, **fields: Any) -> User:
-    from approvals.models import User
-
     user = User(username=username, **fields)
     user.set_unusable_password()
     user.save()
@@ -138,8 +130,6 @@ def ben() -> User:
 @pytest.fixture
 def tim(alice: User) -> User:
     """alice's tutor."""
-    from approvals.models import Tutorship
-
     tutor = make_user("tim", first_name="Tim", last_name="Okafor")
     Tutorship.objects.create(tutor=tutor, owner=alice)
     return tutor
@@ -157,18 +147,12 @@ def admin() -> User:
 
 @pytest.fixture
 def scribe() -> Agent:
-    from approvals.models import Agent
-
     return Agent.objects.create(name="scribe", description="Keeps the learner profile up to date")
 
 
 @pytest.fixture
 def token(alice: User, scribe: Agent) -> str:
     """A raw token of scribe's that serves alice, with the usual scopes."""
-    from io import StringIO
-
-    from django.core.management import call_command
-
     out = StringIO()
     call_command("issue_token", agent="scribe", owner=["alice"], stdout=out)
     return out.getvalue().strip()
@@ -177,7 +161,6 @@ def token(alice: User, scribe: Agent) -> str:
 @pytest.fixture
 def client_of() -> ClientOf:
     """A Django test client signed in as the given person."""
-    from django.test import Client
 
     def signed_in(user: User, /) -> Client:
         fresh = Client()
@@ -194,9 +177,6 @@ def make_block() -> MakeBlock:
     def make(
         owner: User, label: str, body: str, *, title: str = "", limit: int = 20_000, read_only: bool = False
     ) -> Block:
-        from approvals import services
-        from memory_app import reads
-
         fields = services.BlockFields(title=title, description="", body=body, limit=limit, read_only=read_only)
         services.create_block(actor=owner, owner=owner.username, label=label, fields=fields)
         return reads.block(owner.username, label)
@@ -216,10 +196,6 @@ def propose(scribe: Agent) -> Propose:
     """`propose(block, old, new)`: scribe proposes one replacement; returns the proposal."""
 
     def make(block: Block, old: str, new: str, *, reasoning: str = "Alice said so.", **arguments: Any) -> Proposal:
-        from approvals import services
-        from approvals.models import Kind
-        from memory_app.text.edits import Replace
-
         return services.propose(
             agent=scribe,
             owner=block.owner,
@@ -236,12 +212,10 @@ def propose(scribe: Agent) -> Propose:
 @pytest.fixture(scope="session")
 def worker_process(databases: EmbeddedDatabases | ServerDatabases) -> Iterator[None]:
     """A real Celery worker on Redis, which takes nothing until a test asks for it (`worker`)."""
-    from memory_app.celery import app
-
     process = subprocess.Popen(
         f"{sys.executable} -m celery -A memory_app.celery worker --pool threads --concurrency 2"
         " --loglevel WARNING --without-mingle".split(),
-        cwd=Path(__file__).parent.parent,
+        cwd=ROOT,
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"},
     )
     try:
@@ -262,8 +236,6 @@ def worker(request: pytest.FixtureRequest) -> Iterator[None]:
     if environment.is_embedded():
         yield
         return
-    from memory_app.celery import app
-
     request.getfixturevalue("worker_process")
     queue, answered = app.conf.task_default_queue, {"reply": True, "limit": 1, "timeout": 20}
     assert app.control.add_consumer(queue, **answered), "the worker does not answer"
@@ -282,7 +254,6 @@ def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
 
 def in_a_thread(work: Callable[[], object]) -> threading.Thread:
     """Do it in a thread that has begun, and closes its connections at the end."""
-    from django.db import connections
 
     def run() -> None:
         try:
@@ -295,7 +266,7 @@ def in_a_thread(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def missing(what: str) -> None:
+def missing(what: str) -> NoReturn:
     """Skip a test whose tool is not on this machine; where everything has to run, fail instead."""
     if os.environ.get("ASSENT_REQUIRE_ALL"):
         pytest.fail(f"{what} is required here")
@@ -314,7 +285,6 @@ def find_chromium(names: Iterable[str]) -> str:
     if sys.platform == "darwin" and mac.exists():
         return str(mac)
     missing("Chromium")
-    raise AssertionError
 
 
 @pytest.fixture(scope="session")

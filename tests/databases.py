@@ -20,6 +20,8 @@ from memory_app.celery import app
 from memory_app.databases.routers import is_versioned
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.engine import MAIN
+from memory_app.reads.catalogue import catalogues
+from memory_app.search.cache import indices
 from tests.environment import once_a_run
 
 #: How often emptying the tables is tried, a tenth of a second apart.
@@ -132,6 +134,13 @@ class ServerDatabases:
                 # A worker that is still ending holds a session open; it has nothing left to do there.
                 forced = " WITH (FORCE)" if verb.startswith("DROP") else ""
                 postgres.execute(f'{verb} "{urlparse(settings.DATABASE_URL).path[1:]}"{forced}')
+
+
+def forget() -> None:
+    """Forget what this process remembers of the databases: versions begin anew with them, and ids of the ledger."""
+    cache.clear()
+    indices.clear()
+    catalogues.clear()
 
 
 def wait_for_the_worker() -> None:

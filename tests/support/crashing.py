@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable
 from datetime import timedelta
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from types import FrameType
 from typing import Any
 
@@ -72,13 +73,9 @@ def crash_at(step: int, work: Callable[..., object], *arguments: Any) -> bool:
     FORKS.set_forkserver_preload([__name__, work.__module__])  # of no effect once it runs
     process = FORKS.Process(target=_run, args=(step, work, arguments))
     process.start()
-    process.join(60)
-    if process.exitcode is None:
-        process.kill()
-        process.join()
-        raise AssertionError(f"hung after {step - 1} writes")
-    assert process.exitcode in (0, -signal.SIGKILL), f"ended with {process.exitcode}; its output is above"
-    return process.exitcode != 0
+    ended_with = _ended(process)
+    assert ended_with in (0, -signal.SIGKILL), f"ended with {ended_with}; its output is above"
+    return ended_with != 0
 
 
 def killed(program: str) -> None:
@@ -95,12 +92,17 @@ def killed(program: str) -> None:
     process = FORKS.Process(target=_run_program, args=(textwrap.dedent(program), error))
     process.start()
     error.close()
+    ended_with = _ended(process)
+    assert ended_with == -signal.SIGKILL, said.recv() if said.poll() else f"ended with {ended_with}"
+
+
+def _ended(process: ForkServerProcess) -> int:
     process.join(60)
     if process.exitcode is None:
         process.kill()
         process.join()
-        raise AssertionError("the program hangs")
-    assert process.exitcode == -signal.SIGKILL, said.recv() if said.poll() else f"ended with {process.exitcode}"
+        raise AssertionError("the other process hangs")
+    return process.exitcode
 
 
 def _run_program(program: str, error: Connection) -> None:

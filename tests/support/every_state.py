@@ -3,7 +3,7 @@
 Belongs here: what several pages need at once. A test of one page makes what that page needs itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -16,14 +16,13 @@ from agent_tools.webhooks import deliveries, endpoints, outbox
 from approvals import services
 from approvals.models import Agent, Kind, Policy, Proposal, User
 from approvals.permissions import ReviewAction
-from approvals.review.targets import current_state
 from approvals.services import Rest, imports, notes
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from memory_app import conversations, reads
 from memory_app.text import worddiff
-from memory_app.text.edits import Edit, Replace, Rewrite
-from tests.support.acts import approve, edit
+from memory_app.text.edits import Edit, Rewrite
+from tests.support.acts import approve, as_seen, change, edit
 from tests.support.whole_block_states import whole_blocks
 
 #: What Markdown can be: two tables, lists in lists, code, quotations, a link, and words from right to left.
@@ -97,15 +96,9 @@ def make(alice: User, ben: User, tim: User, scribe: Agent) -> EveryState:
         _conversation(alice)
         _notes(made, alice, scribe)
         made.batch = _several(alice, ben, tim, scribe)
-        for name, proposal in _decided(alice, tim, scribe):
-            made.proposals[name] = proposal
-        for name, proposal in _handed_back(alice, tim, scribe):
-            made.proposals[name] = proposal
-        for name, proposal in _waiting(alice, tim, scribe):
-            made.proposals[name] = proposal
-        for name, proposal in _of_notes(made, alice, scribe):
-            made.proposals[name] = proposal
-        made.proposals |= dict(whole_blocks(alice, tim, scribe))
+        for some in (_decided, _handed_back, _waiting, whole_blocks):
+            made.proposals |= dict(some(alice, tim, scribe))
+        made.proposals |= dict(_of_notes(made, alice, scribe))
     for owner in (alice, ben):
         services.recheck(owner.username, [("block", label) for label in ("aims", "plan", "diary", "habits")])
     services.create_rule(actor=alice, owner="alice", agent="scribe", block="diary", needs="small")
@@ -114,11 +107,10 @@ def make(alice: User, ben: User, tim: User, scribe: Agent) -> EveryState:
     return made
 
 
-def propose(scribe: Agent, label: str, *edits: Edit, owner: str = "alice", **more: Any) -> Proposal:
+def propose(scribe: Agent, label: str, *edits: Edit | tuple[str, str], owner: str = "alice", **more: Any) -> Proposal:
     """scribe proposes edits of a block."""
-    kind = Kind.REWRITE if isinstance(edits[0], Rewrite) else Kind.EDIT
-    given = {"reasoning": "Alice said so.", "evidence": EVIDENCE, "session_id": SESSION} | more
-    return services.propose(agent=scribe, owner=owner, label=label, edits=edits, kind=kind, **given).proposal
+    given = {"evidence": EVIDENCE, "session_id": SESSION} | more
+    return change(scribe, *edits, label=label, owner=owner, **given)
 
 
 # -- the memory -----------------------------------------------------------------------------------
@@ -153,83 +145,76 @@ def _notes(made: EveryState, alice: User, scribe: Agent) -> None:
 
 def _decided(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:
     """One decided in each way; each is about words of its own, and `diary` gets a past by it."""
-    yield "approved", approve(tim, propose(scribe, "diary", Replace("likes math", "loves math")), comment="Good.")
+    yield "approved", approve(tim, propose(scribe, "diary", ("likes math", "loves math")), comment="Good.")
 
-    reworded = propose(scribe, "diary", Replace("one book", "two books"))
+    reworded = propose(scribe, "diary", ("one book", "two books"))
     text = reads.block("alice", "diary").body.replace("one book", "two or three books")
-    yield "edited", services.approve_edited(text=text, comment="Three, at times.", **_seen(tim, reworded))
+    yield "edited", services.approve_edited(text=text, comment="Three, at times.", actor=tim, **as_seen(reworded))
 
     given: dict[str, Any]
     for rest in Rest:
-        edits = [Replace(word, f"{word} ({rest.value})") for word in ("first proof", "second proof")]
+        edits = [(word, f"{word} ({rest.value})") for word in ("first proof", "second proof")]
         part = propose(scribe, "diary", *edits)
-        now = reads.block("alice", "diary").body
-        ticked = [worddiff.hunks(now, part.current_revision.result_text)[0].id]
-        given = {"accepted": ticked, "rest": rest, "reason": "outdated"}
-        yield f"approved in part, rest to {rest.value}", services.approve_some(**given, **_seen(tim, part))
+        given = {"accepted": [_changes(part)[0].id], "rest": rest, "reason": "outdated"}
+        yield f"approved in part, rest to {rest.value}", services.approve_some(**given, actor=tim, **as_seen(part))
 
-    halves = propose(scribe, "diary", *(Replace(word, f"{word} now") for word in ("Language centre", "two sheets")))
-    now = reads.block("alice", "diary").body
-    given = {"accepted": [worddiff.hunks(now, halves.current_revision.result_text)[0].id], "rest": Rest.REJECT}
-    services.approve_some(reason="outdated", **given, **_seen(tim, halves))
+    halves = propose(scribe, "diary", *((word, f"{word} now") for word in ("Language centre", "two sheets")))
+    given = {"accepted": [_changes(halves)[0].id], "rest": Rest.REJECT}
+    services.approve_some(reason="outdated", **given, actor=tim, **as_seen(halves))
     services.undo(actor=tim, proposal_id=halves.pk)
     yield "undone, approved in part before", halves
 
-    wrong = propose(scribe, "diary", Replace("Monday", "Tuesday"))
+    wrong = propose(scribe, "diary", ("Monday", "Tuesday"))
     decision: dict[str, Any] = {"reason": "wrong", "comment": "It is Monday."}
     yield "rejected", services.reject(actor=tim, proposal_id=wrong.pk, revision=1, **decision)
     again = {"reasoning": "The timetable of the new term says so.", "force": True}
-    yield "proposed again after a rejection", propose(scribe, "diary", Replace("Monday", "Tuesday"), **again)
-    private = propose(scribe, "diary", Replace("| 114 |", "| 115 |"))
-    yield (
-        "rejected as too private",
-        services.reject(actor=alice, proposal_id=private.pk, revision=1, reason="too_private"),
-    )
+    yield "proposed again after a rejection", propose(scribe, "diary", ("Monday", "Tuesday"), **again)
+    private = propose(scribe, "diary", ("| 114 |", "| 115 |"))
+    private = services.reject(actor=alice, proposal_id=private.pk, revision=1, reason="too_private")
+    yield "rejected as too private", private
 
-    undone = approve(tim, propose(scribe, "diary", Replace("12 February", "13 February")))
+    undone = approve(tim, propose(scribe, "diary", ("12 February", "13 February")))
     services.undo(actor=tim, proposal_id=undone.pk)
     yield "undone", undone
-    yield "proposed again after an undo", propose(scribe, "diary", Replace("12 February", "13 February"))
-    reopened = propose(scribe, "diary", Replace("Slowly", "Quickly"))
+    yield "proposed again after an undo", propose(scribe, "diary", ("12 February", "13 February"))
+    reopened = propose(scribe, "diary", ("Slowly", "Quickly"))
     services.reject(actor=tim, proposal_id=reopened.pk, revision=1, **decision)
     services.undo(actor=tim, proposal_id=reopened.pk)
     yield "reopened", reopened
 
-    withdrawn = propose(scribe, "diary", Replace("x = 1", "x = 2"))
+    withdrawn = propose(scribe, "diary", ("x = 1", "x = 2"))
     yield "withdrawn", services.withdraw(agent=scribe, proposal_id=withdrawn.pk, comment="A mistake of mine.")
-    expired = propose(scribe, "diary", Replace("x = 1", "x = 3"))
+    expired = propose(scribe, "diary", ("x = 1", "x = 3"))
     Proposal.objects.filter(pk=expired.pk).update(expires_at=timezone.now() - timedelta(days=1))
     services.expire()
     yield "expired", expired
-    present = propose(scribe, "diary", Replace("means measure", "means measuring"))
+    present = propose(scribe, "diary", ("means measure", "means measuring"))
     edit(alice, "diary", "means measure", "means measuring")
-    yield "already there", services.close_already_applied(**_seen(tim, present))
+    yield "already there", services.close_already_applied(actor=tim, **as_seen(present))
 
 
 def _handed_back(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:
     """With the agent, and back from it."""
-    asked = propose(scribe, "plan", Replace("in June", "in August"))
+    asked = propose(scribe, "plan", ("in June", "in August"))
     comment = "Which day? Please name it."
     services.request_changes(actor=tim, proposal_id=asked.pk, revision=1, comment=comment)
     yield "changes requested", asked
-    amended = propose(scribe, "plan", Replace("Monday", "Friday"))
+    amended = propose(scribe, "plan", ("Monday", "Friday"))
     services.request_changes(actor=tim, proposal_id=amended.pk, revision=1, comment=comment)
-    new: dict[str, Any] = {"label": "plan", "edits": [Replace("Monday", "Friday at ten")], "kind": Kind.EDIT}
-    services.propose(agent=scribe, owner="alice", proposal_id=amended.pk, reasoning="With the time.", **new)
+    propose(scribe, "plan", ("Monday", "Friday at ten"), proposal_id=amended.pk, reasoning="With the time.")
     yield "revision 2", amended
 
 
 def _waiting(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:
-    yield "clean", propose(scribe, "aims", Replace("one book", "two books"), evidence=[], session_id="")
-    several = [Replace("likes math", "loves math"), Replace("not enrolled", "enrolled"), Replace("| 114 |", "| 116 |")]
-    talked = propose(scribe, "aims", *several, Replace("The first proof.", "The proof.\n  2. The next proof."))
-    now = reads.block("alice", "aims").body
-    about = worddiff.hunks(now, talked.current_revision.result_text)[1].id
+    yield "clean", propose(scribe, "aims", ("one book", "two books"), evidence=[], session_id="")
+    several = [("likes math", "loves math"), ("not enrolled", "enrolled"), ("| 114 |", "| 116 |")]
+    talked = propose(scribe, "aims", *several, ("The first proof.", "The proof.\n  2. The next proof."))
+    about = _changes(talked)[1].id
     services.comment(actor=tim, proposal_id=talked.pk, text="Is this certain?", change=about)
     services.comment(actor=scribe, proposal_id=talked.pk, text="She said so on Monday.")
     services.assign(actor=tim, proposal_id=talked.pk, to="alice")
     yield "several changes", talked
-    yield "risky", propose(scribe, "aims", Replace("in June.", HIDDEN))
+    yield "risky", propose(scribe, "aims", ("in June.", HIDDEN))
     short = "# Aims\n\nShe reads one book a month.\n\n| Day |\n|---|\n| Monday |\n"
     yield "rewrite", propose(scribe, "aims", Rewrite(short), confidence="low")
 
@@ -238,9 +223,9 @@ def _waiting(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Propo
     moved = now.replace(paragraph, "").replace("## Exams", f"{paragraph}\n## Exams")
     yield "moved", propose(scribe, "aims", Rewrite(moved))
 
-    stale = propose(scribe, "plan", Replace("one book", "two books"))
-    conflict = propose(scribe, "plan", Replace("math", "poetry"), Replace("not enrolled |", "asked |"))
-    present = propose(scribe, "plan", Replace("by hand", "by heart"))
+    stale = propose(scribe, "plan", ("one book", "two books"))
+    conflict = propose(scribe, "plan", ("math", "poetry"), ("not enrolled |", "asked |"))
+    present = propose(scribe, "plan", ("by hand", "by heart"))
     edit(alice, "plan", "math", "music")
     edit(alice, "plan", "not enrolled |", "enrolled |")
     edit(alice, "plan", "by hand", "by heart")
@@ -267,24 +252,23 @@ def _of_notes(made: EveryState, alice: User, scribe: Agent) -> Iterator[tuple[st
 
 def _several(alice: User, ben: User, tim: User, scribe: Agent) -> str:
     """The same change for two people, waiting; and one of each that was approved with the other's."""
-    both = [propose(scribe, "aims", Replace("lunch", "dinner"), owner=owner.username) for owner in (alice, ben)]
+    both = [propose(scribe, "aims", ("lunch", "dinner"), owner=owner.username) for owner in (alice, ben)]
     for owner in (alice, ben):
-        propose(scribe, "aims", Replace("a month", "a week"), owner=owner.username)
-    propose(scribe, "aims", Replace("Slowly", "Steadily"), owner="ben")
-    items = [services.Item(each.pk, 1, current_state(each, each.current_revision).sha256) for each in both]
+        propose(scribe, "aims", ("a month", "a week"), owner=owner.username)
+    propose(scribe, "aims", ("Slowly", "Steadily"), owner="ben")
+    items = [services.Item(**as_seen(each)) for each in both]
     return services.decide_several(actor=tim, items=items, action=ReviewAction.APPROVE).batch
+
+
+def _changes(proposal: Proposal) -> Sequence[worddiff.Hunk]:
+    """Return the changes that a reviewer may tick."""
+    now = reads.block(proposal.owner, proposal.target).body
+    return worddiff.hunks(now, proposal.current_revision.result_text)
 
 
 def _proposal(outcome: notes.NoteChangeOutcome) -> Proposal:
     assert outcome.proposal is not None
     return outcome.proposal
-
-
-def _seen(actor: User, proposal: Proposal) -> dict[str, Any]:
-    """Whose decision it is, and what was on the screen."""
-    revision = proposal.current_revision
-    seen = {"revision": revision.number, "seen_sha256": current_state(proposal, revision).sha256}
-    return {"actor": actor, "proposal_id": proposal.pk, **seen}
 
 
 def make_webhooks(alice: User, scribe: Agent) -> None:

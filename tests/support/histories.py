@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from approvals import services
 from approvals.models import TAKEN, Agent, Kind, Policy, Proposal, RejectReason, Status, Tutorship, User
-from approvals.review.targets import current_state
 from approvals.services import imports, notes
 from approvals.services.close import close
 from approvals.services.errors import Refusal
@@ -25,6 +24,7 @@ from memory_app.models import Change
 from memory_app.text import edits
 from memory_app.text.edits import EditError, Replace, Rewrite
 from tests.support import hostile_texts as hostile
+from tests.support.acts import as_seen
 
 T = TypeVar("T")
 
@@ -108,48 +108,31 @@ class _History:
     # -- blocks -----------------------------------------------------------------------------------
 
     def create_block(self) -> None:
-        owner = self._owner()
         # A label that was deleted comes back now and then.
         label = "goals" if self.rng.random() < 0.2 else hostile.label(self._number())
-        services.create_block(
-            actor=self._writer(owner), owner=owner.username, label=label, fields=self._fields(), comment=self._text()
-        )
+        services.create_block(label=label, fields=self._fields(), **self._writing(self._owner()))
 
     def edit_block(self) -> None:
         """Its whole text, or one line of it, which leaves room for what was proposed before."""
-        owner = self._owner()
+        owner, fields = self._owner(), self._fields()
         block = self._block(owner)
-        fields = self._fields()
         if self.rng.random() < 0.7:
             body = edits.apply(block.body, self._replacements(block.body)[:1]).text
             fields = replace(fields, body=body)
-        services.edit_block(
-            actor=self._writer(owner),
-            owner=owner.username,
-            label=block.label,
-            fields=fields,
-            loaded_sha256=block.sha256,
-            comment=self._text(),
-        )
+        shown = {"label": block.label, "loaded_sha256": block.sha256}
+        services.edit_block(fields=fields, **shown, **self._writing(owner))
 
     def delete_block(self) -> None:
         owner = self._owner()
         block = self._block(owner)
-        services.delete_block(
-            actor=self._writer(owner),
-            owner=owner.username,
-            label=block.label,
-            loaded_sha256=block.sha256,
-            comment=self._text(),
-        )
+        services.delete_block(label=block.label, loaded_sha256=block.sha256, **self._writing(owner))
 
     def propose(self) -> None:
-        owner = self._owner()
-        block = self._block(owner)
+        block = self._block(self._owner())
         whole = self.rng.random() < 0.15
         services.propose(
-            agent=self._agent(),
-            owner=owner.username,
+            agent=self.rng.choice(self.agents),
+            owner=block.owner,
             label=block.label,
             edits=[Rewrite(self._body())] if whole else self._replacements(block.body),
             kind=Kind.REWRITE if whole else Kind.EDIT,
@@ -162,23 +145,13 @@ class _History:
     def approve(self) -> None:
         """Whatever waits, also what was proposed on an older text and has to be applied again."""
         proposal = self._proposal(Status.OPEN)
-        services.approve(
-            actor=self._reviewer(proposal.owner),
-            proposal_id=proposal.pk,
-            revision=proposal.current_revision_number,
-            seen_sha256=self._seen(proposal),
-            comment=self._text(),
-        )
+        services.approve(comment=self._text(), **as_seen(proposal), **self._reviewing(proposal))
 
     def reject(self) -> None:
         proposal = self._proposal(Status.OPEN)
-        services.reject(
-            actor=self._reviewer(proposal.owner),
-            proposal_id=proposal.pk,
-            revision=proposal.current_revision_number,
-            reason=self.rng.choice(RejectReason.values),
-            comment=self._text(),
-        )
+        number = proposal.current_revision_number
+        said = {"reason": self.rng.choice(RejectReason.values), "comment": self._text()}
+        services.reject(proposal_id=proposal.pk, revision=number, **said, **self._reviewing(proposal))
 
     def withdraw(self) -> None:
         proposal = self._proposal(Status.OPEN)
@@ -190,10 +163,9 @@ class _History:
     def undo(self) -> None:
         """Also where the memory changed since, which the reviewer was shown."""
         proposal = self._proposal(*TAKEN, Status.REJECTED, Status.EXPIRED)
-        seen = self._seen(proposal) if self.rng.random() < 0.5 else None
-        services.undo(
-            actor=self._reviewer(proposal.owner), proposal_id=proposal.pk, seen_sha256=seen, comment=self._text()
-        )
+        seen = as_seen(proposal)["seen_sha256"] if self.rng.random() < 0.5 else None
+        told = {"seen_sha256": seen, "comment": self._text()}
+        services.undo(proposal_id=proposal.pk, **told, **self._reviewing(proposal))
 
     def change_policy(self) -> None:
         choice = self.rng.choice((Policy.Notes.APPLY, Policy.Notes.APPLY, Policy.Notes.REVIEW))
@@ -202,10 +174,8 @@ class _History:
     # -- notes ------------------------------------------------------------------------------------
 
     def save_note(self) -> None:
-        owner = self._owner()
         notes.save(
-            by=self._by(owner),
-            owner=owner.username,
+            **self._of_agent_or_person(self._owner()),
             content=self._content(),
             type=self.rng.choice(memories_md.TYPES),
             tags=self.rng.sample(["maths", "Target: block/goals", "t" * 64, "日本"], self.rng.randint(0, 3)),
@@ -215,35 +185,22 @@ class _History:
 
     def update_note(self) -> None:
         owner = self._owner()
-        note = self._note(owner)
-        notes.update(by=self._by(owner), owner=owner.username, note_id=note.id, content=self._content())
+        notes.update(note_id=self._note(owner).id, content=self._content(), **self._of_agent_or_person(owner))
 
     def delete_note(self) -> None:
         owner = self._owner()
-        notes.delete(by=self._by(owner), owner=owner.username, note_id=self._note(owner).id)
+        notes.delete(note_id=self._note(owner).id, **self._of_agent_or_person(owner))
 
     def supersede_note(self) -> None:
         owner = self._owner()
+        given = {"note_id": self._note(owner).id, "reason": self._text(1_000)}
         replacement = self._note(owner).id if self.rng.random() < 0.5 else None
-        notes.supersede(
-            by=self._by(owner),
-            owner=owner.username,
-            note_id=self._note(owner).id,
-            reason=self._text(1_000),
-            replacement_id=replacement,
-        )
+        notes.supersede(replacement_id=replacement, **given, **self._of_agent_or_person(owner))
 
     def reinstate_note(self) -> None:
         owner = self._owner()
-        superseded = [note for note in self._notes(owner) if note.is_superseded]
-        note = self._one_of(superseded)
-        notes.reinstate(
-            actor=self._writer(owner),
-            owner=owner.username,
-            note_id=note.id,
-            loaded_sha256=note.sha256,
-            comment=self._text(),
-        )
+        note = self._one_of([note for note in self._notes(owner) if note.is_superseded])
+        notes.reinstate(note_id=note.id, loaded_sha256=note.sha256, **self._writing(owner))
 
     def import_notes(self) -> None:
         """Some new notes and some that are there; now and then more than a commit message names one by one."""
@@ -253,46 +210,40 @@ class _History:
         today = date(2025, 1, 1) + timedelta(days=self.rng.randrange(200))
         memories = [Memory(self._note_id(), "note", self._content(300), ("t",), today) for _ in range(count)]
         memories += [Memory(note.id, note.type, self._content(300), note.tags, today) for note in known]
-        imports.import_file(by=self._by(owner), owner=owner.username, data=memories_md.write(memories).encode())
+        imports.import_file(data=memories_md.write(memories).encode(), **self._of_agent_or_person(owner))
 
     # -- choosing ---------------------------------------------------------------------------------
 
     def _person(self, username: str, **fields: Any) -> User:
-        user: User | None = User.objects.filter(username=username).first()
-        if user is None:
-            user = User(username=username, first_name=hostile.display_name(self.rng), **fields)
-            user.save()
-        return user
+        person = {"first_name": hostile.display_name(self.rng)} | fields
+        return User.objects.get_or_create(username=username, defaults=person)[0]
 
     def _owner(self) -> User:
         return self.rng.choice(self.owners)
 
-    def _agent(self) -> Agent:
-        return self.rng.choice(self.agents)
-
     def _writer(self, owner: User) -> User:
         return self.admin if self.rng.random() < 0.2 else owner
 
-    def _reviewer(self, owner: str) -> User:
-        mine = next(person for person in self.owners if person.username == owner)
-        reviewers = [mine, self.admin]
-        if mine in self.owners[:3]:
-            reviewers += self.tutors
-        return self.rng.choice(reviewers)
+    def _writing(self, owner: User) -> dict[str, Any]:
+        """Return who writes in a memory, and why."""
+        return {"actor": self._writer(owner), "owner": owner.username, "comment": self._text()}
 
-    def _by(self, owner: User) -> ChangeContext:
-        """A person or an agent; an agent's is applied or waits, as its token and the owner's policy say."""
-        if self.rng.random() < 0.3:
-            return ChangeContext(actor=self._writer(owner), reasoning=self._text())
-        return ChangeContext(actor=self._agent(), may_apply=self.rng.random() < 0.7, reasoning=self._text())
+    def _reviewing(self, proposal: Proposal) -> dict[str, User]:
+        """Return who decides: the owner, the site's staff, or a tutor of the first three owners."""
+        place = self.names.index(proposal.owner)
+        tutors = self.tutors if place < 3 else []
+        return {"actor": self.rng.choice([self.owners[place], self.admin, *tutors])}
+
+    def _of_agent_or_person(self, owner: User) -> dict[str, Any]:
+        """Return who changes a note; an agent's change is applied or waits, as its token and the owner's policy say."""
+        by = ChangeContext(actor=self._writer(owner), reasoning=self._text())
+        if self.rng.random() < 0.7:
+            by = replace(by, actor=self.rng.choice(self.agents), may_apply=self.rng.random() < 0.7)
+        return {"by": by, "owner": owner.username}
 
     def _proposal(self, *statuses: Status) -> Proposal:
         found = Proposal.objects.filter(status__in=statuses, owner__in=self.names, reverted_by_commit="")
         return self._one_of(list(found.select_related("agent").order_by("pk")))
-
-    def _seen(self, proposal: Proposal) -> str:
-        """What the reviewer's page would carry: the target as it is now."""
-        return current_state(proposal, proposal.current_revision).sha256
 
     def _block(self, owner: User) -> reads.Block:
         return self._one_of(sorted(reads.blocks(owner.username), key=lambda block: block.label))

@@ -40,25 +40,16 @@ def trailers(rng: Random, owners: list[str]) -> str:
 
 def text(rng: Random, owners: list[str], *, longest: int = 5_000) -> str:
     """A reason or a comment of any length, empty now and then, often with trailers of its own."""
-    kind = rng.random()
-    if kind < 0.1:
+    if rng.random() < 0.1:
         return rng.choice(("", " ", "\n\n", "Action: edited", "\n\nOperation: " + _OPERATION, ": ", "Owner:"))
-    length = rng.choice((10, 40, 45, 60, 255, 256, 1_000, 4_000, 4_001, rng.randint(10, longest), longest))
-    length = min(length, longest)
-    if kind < 0.35:
-        return prose(rng, length)
-    if kind < 0.45:
-        return rng.choice("x#>-|\u0301") * length  # one word without a space
-    forged = trailers(rng, owners)
+    length = min(longest, rng.choice((10, 40, 60, 255, 256, 1_000, 4_000, 4_001, rng.randint(10, longest), longest)))
+    forged, joined = trailers(rng, owners), rng.choice(_BREAKS)
     before = prose(rng, max(1, length - len(forged) - 4))
-    joined = rng.choice(_BREAKS)
-    if kind < 0.85:
-        return f"{before}{joined}{forged}"[-longest:]
-    if kind < 0.93:
-        return f"{forged}{joined}{before}"[:longest]
     # Longer than a commit message keeps, and padded so that a cut at 255 characters or at 4,000 falls in the trailers.
-    pad = rng.choice((200, 3_900)) - 20
-    return f"{prose(rng, pad)}\n\n{forged}\n{'Operation: ' + 'b' * 400}"[:longest]
+    padded = f"{prose(rng, rng.choice((180, 3_880)))}\n\n{forged}\nOperation: {'b' * 400}"
+    whole = (f"{before}{joined}{forged}"[-longest:], f"{forged}{joined}{before}", padded, prose(rng, length))
+    one_word = rng.choice("x#>-|\u0301") * length
+    return rng.choices((*whole, one_word), weights=(5, 1, 1, 3, 1))[0][:longest]
 
 
 def prose(rng: Random, length: int) -> str:
@@ -83,17 +74,8 @@ def name(number: int) -> str:
 
 def display_name(rng: Random) -> str:
     """What a person called themselves, which goes into the author line of their commits."""
-    return rng.choice(
-        (
-            "Ann",
-            "Ann <alice@person.assent.invalid>",
-            "Ann\n\nAction: edited\nOwner: alice",
-            "Operation: " + _OPERATION,
-            "N" * 150,
-            "אנה\u202e\u200b",
-            "<>",
-        )
-    )
+    forged = ("Ann <alice@person.assent.invalid>", "Ann\n\nAction: edited\nOwner: alice", "Operation: " + _OPERATION)
+    return rng.choice((*forged, "Ann", "N" * 150, "אנה\u202e\u200b", "<>"))
 
 
 def label(number: int) -> str:

@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from django.core.cache import cache
 from django.db import connection, connections
 
 from memory_app.databases import backups
 from memory_app.dolt.connections import dolt
-from memory_app.reads.catalogue import catalogues
-from memory_app.search.cache import indices
-from tests.databases import wait_for_the_worker
+from tests.databases import forget, wait_for_the_worker
 from tests.support.background import wait_for_threads
 
 
@@ -49,6 +46,4 @@ def older_memory(folder: Path) -> Iterator[None]:
 def _start_again() -> None:
     """What processes keep is gone after a restore, since they are new."""
     connections.close_all()
-    cache.clear()
-    indices.clear()
-    catalogues.clear()
+    forget()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseServer
 from typing import Any
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -71,6 +72,10 @@ class Receiver(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/hook"
 
+    def shutdown(self) -> None:
+        self.stopping.set()
+        super().shutdown()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: clients that hang up are what is tested."""
 
@@ -109,6 +114,18 @@ class _Answering(BaseHTTPRequestHandler):
 
 
 @contextmanager
+def at_work(server: BaseServer) -> Iterator[None]:
+    """The server answers, in a thread of this process, until the end of the block."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join(5)
+
+
+@contextmanager
 def receiver(certificate: str = "") -> Iterator[Receiver]:
     """A receiver at work; with the file of a certificate and its key, over TLS."""
     server = Receiver()
@@ -116,15 +133,8 @@ def receiver(certificate: str = "") -> Iterator[Receiver]:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with server, at_work(server):
         yield server
-    finally:
-        server.stopping.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
 
 
 def hang(handler: BaseHTTPRequestHandler) -> None:

@@ -10,6 +10,8 @@ from email.message import EmailMessage
 
 from django.test import override_settings
 
+from tests.support.receiver import at_work
+
 BACKEND = "django.core.mail.backends.smtp.EmailBackend"
 
 
@@ -18,6 +20,8 @@ class MailServer(socketserver.ThreadingTCPServer):
 
     Attributes:
         refused: recipients answered 550, or another code.
+        asked: set when the first client is there.
+        may_speak: it says nothing to anybody until this is set, as it is from the start.
         dies_at: the command at which it closes the connection without a word: `DATA` before the mail, `.` with all of
             the mail read and not answered.
     """
@@ -28,6 +32,8 @@ class MailServer(socketserver.ThreadingTCPServer):
         self.mails: list[tuple[str, EmailMessage]] = []
         self.refused: dict[str, str] = {}
         self.dies_at = ""
+        self.asked, self.may_speak = threading.Event(), threading.Event()
+        self.may_speak.set()
         super().__init__(("127.0.0.1", port), _SmtpSession)
 
     @property
@@ -39,6 +45,8 @@ class _SmtpSession(socketserver.StreamRequestHandler):
     server: MailServer
 
     def handle(self) -> None:
+        self.server.asked.set()
+        self.server.may_speak.wait(30)
         self.say("220 here")
         recipient = ""
         while line := self.rfile.readline():
@@ -70,9 +78,9 @@ class _SmtpSession(socketserver.StreamRequestHandler):
 @contextmanager
 def mail_server() -> Iterator[MailServer]:
     """Run one, to which this process sends its mail."""
-    with MailServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        with override_settings(EMAIL_BACKEND=BACKEND, EMAIL_HOST="127.0.0.1", EMAIL_PORT=server.port):
-            yield server
-        server.shutdown()
+    with (
+        MailServer() as server,
+        at_work(server),
+        override_settings(EMAIL_BACKEND=BACKEND, EMAIL_HOST="127.0.0.1", EMAIL_PORT=server.port),
+    ):
+        yield server

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, User
-from approvals.review.targets import current_state
-from memory_app.text.edits import Replace
-from tests.support.acts import approve, edit
+from approvals.models import Agent, Proposal, User
+from tests.support.acts import approve, as_seen, change, edit
 
 NEW = "# Monday\n\nShe read Noether, and liked the *proofs*.\n\n- Tea at four\n- Choir at six\n"
+LATER = ("Tea at four", "Tea at five")
 
 
 def whole_blocks(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, Proposal]]:
@@ -22,10 +21,8 @@ def whole_blocks(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, P
     _new(scribe, "reading_list", title="Reading list", description="One a month.", proposal_id=amended.pk)
     yield "new block, revision 2", amended
     reworded = _new(scribe, "choir", title="Choir")
-    yield (
-        "new block reworded",
-        services.approve_edited(title="Choir and rehearsals", text=f"{NEW}- Home at ten\n", **_seen(tim, reworded)),
-    )
+    wording = {"title": "Choir and rehearsals", "text": f"{NEW}- Home at ten\n"}
+    yield "new block reworded", services.approve_edited(actor=tim, **wording, **as_seen(reworded))
     taken = _new(scribe, "week")
     fields = services.BlockFields("Week", "", "Her own plan of the week.", 20_000)
     services.create_block(actor=alice, owner="alice", label="week", fields=fields)
@@ -36,11 +33,11 @@ def whole_blocks(alice: User, tim: User, scribe: Agent) -> Iterator[tuple[str, P
         fields = services.BlockFields(label.replace("_", " ").title(), "From last year.", NEW, 20_000)
         services.create_block(actor=alice, owner="alice", label=label, fields=fields)
     yield "deletion", _deletion(scribe, "old_plan")
-    yield "edit beside a deletion", _edit(scribe, "old_plan")
+    yield "edit beside a deletion", change(scribe, LATER, label="old_plan")
     stale = _deletion(scribe, "old_list")
     edit(alice, "old_list", "Tea", "Coffee")
     yield "deletion, block changed", stale
-    beside = _edit(scribe, "old_diary")
+    beside = change(scribe, LATER, label="old_diary")
     yield "deleted", approve(tim, _deletion(scribe, "old_diary"), comment="It is all in the new one.")
     yield "handed back, block deleted", beside
     undone = approve(tim, _deletion(scribe, "old_goals"))
@@ -57,20 +54,3 @@ def _new(agent: Agent, label: str, *, title: str = "", body: str = NEW, **more: 
 def _deletion(agent: Agent, label: str) -> Proposal:
     reasoning = "All of it is from last year."
     return services.propose_deletion(agent=agent, owner="alice", label=label, reasoning=reasoning).proposal
-
-
-def _edit(agent: Agent, label: str) -> Proposal:
-    return services.propose(
-        agent=agent,
-        owner="alice",
-        label=label,
-        edits=[Replace("Tea at four", "Tea at five")],
-        kind=Kind.EDIT,
-        reasoning="It is later now.",
-    ).proposal
-
-
-def _seen(actor: User, proposal: Proposal) -> dict[str, Any]:
-    revision = proposal.current_revision
-    seen = {"revision": revision.number, "seen_sha256": current_state(proposal, revision).sha256}
-    return {"actor": actor, "proposal_id": proposal.pk, **seen}

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from agent_tools.webhooks import signing
-from tests.conftest import in_a_thread
 from tests.docs.documents import ROOT, documents
+from tests.support.receiver import at_work
 
 pytestmark = pytest.mark.pure
 
@@ -74,11 +74,8 @@ def test_the_receiver_of_the_documents_takes_each_message_once_and_refuses_a_for
     monkeypatch.setenv("WEBHOOK_SECRET", secret)
     good = signing.headers([secret], message_id="msg_1", at=datetime.now(UTC), body=body)
     forged = signing.headers([signing.make_secret()], message_id="msg_2", at=datetime.now(UTC), body=body)
-    with HTTPServer(("127.0.0.1", 0), defined["Receiver"]) as server:
-        serving = in_a_thread(server.serve_forever)
+    with HTTPServer(("127.0.0.1", 0), defined["Receiver"]) as server, at_work(server):
         url = f"http://127.0.0.1:{server.server_port}/"
         answers = [httpx2.post(url, content=body, headers=headers).status_code for headers in (good, good, forged)]
-        server.shutdown()
-        serving.join()
     assert answers == [204, 204, 400]
     assert capsys.readouterr().out == "webhook.test {'agent': 'scribe'}\n"

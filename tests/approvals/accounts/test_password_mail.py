@@ -1,8 +1,6 @@
 """A forgotten password: the link that is mailed, and what asking for one tells a stranger."""
 
 import re
-import socketserver
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +16,7 @@ from memory_app.runtime import background
 from tests import environment
 from tests.conftest import eventually
 from tests.support.pages import words
+from tests.support.smtp import MailServer, mail_server
 
 
 @pytest.fixture(autouse=True)
@@ -50,43 +49,13 @@ def deliver() -> Callable[[], None]:
     return run_what_waits
 
 
-class SlowMail(socketserver.ThreadingTCPServer):
-    """A mail server that says nothing until it is let."""
-
-    allow_reuse_address = daemon_threads = True
-
-    def __init__(self) -> None:
-        self.may_speak = threading.Event()
-        self.asked = threading.Event()
-        self.mails: list[str] = []
-        super().__init__(("127.0.0.1", 0), _Session)
-
-
-class _Session(socketserver.StreamRequestHandler):
-    server: SlowMail
-
-    def handle(self) -> None:
-        self.server.asked.set()
-        self.server.may_speak.wait(30)
-        self.wfile.write(b"220 here\r\n")
-        while line := self.rfile.readline():
-            if line.upper().startswith(b"DATA"):
-                self.wfile.write(b"354 go on\r\n")
-                text = b"".join(iter(self.rfile.readline, b".\r\n"))
-                self.server.mails.append(text.decode())
-            self.wfile.write(b"250 well\r\n")
-
-
 @pytest.fixture
-def slow_mail() -> Iterator[SlowMail]:
-    with SlowMail() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        port = server.server_address[1]
-        backend = "django.core.mail.backends.smtp.EmailBackend"
-        with override_settings(EMAIL_BACKEND=backend, EMAIL_HOST="127.0.0.1", EMAIL_PORT=port):
-            yield server
+def slow_mail() -> Iterator[MailServer]:
+    """It says nothing until it is let."""
+    with mail_server() as server:
+        server.may_speak.clear()
+        yield server
         server.may_speak.set()
-        server.shutdown()
 
 
 def ask(client: Client, email: str, **more: Any) -> Any:
@@ -126,7 +95,7 @@ def test_the_link_leads_to_the_site_whatever_host_was_asked(
 @pytest.mark.slow
 @pytest.mark.skipif(not environment.is_embedded(), reason="the thread that sends where there is no worker")
 def test_the_answer_does_not_wait_for_the_mail_server(
-    client: Client, alice_with_password: User, slow_mail: SlowMail
+    client: Client, alice_with_password: User, slow_mail: MailServer
 ) -> None:
     assert ask(client, "alice@example.org").status_code == 302
     assert slow_mail.asked.wait(20)
@@ -136,7 +105,7 @@ def test_the_answer_does_not_wait_for_the_mail_server(
     assert ask(client, "alice@example.org").status_code == 302
     slow_mail.may_speak.set()
     assert eventually(lambda: len(slow_mail.mails) == 2, seconds=20)
-    assert all("/password/reset/" in mail for mail in slow_mail.mails)
+    assert all("/password/reset/" in mail.get_content() for _, mail in slow_mail.mails)
 
 
 @pytest.mark.slow

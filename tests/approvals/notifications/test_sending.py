@@ -22,6 +22,7 @@ from tests.approvals.notifications.conftest import pass_time, send, wants
 from tests.conftest import in_a_thread, make_user
 from tests.support.fixtures import Propose
 from tests.support.pages import form, words
+from tests.support.receiver import at_work
 from tests.support.smtp import BACKEND, MailServer
 
 
@@ -122,10 +123,8 @@ def test_a_server_that_is_away_is_asked_again_later(told: User, algebra: Proposa
         assert send() == 0
         assert nothing_was_noted(told)
         assert sending.send_due() == 0  # nobody knocks again within a minute
-        with MailServer(port) as server:
-            threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
+        with MailServer(port) as server, at_work(server):
             assert send() == 1
-            server.shutdown()
         assert recipients(server) == ["tim@example.org"]
 
 
