@@ -89,6 +89,16 @@ def address(name: str, proposal: Proposal) -> str:
     return reverse(name, args=[proposal.pk])
 
 
+def look(client: Client, proposal: Proposal, **query: Any) -> Any:
+    """The page of a proposal."""
+    return client.get(address("proposal", proposal), query)
+
+
+def fresh(proposal: Proposal) -> Proposal:
+    """The proposal as its row is now."""
+    return Proposal.objects.get(pk=proposal.pk)
+
+
 #: Forms about a proposal that have a page of their own; the others stand on the proposal's.
 _OWN_PAGE = ("edit", "resolve", "redact")
 

@@ -1,5 +1,7 @@
-"""The page on which some changes of a proposal are approved: with and without scripts, also what goes wrong."""
+"""The page on which some changes of a proposal are approved: with and without scripts, also what goes wrong, and a
+paragraph that was moved, which is one change in two places."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,11 +9,13 @@ from django.test import Client
 
 from approvals.models import Agent, Approval, Proposal, Status, User
 from approvals.services import notes
+from approvals.services.approving import Rest
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import address, edit, filled, proposed_import, send, sign_in_again
-from tests.support.fixtures import Propose
-from tests.support.pages import assert_says, form, htmx, words
+from memory_app.text.edits import Rewrite
+from tests.support.acts import address, change, edit, filled, fresh, look, proposed_import, send, sign_in_again
+from tests.support.fixtures import MakeBlock, Propose
+from tests.support.pages import assert_says, form, html, htmx, words
 
 
 def turn_to(client: Client, proposal: Proposal, page: int, fields: dict[str, Any]) -> Any:
@@ -22,7 +26,7 @@ def turn_to(client: Client, proposal: Proposal, page: int, fields: dict[str, Any
 def test_every_change_has_a_box_that_is_ticked_but_for_a_single_one(
     as_tim: Client, three_changes: Proposal, goals: Block, propose: Propose
 ) -> None:
-    page = as_tim.get(three_changes.get_absolute_url())
+    page = look(as_tim, three_changes)
     assert_says(page, "Change 2 of 3")
     assert "Approve some" not in words(page)
     assert len(form(page, address("approve", three_changes))["accepted"]) == 3
@@ -36,8 +40,7 @@ def test_two_of_three_are_approved_and_the_third_goes_back(
     two = filled(as_tim, "approve", three_changes)["accepted"][1:]
     answer = send(as_tim, "approve", three_changes, headers, accepted=two, comment="Still math.")
     assert_says(answer, "Approved in part by Tim Okafor", "1 of 3 changes went back to scribe.")
-    three_changes.refresh_from_db()
-    assert three_changes.approval == Approval.PART
+    assert fresh(three_changes).approval == Approval.PART
     body = reads.block("alice", "goals").body
     for text in ("C1 exam", "two books", "likes math."):
         assert text in body
@@ -128,8 +131,7 @@ def test_many_are_ticked_at_once_and_turning_the_page_keeps_what_is_typed(as_tim
         answer = turn_to(as_tim, many, 1, fields | {"tick": which})
         assert_says(answer, f"{count} of 205 notes ticked")
         assert len(form(answer, address("approve", many)).get("accepted", [])) == here
-    many.refresh_from_db()
-    assert many.status == Status.OPEN
+    assert fresh(many).status == Status.OPEN
 
 
 def test_of_an_import_with_a_note_that_changed_the_others_can_be_approved(
@@ -137,8 +139,60 @@ def test_of_an_import_with_a_note_that_changed_the_others_can_be_approved(
 ) -> None:
     by = notes.ChangeContext(actor=alice)
     notes.save(by=by, owner="alice", content="Mine.", note_id="mem-3-aaaa")
-    assert_says(as_tim.get(many.get_absolute_url()), "Changed since, left out", "Approve 204 of 205")
+    assert_says(look(as_tim, many), "Changed since, left out", "Approve 204 of 205")
     assert "mem-3-aaaa" not in filled(as_tim, "approve", many)["accepted"]
     answer = send(as_tim, "approve", many, rest="reject", rest_reason="outdated")
     assert_says(answer, "1 of 205 notes was not accepted")
     assert reads.note("alice", "mem-3-aaaa").content == "Mine."
+
+
+# -- what was moved --------------------------------------------------------------------------------
+
+
+ALGEBRA = "Alice reads one chapter of the algebra book every week."
+SWIMS = "She swims on Tuesday evening with Ben."
+EXAM = "The exam is on the fifth of June in Munich."
+AUNT = "Her aunt lives in Graz and has two cats."
+BEFORE = f"{ALGEBRA}\n\n{SWIMS}\n\n{EXAM}\n\n{AUNT}\n"
+AFTER = f"{SWIMS}\n\n{EXAM.replace('fifth', 'sixth')}\n\n{AUNT}\n\n{ALGEBRA.replace('every', 'each')}\n"
+
+
+@pytest.fixture
+def moved(alice: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
+    make_block(alice, "plan", BEFORE)
+    return change(scribe, Rewrite(AFTER), label="plan", reasoning="What is next.")
+
+
+@pytest.mark.parametrize("view", ["inline", "source", "side"])
+def test_a_moved_paragraph_says_so_in_both_places_and_what_changed_in_it(
+    as_tim: Client, moved: Proposal, view: str
+) -> None:
+    page = as_tim.get(moved.get_absolute_url(), {"view": view})
+    assert_says(page, "+2 −2 words, 1 paragraph moved", "+2 −2 words, 1 moved", "in 2 places")
+    said = words(page).lower()
+    assert said.count("moved from here") == said.count("moved here") == 1
+    assert said.index("moved from here") < said.index("moved here")
+    drawn = html(page)
+    if view == "inline":  # struck in the one place, new in the other, and each leads to the other
+        assert re.search(r"<del>.{,60}Alice reads.*every.*</del>.*<ins>.{,60}Alice reads.*each.*</ins>", drawn, re.S)
+        assert drawn.count('href="#moved-1"') == drawn.count('id="moved-1"') == 1
+        assert drawn.index('id="change-1"') < drawn.index('href="#moved-1"') < drawn.index('id="moved-1"')
+        return
+    gone, *_blank = re.findall(r'<del class="moved">(.*?)</del>', drawn, re.S)
+    assert "Alice" in gone
+    here = drawn[drawn.index('<ins class="moved">') :]
+    assert re.search(r"<del>.{,60}every</del>.*?<ins>.{,60}each</ins>", here, re.S)
+
+
+@pytest.mark.parametrize("taken", [0, 1], ids=["the move", "the other change"])
+def test_a_move_has_one_box_and_is_taken_or_left_in_both_places(as_tim: Client, moved: Proposal, taken: int) -> None:
+    assert_says(as_tim.get("/"), "1 paragraph moved", "moved: Alice reads one chapter")
+    boxes = filled(as_tim, "approve", moved)["accepted"]
+    assert len(boxes) == 2
+    page = send(as_tim, "approve", moved, accepted=boxes[taken], rest=Rest.AGENT, reason="wrong")
+    assert_says(page, "What was left out")
+    assert fresh(moved).approval == Approval.PART
+    body = reads.block("alice", "plan").body
+    assert body.count("Alice reads one chapter") == 1
+    assert (body.index("Alice") > body.index("aunt")) == (taken == 0)
+    assert ("sixth" in body) == (taken == 1)

@@ -1,4 +1,4 @@
-"""What was said with an owner, in the browser: listed, read, deleted, and by whom."""
+"""What was said with an owner, in the browser: listed, read, deleted, and by whom; and what is left of it then."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,13 +16,17 @@ from approvals.services.notes import ChangeContext
 from approvals.views.conversations import CONVERSATIONS_ON_A_PAGE, MESSAGES_ON_A_PAGE
 from memory_app import conversations
 from memory_app.conversations import Turn
-from memory_app.models import Message
+from memory_app.models import Chunk, Message
 from memory_app.reads import Block
 from memory_app.search import service, store
+from tests.agent_tools.checks import answered
+from tests.agent_tools.conftest import Machine
 from tests.conftest import make_user
+from tests.support.acts import look
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import assert_says, has_form, html, words
 from tests.support.refusals import refusing
+from tests.support.traces import tables_with
 
 pytestmark = pytest.mark.slow
 
@@ -227,17 +231,17 @@ def test_wherever_a_session_is_named_its_conversation_is_linked_while_it_is_kept
     lost = propose(goals, "math", "sums", evidence=EVIDENCE, session_id="tuesday")
     by = ChangeContext(actor=scribe, may_apply=True, session_id="monday")
     note = notes.save(by=by, owner="alice", content="Likes mathematics.").note_id
-    page = html(as_tim.get(kept.get_absolute_url()))
+    page = html(look(as_tim, kept))
     assert page.count(f'href="{url()}"') == 2
     assert "Show the whole conversation" in page
     assert f'href="{url()}"' in html(as_alice.get(reverse("note", args=["alice", note])))
     as_alice.post(delete_url())
     for proposal in (kept, lost):
-        page = html(as_tim.get(proposal.get_absolute_url()))
+        page = html(look(as_tim, proposal))
         assert proposal.session_id in page
         assert "/conversations/" not in page
         assert "Show the whole conversation" not in page
-        assert_says(as_tim.get(proposal.get_absolute_url()), "1 message quoted by")  # what is quoted there stays
+        assert_says(look(as_tim, proposal), "1 message quoted by")  # what is quoted there stays
 
 
 def test_a_session_of_the_same_name_of_somebody_else_stays(as_alice: Client, alice: User, ben: User) -> None:
@@ -314,3 +318,64 @@ def test_search_without_conversations_asks_only_whether_there_are_any(as_alice: 
     with CaptureQueriesContext(connection) as with_them:
         search(as_alice, "migraines")
     assert len(with_them) > len(without) + 1
+
+
+# -- what is left of it ----------------------------------------------------------------------------
+
+
+SAID = "zebrafinch"
+SESSION = "session-goldcrest"
+MESSAGES = [
+    {"role": "user", "content": f"My {SAID} sings.", "author": f"Alice {SAID}", "id": f"m-{SAID}"},
+    {"role": "assistant", "content": f"What does the {SAID} sing?"},
+]
+
+
+@pytest.fixture
+def api(alice: User, token: str) -> Machine:
+    """Handed in by an agent, and searched once, so that there is an index."""
+    api = Machine(token)
+    path = f"/api/v1/users/alice/conversations/{SESSION}/messages/"
+    answered(api.post(path, {"messages": MESSAGES}))
+    service.search("alice", SAID, sources=("conversation",))
+    assert tables_with(SAID)
+    assert Chunk.objects.filter(session_id=SESSION).exists()
+    return api
+
+
+def test_nothing_of_what_was_said_is_left(api: Machine, alice: User) -> None:
+    assert services.delete_messages(actor=alice, owner="alice", session_id=SESSION) == 2
+    assert tables_with(SAID) == []
+    assert tables_with(SESSION) == ["agent_tools_toolcall"]  # names, sizes and outcomes, for ninety days
+
+
+def test_nothing_of_one_message_is_left(api: Machine, alice: User) -> None:
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION, message_id=f"m-{SAID}")
+    (other,) = conversations.messages("alice", SESSION, start=0, limit=10)
+    assert other.content == f"What does the {SAID} sing?"
+    assert "memory_app_message" in tables_with(SAID)
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION, message_id=other.message_id)
+    assert tables_with(SAID) == []
+
+
+def test_what_an_agent_quoted_in_a_proposal_stays_until_that_is_redacted(
+    api: Machine, alice: User, goals: Block, propose: Propose
+) -> None:
+    proposal = propose(
+        goals, "math", "maths", session_id=SESSION, evidence=[{"role": "user", "content": f"My {SAID} sings."}]
+    )
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION)
+    assert tables_with(SAID) == ["approvals_proposal"]
+    services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="too_private")
+    assert tables_with(SAID) == tables_with(SESSION) == []
+
+
+def test_a_note_that_was_deleted_leaves_nothing_in_the_index(api: Machine, alice: User) -> None:
+    by = services.notes.ChangeContext(actor=alice)
+    id_ = services.notes.save(by=by, owner="alice", content="A goldfinch.", tags=["goldfinch"], category="finches")
+    store.reindex("alice")
+    services.notes.delete(by=by, owner="alice", note_id=id_.note_id)
+    store.reindex("alice")
+    assert [table for table in tables_with("finch") if "chunk" in table] == ["memory_app_chunk"]  # the conversation
+    services.delete_messages(actor=alice, owner="alice", session_id=SESSION)
+    assert "memory_app_chunk" not in tables_with("finch")

@@ -18,7 +18,7 @@ from memory_app.conversations import Turn
 from memory_app.models import Change, Message
 from memory_app.reads import Block
 from tests.support.acts import approve, change, edit, save, sign_in_again
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.fixtures import Propose
 from tests.support.pages import assert_says, form, html, words
 
 READ = ("memory", "notes", "automatic", "conversations", "memory_search", "export_markdown", "export_json")
@@ -61,22 +61,21 @@ class Desk:
     """alice's memory with something for every form, and alice's browser.
 
     Attributes:
-        about: the arguments of addresses, by how their names begin.
+        about: the arguments of addresses by name, where they are others than alice's name.
     """
 
     client: Client
-    about: dict[str, list[Any]]
+    about: dict[str, tuple[Any, ...]]
 
     def address(self, name: str) -> str:
-        found = self.about.get(name) or next((self.about[key] for key in self.about if name.startswith(key)), ["alice"])
-        return reverse(name, args=found if name != "filter_save" else [])
+        return reverse(name, args=self.about.get(name, ("alice",)))
 
     def page(self, name: str) -> str:
         """Where the form is."""
         if name == "filter_save":
             return "/?q=tea"
         if name == "notes_change":
-            return f"{self.address(name)}?do=retag&note={self.about['note_'][1]}"
+            return f"{self.address(name)}?do=retag&note={self.about['note'][1]}"
         if name in ("approve", "reject", "request_changes", "comment"):
             return self.address("proposal")
         return self.address(name)
@@ -86,7 +85,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(goals: Block, alice: User, tim: User, scribe: Agent, propose: Propose, client_of: ClientOf) -> Desk:
+def desk(as_alice: Client, alice: User, tim: User, goals: Block, scribe: Agent, propose: Propose) -> Desk:
     first = Change.objects.get().commit
     approved = approve(tim, propose(goals, "one book", "two books"))
     conflict = propose(goals, "in June", "in July")
@@ -95,24 +94,19 @@ def desk(goals: Block, alice: User, tim: User, scribe: Agent, propose: Propose, 
     note, outdated = save(alice), save(alice, "It was moved.")
     notes.supersede(by=notes.ChangeContext(actor=alice), owner="alice", note_id=outdated)
     conversations.keep("alice", "monday", [Turn("user", "I moved to Kiel.")], agent="scribe")
-    about: dict[str, list[Any]] = {
-        "block_new": ["alice"],
-        "block_restore": ["alice", "goals", first],
-        "block": ["alice", "goals"],
-        "note_new": ["alice"],
-        "note_import": ["alice"],
-        "note_reinstate": ["alice", outdated],
-        "note_": ["alice", note],
-        "note": ["alice", note],
-        "conversation_delete": ["alice", "monday"],
-        "conversation": ["alice", "monday"],
-        "message_delete": ["alice", "monday", Message.objects.get().pk],
-        "resolve": [conflict.pk],
-        "undo": [approved.pk],
+    of_block, of_note = ("alice", "goals"), ("alice", note)
+    about: dict[str, tuple[Any, ...]] = dict.fromkeys((*OF_A_PROPOSAL, *VERBS), (proposal.pk,)) | {
+        **dict.fromkeys(("block", "block_history", "block_blame", "block_edit", "block_delete"), of_block),
+        **dict.fromkeys(("note", "note_edit", "note_delete", "note_supersede"), of_note),
+        **dict.fromkeys(("conversation", "conversation_delete"), ("alice", "monday")),
+        "block_restore": (*of_block, first),
+        "note_reinstate": ("alice", outdated),
+        "message_delete": ("alice", "monday", Message.objects.get().pk),
+        "resolve": (conflict.pk,),
+        "undo": (approved.pk,),
+        "filter_save": (),
     }
-    about |= {name: ["alice"] for name in (*READ, "notes_change")}
-    about = {name: [proposal.pk] for name in (*OF_A_PROPOSAL, *VERBS)} | about
-    return Desk(client_of(alice), about)
+    return Desk(as_alice, about)
 
 
 def written() -> list[Any]:
@@ -132,8 +126,8 @@ def _sent(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("who", ["mallory", "ben"])
-def test_to_strangers_nothing_is_there(who: str, desk: Desk, mallory: User, ben: User, client_of: ClientOf) -> None:
-    client, before = client_of({"mallory": mallory, "ben": ben}[who]), written()
+def test_to_strangers_nothing_is_there(who: str, desk: Desk, request: pytest.FixtureRequest) -> None:
+    client, before = request.getfixturevalue(f"as_{who}"), written()
     for name in (*READ, *READ_OF_ONE, *WRITE, *WITH_STAFF, *OF_A_PROPOSAL):
         answer = client.get(desk.address(name))
         assert answer.status_code == 404, name
@@ -148,9 +142,9 @@ def test_to_strangers_nothing_is_there(who: str, desk: Desk, mallory: User, ben:
 
 @pytest.mark.parametrize(("who", "names"), [("tim", (*WRITE, "redact", *WITH_STAFF[1:])), ("admin", WRITE)])
 def test_who_may_only_read_a_memory_is_offered_no_form_and_writes_nothing(
-    who: str, names: tuple[str, ...], desk: Desk, tim: User, admin: User, client_of: ClientOf
+    who: str, names: tuple[str, ...], desk: Desk, request: pytest.FixtureRequest
 ) -> None:
-    client, before = client_of({"tim": tim, "admin": admin}[who]), written()
+    client, before = request.getfixturevalue(f"as_{who}"), written()
     offered = "".join(html(client.get(desk.address(name))) for name in (*READ_OF_ONE, "notes", "memory", "proposal"))
     for name in names:
         assert desk.address(name) not in offered, name
@@ -213,7 +207,7 @@ def test_what_changed_since_is_shown_first_with_what_was_typed(desk: Desk, name:
     sent, mine = desk.filled(name), notes.ChangeContext(actor=alice)
     edit(alice, "goals", "# Goals", "# My goals")
     for note_id, content in (
-        (desk.about["note_"][1], NOTE_CHANGED),
+        (desk.about["note"][1], NOTE_CHANGED),
         (desk.about["note_reinstate"][1], "It was moved again."),
     ):
         notes.update(by=mine, owner="alice", note_id=note_id, content=content)

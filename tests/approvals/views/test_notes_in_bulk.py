@@ -53,10 +53,13 @@ def test_types_and_tags_are_counted_and_narrow_each_other_and_pages_say_where_th
         page = as_alice.get(LIST, query)
         assert (facets(page, "By type"), facets(page, "By tag")) == (by_type, tags)
     assert_says(page, "30 matches")
-    assert_says(as_alice.get(LIST), "1–50 of 60")
+    first = as_alice.get(LIST)
+    assert_says(first, "1–50 of 60")
     second = as_alice.get(LIST, {"page": 2, "sort": "changed"})
     assert_says(second, "51–60 of 60")
     assert "sort=changed" in html(second)
+    assert ('rel="prev"' in html(first), 'rel="next"' in html(first)) == (False, True)
+    assert ('rel="prev"' in html(second), 'rel="next"' in html(second)) == (True, False)
     of_tutor = as_tim.get(LIST)
     assert (facets(of_tutor, "By type"), shown(of_tutor)) == (by_type, [])  # reads the list and selects nothing
 

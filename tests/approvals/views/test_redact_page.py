@@ -1,17 +1,17 @@
 """What people see of a proposal whose texts were removed, and how an owner has them removed."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from approvals import services
 from approvals.models import Agent, Policy, Proposal, User
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
 from memory_app.reads import Block
-from tests.support.acts import address, save, send
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.acts import address, look, reject, save, send
+from tests.support.fixtures import Propose
 from tests.support.pages import assert_says, html, htmx, words
 
 SECRET = "zebrafinch"
@@ -28,17 +28,14 @@ def secret(goals: Block, propose: Propose) -> Proposal:
     return propose(goals, "likes math", f"likes math and her {SECRET}", **told)
 
 
-def rejected(proposal: Proposal, actor: Any, reason: str = "wrong") -> None:
-    services.reject(actor=actor, proposal_id=proposal.pk, revision=1, reason=reason, comment="Not about her birds.")
+TOO_PRIVATE = {"reason": "too_private", "comment": "Not about her birds."}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", ["alice", "tim", "admin"])
-def test_no_page_has_a_word_of_it(
-    client_of: ClientOf, alice: User, tim: User, admin: User, secret: Proposal, goals: Block, reader: str
-) -> None:
-    rejected(secret, alice, "too_private")
-    client = client_of({"alice": alice, "tim": tim, "admin": admin}[reader])
+def test_no_page_has_a_word_of_it(request: pytest.FixtureRequest, alice: User, secret: Proposal, reader: str) -> None:
+    reject(alice, secret, **TOO_PRIVATE)
+    client = request.getfixturevalue(f"as_{reader}")
     views = ("", "?view=side", "?view=result", "?view=source", "?revision=1")
     blocks = ("", "blocks/goals/", "blocks/goals/history/", f"search/?q={SECRET}", "conversations/")
     pages = ["/", "/?tab=decided", *(f"{secret.get_absolute_url()}{view}" for view in views)]
@@ -60,10 +57,10 @@ def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_its_page_sa
     as_tim: Client, secret: Proposal
 ) -> None:
     warning = "“Too private” also removes what scribe wrote, for good: this can’t be undone."
-    assert_says(as_tim.get(secret.get_absolute_url()), warning)
-    answer = send(as_tim, "reject", secret, htmx(), reason="too_private", comment="Not about her birds.")
+    assert_says(look(as_tim, secret), warning)
+    answer = send(as_tim, "reject", secret, htmx(), **TOO_PRIVATE)
     assert SECRET not in html(answer)
-    for page in (answer, as_tim.get(secret.get_absolute_url())):
+    for page in (answer, look(as_tim, secret)):
         assert_says(
             page,
             "Rejected by Tim Okafor",
@@ -81,30 +78,27 @@ def test_rejecting_as_too_private_says_that_it_removes_the_texts_and_its_page_sa
     assert (part.status_code, part["HX-Refresh"]) == (204, "true")
 
 
+MEM = "mem-1-aaaa"
+
+
 @pytest.mark.parametrize(
-    ("kind", "lead"),
+    ("ask", "given", "lead"),
     [
-        ("save", "scribe wanted to save a new note"),
-        ("update", "scribe wanted to change a note"),
-        ("delete", "scribe wanted to delete a note"),
-        ("import", "scribe wanted to import notes"),
+        (notes.save, {"content": f"Has a {SECRET}."}, "scribe wanted to save a new note"),
+        (notes.update, {"note_id": MEM, "content": f"Has a {SECRET}."}, "scribe wanted to change a note"),
+        (notes.delete, {"note_id": MEM}, "scribe wanted to delete a note"),
+        (imports.import_file, {"data": f"### {MEM}\n> {SECRET}\n".encode()}, "scribe wanted to import notes"),
     ],
 )
-def test_of_a_note_it_says_what_was_wanted(as_alice: Client, alice: User, scribe: Agent, kind: str, lead: str) -> None:
+def test_of_a_note_it_says_what_was_wanted(
+    as_alice: Client, alice: User, scribe: Agent, ask: Callable[..., Any], given: dict[str, Any], lead: str
+) -> None:
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)
-    note_id = save(alice)
-    asked: dict[str, Any] = {"by": ChangeContext(actor=scribe), "owner": "alice"}
-    if kind == "save":
-        notes.save(**asked, content=f"Has a {SECRET}.")
-    elif kind == "update":
-        notes.update(**asked, note_id=note_id, content=f"Has a {SECRET}.")
-    elif kind == "delete":
-        notes.delete(**asked, note_id=note_id)
-    else:
-        imports.import_file(**asked, data=f"### mem-1-aaaa\n> {SECRET}\n".encode())
+    save(alice, note_id=MEM)
+    ask(by=ChangeContext(actor=scribe), owner="alice", **given)
     proposal = Proposal.objects.get()
-    rejected(proposal, alice, "too_private")
-    page = as_alice.get(proposal.get_absolute_url())
+    reject(alice, proposal, **TOO_PRIVATE)
+    page = look(as_alice, proposal)
     assert_says(page, lead)
     assert SECRET not in html(page)
 
@@ -117,7 +111,7 @@ def test_an_owner_has_the_texts_of_what_was_decided_removed_afterwards(
     assert as_alice.get(url(secret)).status_code == 302
     assert_says(as_alice.post(url(secret), follow=True), "not decided yet")
     assert SECRET in Proposal.objects.get().reasoning
-    rejected(secret, tim)
+    reject(tim, secret, comment="Not about her birds.")
     assert url(secret) in html(as_alice.get(page))
     assert url(secret) not in html(as_tim.get(page))
     assert_says(as_alice.get(url(secret)), "removed for good", SECRET)

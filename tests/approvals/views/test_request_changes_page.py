@@ -11,7 +11,7 @@ from approvals.models import Attention, Proposal, Status, User
 from approvals.services.hand_back import hand_back
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import address, change, filled, send
+from tests.support.acts import address, change, filled, fresh, look, send
 from tests.support.fixtures import Propose
 from tests.support.pages import assert_says, form, html, words
 
@@ -33,22 +33,13 @@ def amend(proposal: Proposal, new: str = "in July, in Leeds") -> None:
     change(proposal.agent, ("in June", new), proposal_id=proposal.pk, reasoning="Now with the place.")
 
 
-def status(proposal: Proposal) -> str:
-    proposal.refresh_from_db()
-    return proposal.status
-
-
-def look(client: Client, proposal: Proposal, **query: Any) -> Any:
-    return client.get(proposal.get_absolute_url(), query)
-
-
 def test_the_page_asks_and_the_others_say_whose_turn_it_is(
     as_alice: Client, as_tim: Client, proposal: Proposal
 ) -> None:
     assert_says(as_alice.get("/?tab=agent"), "Nothing is waiting for an agent")
     answer = send(as_tim, "request_changes", proposal, comment=SAY_WHICH, reason="wrong")
     assert answer.redirect_chain == [(proposal.get_absolute_url(), 302)]
-    assert status(proposal) == Status.CHANGES_REQUESTED
+    assert fresh(proposal).status == Status.CHANGES_REQUESTED
     assert_says(answer, "You asked scribe for changes", SAY_WHICH, "Approve as it is")
     assert "Ask for changes…" not in words(answer)
     assert_says(look(as_alice, proposal), "Tim Okafor asked scribe for changes")
@@ -74,7 +65,7 @@ def test_without_words_or_with_an_unknown_reason_nothing_is_asked(
     assert_says(answer, said, status=422)
     kept = form(answer, address("request_changes", proposal))
     assert (kept["comment"], kept.get("reason", "")) == (comment, "outdated" if reason == "outdated" else "")
-    assert status(proposal) == Status.OPEN
+    assert fresh(proposal).status == Status.OPEN
 
 
 def test_who_opened_the_page_before_is_told_of_the_request_and_may_decide_then(
@@ -88,26 +79,26 @@ def test_who_opened_the_page_before_is_told_of_the_request_and_may_decide_then(
     again = form(refused, url)
     assert again["comment"] == "Fine."
     assert as_alice.post(url, again, headers=HTMX).status_code == 200
-    assert status(proposal) == Status.APPROVED
+    assert fresh(proposal).status == Status.APPROVED
 
 
 def test_a_request_is_undone_on_the_page_and_on_the_row(as_tim: Client, proposal: Proposal) -> None:
     url = address("request_changes", proposal)
     ask(as_tim, proposal)
     assert_says(send(as_tim, "request_changes", proposal, HTMX, back="1"), "It’s your turn again.")
-    assert status(proposal) == Status.OPEN
+    assert fresh(proposal).status == Status.OPEN
     row = ask(as_tim, proposal, HTMX, row="/")
     assert_says(row, "Changes requested")
     again = as_tim.post(url, form(row, url) | {"back": "1"}, headers=HTMX)
     assert f'id="row-{proposal.pk}"' in html(again)
     assert_says(again, "The exam was moved.")
-    assert status(proposal) == Status.OPEN
+    assert fresh(proposal).status == Status.OPEN
     # Of a request that was answered there is nothing to undo.
     ask(as_tim, proposal)
     amend(proposal)
     answer = as_tim.post(url, {"revision": 1, "back": 1}, headers=HTMX)
     assert_says(answer, "There is a newer revision. This proposal has just changed.", status=409)
-    assert status(proposal) == Status.OPEN
+    assert fresh(proposal).status == Status.OPEN
 
 
 def test_without_scripts_a_row_asks_and_comes_back_to_the_list(as_tim: Client, proposal: Proposal) -> None:

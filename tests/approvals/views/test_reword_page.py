@@ -9,7 +9,7 @@ from approvals.models import Agent, Approval, Policy, Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import address, approve, change, edit, filled, send
+from tests.support.acts import address, approve, change, edit, filled, fresh, send
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import assert_says, form, has_form, html
 
@@ -53,8 +53,7 @@ def test_the_edited_text_is_previewed_and_approved_and_both_are_named(
     assert_says(page, "added: enjoys algebra", "removed: loves mathematics")
     again = form(page, address("edit", proposal))
     assert (again["text"], again["comment"]) == (text, "Hers.")
-    proposal.refresh_from_db()
-    assert proposal.status == Status.OPEN
+    assert fresh(proposal).status == Status.OPEN
     answer = send(as_tim, "edit", proposal, text=text.replace("\n", "\r\n"), comment="Hers.")
     assert answer.redirect_chain == [(address("proposal", proposal), 302)]
     assert_says(answer, "Approved with changes by Tim Okafor")
@@ -127,8 +126,7 @@ def test_a_note_is_edited_and_approved(as_tim: Client, by_scribe: notes.ChangeCo
     answer = send(as_tim, "edit", made.proposal, text="She rows on Mondays.")
     assert_says(answer, "Approved with changes by Tim Okafor")
     assert reads.note("alice", made.note_id).content == "She rows on Mondays."
-    made.proposal.refresh_from_db()
-    assert made.proposal.approval == Approval.EDITED
+    assert fresh(made.proposal).approval == Approval.EDITED
 
 
 def test_a_note_that_changed_is_resolved(as_tim: Client, alice: User, by_scribe: notes.ChangeContext) -> None:
@@ -158,8 +156,7 @@ def test_each_conflict_is_settled_in_its_own_way(as_tim: Client, two_conflicts: 
     assert_says(as_tim.get(address("resolve", two_conflicts)), "Conflict 2 of 2")
     choices = {"choice_1": "now", "choice_2": "own", "own_2": "She reads two or three books."}
     assert_says(send(as_tim, "resolve", two_conflicts, preview="1", **choices), "two or three")
-    two_conflicts.refresh_from_db()
-    assert two_conflicts.status == Status.OPEN
+    assert fresh(two_conflicts).status == Status.OPEN
     assert_says(send(as_tim, "resolve", two_conflicts, comment="Asked her.", **choices), RESOLVED)
     for text in ("is done with math.", "She reads two or three books.", "C1 exam"):  # the last one no one else touched
         assert text in goals_now()

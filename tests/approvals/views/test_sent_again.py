@@ -12,7 +12,7 @@ from approvals.review.reworded import ids_of_changes
 from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import address, edit, filled
+from tests.support.acts import address, edit, filled, fresh
 from tests.support.pages import assert_says, form, html
 
 SEVERAL = reverse("several")
@@ -38,8 +38,7 @@ def test_a_part_is_not_taken_for_the_whole_nor_for_another_part(as_tim: Client, 
         (everything, 409),
     ):
         assert as_tim.post(url, sent).status_code == status
-    three_changes.refresh_from_db()
-    assert three_changes.approval == Approval.PART
+    assert fresh(three_changes).approval == Approval.PART
 
 
 @pytest.mark.parametrize("sent", [{}, {"choice_1": "own", "own_1": ""}, {"text": "   "}])
@@ -99,8 +98,7 @@ def test_undoing_a_batch_again_leaves_alone_what_was_closed_otherwise_since(
     services.undo_several(actor=tim, batch=batch)
     services.withdraw(agent=scribe, proposal_id=proposal.pk)
     services.undo_several(actor=tim, batch=batch)
-    proposal.refresh_from_db()
-    assert proposal.status == Status.WITHDRAWN
+    assert fresh(proposal).status == Status.WITHDRAWN
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Tokyo", "America/New_York"])

@@ -1,7 +1,5 @@
 """Undoing on pages: from the outcome, from its own page, from a row, and what it answers when it cannot."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -13,7 +11,7 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
-from tests.support.acts import address, approve, edit, send
+from tests.support.acts import address, approve, edit, look, send
 from tests.support.fixtures import Propose
 from tests.support.pages import assert_says, form, has_form, html, htmx, words
 
@@ -22,10 +20,6 @@ HISTORY = reverse("block_history", args=["alice", "goals"])
 
 def url(proposal: Proposal) -> str:
     return address("undo", proposal)
-
-
-def look(client: Client, proposal: Proposal) -> Any:
-    return client.get(proposal.get_absolute_url())
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from approvals.notifications.mail import words_of
 from approvals.notifications.news import NewsItem
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import address, approve, edit, filled, send
+from tests.support.acts import address, approve, edit, filled, fresh, look, send
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import assert_says, form, html, words
 
@@ -33,10 +33,6 @@ def deletion(goals: Block, tim: User, scribe: Agent) -> Proposal:
 def propose_block(agent: Agent, **changes: Any) -> Proposal:
     given = {"title": "Her diary", "body": BODY, "description": "Day by day.", "reasoning": "She tells me."}
     return services.propose_block(agent=agent, owner="alice", label="diary", **(given | changes)).proposal
-
-
-def look(client: Client, proposal: Proposal) -> Any:
-    return client.get(proposal.get_absolute_url())
 
 
 def undo(client: Client, proposal: Proposal) -> None:
@@ -165,8 +161,7 @@ def test_what_its_owner_deleted_first_is_closed(as_tim: Client, alice: User, goa
     assert_says(answer, "The block was deleted already. Nothing is left to delete.", status=409)
     assert_says(look(as_tim, deletion), "The block is deleted already.")
     send(as_tim, "reject", deletion)
-    deletion.refresh_from_db()
-    assert deletion.was_already_applied
+    assert fresh(deletion).was_already_applied
 
 
 def test_an_edit_beside_a_deletion_says_so_and_goes_back_with_it(
@@ -176,8 +171,7 @@ def test_an_edit_beside_a_deletion_says_so_and_goes_back_with_it(
     assert_says(look(as_tim, change), f"Conflicts with proposal #{deletion.pk}")
     assert_says(look(as_tim, deletion), f"Conflicts with proposal #{change.pk}")
     send(as_tim, "approve", deletion)
-    change.refresh_from_db()
-    assert change.status == Status.CHANGES_REQUESTED
+    assert fresh(change).status == Status.CHANGES_REQUESTED
     assert_says(look(as_tim, change), "The block was deleted, so there is nothing left to change.")
 
 

@@ -1,20 +1,20 @@
-"""Proposals that conflict: the page of each names the other.
+"""What the page of a proposal says of others: those it conflicts with, and the one that was rejected before.
 
-What conflicts with what is tests/approvals/review/test_collisions.py.
-"""
+What conflicts with what is tests/approvals/review/test_collisions.py."""
 
 from datetime import date
-from typing import Any
 
 import pytest
 from django.test import Client
 
+from approvals import services
 from approvals.models import Agent, Kind, Proposal, User
+from approvals.permissions import ReviewAction
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from memory_app.reads import Block
-from tests.support.acts import approve, change, edit, save
+from tests.support.acts import approve, change, edit, look, reject, save
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import assert_says, html, words
 
@@ -29,10 +29,6 @@ def tea(alice: User, make_block: MakeBlock) -> Block:
 @pytest.fixture
 def helper() -> Agent:
     return Agent.objects.create(name="helper")
-
-
-def look(client: Client, proposal: Proposal, **query: Any) -> Any:
-    return client.get(proposal.get_absolute_url(), query)
 
 
 def assert_name_each_other(client: Client, one: Proposal, other: Proposal) -> None:
@@ -103,3 +99,44 @@ def test_an_import_and_a_change_of_one_of_its_notes(as_tim: Client, alice: User,
     assert_name_each_other(as_tim, single, both)
     another = import_(context(scribe), {"mem-2-aaaa": "She rows slowly."})
     assert_says(look(as_tim, both), f"Conflicts with proposal #{single.pk}, proposal #{another.pk}")
+
+
+# -- proposed again --------------------------------------------------------------------------------
+
+
+def forced(propose: Propose, goals: Block) -> Proposal:
+    return propose(goals, "math", "maths", reasoning="Her mother wrote it today.", force=True)
+
+
+@pytest.mark.parametrize("reason", ["wrong", "too_private"])
+def test_the_rejection_stands_beside_both_reasons_unless_its_texts_were_removed(
+    as_alice: Client, goals: Block, tim: User, propose: Propose, reason: str
+) -> None:
+    first = reject(tim, propose(goals, "math", "maths"), reason, comment="She told me it is physics.")
+    again = forced(propose, goals)
+    page = look(as_alice, again)
+    assert_says(page, "Rejected before", "Her mother wrote it today.")
+    assert f'href="/proposals/{first.pk}/"' in html(page)
+    if reason == "too_private":
+        assert_says(page, "Removed with the texts of that proposal.")
+        assert "Alice said so." not in words(page)
+        return
+    assert_says(page, "She told me it is physics.", ": wrong.", "Alice said so.")
+    assert_says(page, "A person rejected or undid the same before.")
+    # In the list it says so, and it is opened to be decided.
+    rows = as_alice.get("/")
+    assert_says(rows, "proposed again")
+    assert f'action="/proposals/{again.pk}/approve/"' not in html(rows)
+    items = [services.Item(again.pk, 1, goals.sha256)]
+    done = services.decide_several(actor=tim, action=ReviewAction.APPROVE, items=items)
+    assert [each.why for each in done.results] == ["It was rejected or undone before. Open it to decide."]
+
+
+def test_what_was_undone_is_called_that(
+    as_alice: Client, goals: Block, alice: User, tim: User, propose: Propose
+) -> None:
+    first = approve(tim, propose(goals, "math", "maths"))
+    services.undo(actor=alice, proposal_id=first.pk, comment="Not yet.")
+    page = look(as_alice, propose(goals, "math", "maths"))
+    assert_says(page, "Undone before", "Not yet.")
+    assert "Rejected before" not in words(page)
