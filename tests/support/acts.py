@@ -115,6 +115,14 @@ def send(client: Client, name: str, proposal: Proposal, headers: dict[str, str] 
     return client.post(address(name, proposal), sent, headers=headers, follow=True)
 
 
+def press(
+    client: Client, page: Any, proposal: Proposal, verb: str = "approve", *, htmx: bool = True, **more: str
+) -> Any:
+    """Send the form of this verb about a proposal, as the page has it, with what was typed."""
+    url = address(verb, proposal)
+    return client.post(url, form(page, url) | more, headers={"HX-Request": "true"} if htmx else {})
+
+
 def sign_in_again(client: Client, person: User, refused: Any) -> Any:
     """Sign in where a form sent while signed out was answered with that; the page that the form is on."""
     assert refused.status_code == 401

@@ -1,12 +1,10 @@
-"""Reading pages in tests the way a browser does: the forms on them, and the words people see."""
+"""Reading pages in tests the way a browser does: the forms on them, and the words people see.
+
+Nothing of Django: clients of torture read pages too.
+"""
 
 from html.parser import HTMLParser
 from typing import Any
-
-from django.test import Client
-from django.urls import reverse
-
-from approvals.models import Proposal
 
 _INLINE = frozenset({"a", "b", "bdi", "code", "del", "em", "ins", "kbd", "span", "strong", "time", "wbr"})
 
@@ -96,14 +94,6 @@ def has_form(response: Any, action: str) -> bool:
     forms = _Forms()
     forms.feed(response.content.decode())
     return action in [at for at, _ in forms.forms]
-
-
-def press(
-    client: Client, page: Any, proposal: Proposal, verb: str = "approve", *, htmx: bool = True, **more: str
-) -> Any:
-    """Send the form of this verb about a proposal, as the page has it, with what was typed."""
-    url = reverse(verb, args=[proposal.pk])
-    return client.post(url, form(page, url) | more, headers={"HX-Request": "true"} if htmx else {})
 
 
 def words(response: Any) -> str:

@@ -24,9 +24,9 @@ from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace, Rewrite
 from tests.conftest import make_user
-from tests.support.acts import change, edit, proposed_import, save
+from tests.support.acts import change, edit, press, proposed_import, save
 from tests.support.fixtures import MakeBlock, Propose
-from tests.support.pages import has_form, press, words
+from tests.support.pages import has_form, words
 
 HTMX = {"HX-Request": "true"}
 

@@ -19,8 +19,9 @@ from memory_app.reads import Block
 from tests import environment
 from tests.approvals.recovery.test_faults import nobody_listens
 from tests.support import acts
+from tests.support.acts import press
 from tests.support.fixtures import MakeBlock, Propose
-from tests.support.pages import has_form, press, words
+from tests.support.pages import has_form, words
 
 pytestmark = pytest.mark.slow
 

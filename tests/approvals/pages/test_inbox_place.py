@@ -14,9 +14,9 @@ from approvals import services
 from approvals.models import Agent, Proposal, User
 from memory_app.reads import Block
 from tests.approvals.pages.test_inbox import rows_without_branches
-from tests.support.acts import edit, sign_in_again
+from tests.support.acts import edit, press, sign_in_again
 from tests.support.fixtures import MakeBlock, Propose
-from tests.support.pages import form, press, words
+from tests.support.pages import form, words
 
 MUSE = f"?list={quote('agent=muse')}"
 

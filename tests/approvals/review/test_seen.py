@@ -15,8 +15,8 @@ from approvals.services import notes
 from approvals.services.imports import import_file
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from tests.support.acts import proposed_import, save
-from tests.support.pages import form, has_form, press, words
+from tests.support.acts import press, proposed_import, save
+from tests.support.pages import form, has_form, words
 
 
 def imported(agent: Any, text: str) -> Proposal:
