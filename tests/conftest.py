@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import django
 import hypothesis
@@ -24,6 +24,7 @@ from django.db.backends.signals import connection_created
 
 from tests import environment, nightly
 
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 
 # Before pytest-django looks: it sets Django up only when the settings have been read.
@@ -264,6 +265,20 @@ def in_a_thread(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=run)
     thread.start()
     return thread
+
+
+def at_once(work: Callable[[], T], times: int) -> list[T]:
+    """Do it in so many threads that begin together; what came of each."""
+    together = threading.Barrier(times)
+    came: list[T] = []
+
+    def run() -> None:
+        together.wait()
+        came.append(work())
+
+    for thread in [in_a_thread(run) for _ in range(times)]:
+        thread.join()
+    return came
 
 
 def missing(what: str) -> NoReturn:

@@ -1,17 +1,21 @@
-"""Who gets in: a usable token of an active agent, for the owners it serves, with the scope it has."""
+"""Who gets in: a usable token of an active agent, for the owners it serves, with its scopes, so often a minute."""
 
+import time
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from django.utils import timezone
 
 from agent_tools import auth
-from agent_tools.models import AgentToken
+from agent_tools.calls import execution
+from agent_tools.models import AgentToken, ToolCall
 from approvals.models import Agent, User
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.conftest import eventually
 from tests.support.fixtures import ClientOf
 
 TOOLS = "/api/v1/tools/"
@@ -19,40 +23,34 @@ TOOLS = "/api/v1/tools/"
 
 # "Bearer " is what an unset variable leaves, and "Token" what other services ask for.
 @pytest.mark.parametrize("header", [None, "Bearer", "Bearer ", "Basic abc", "Token asn_abcdefgh_x"])
-def test_a_call_without_a_token_is_told_to_send_one(machine: MachineOf, header: str | None) -> None:
-    response = machine(None).get(TOOLS, **({} if header is None else {"Authorization": header}))
+def test_a_call_without_a_token_is_told_to_send_one(header: str | None) -> None:
+    response = Machine(None).get(TOOLS, **({} if header is None else {"Authorization": header}))
     error = refused(response, 401, "not_authenticated")
     assert error["text"] == "Error: Send the header Authorization: Bearer <token>."
     assert response["WWW-Authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize("header", ["Bearer asn_nobody12_x", "Bearer \u00fc", "Bearer asn_\x00bcdefgh_x"])
-def test_a_header_that_holds_no_token_of_ours_is_refused(machine: MachineOf, header: str) -> None:
-    response = machine(None).get(TOOLS, Authorization=header)
-    refused(response, 401, "invalid_token")
-    assert 'error="invalid_token"' in response["WWW-Authenticate"]
-
-
-def test_the_right_prefix_with_a_wrong_secret_is_refused(machine: MachineOf, token: str) -> None:
-    refused(machine(token[:-1] + ("a" if token[-1] != "a" else "b")).get(TOOLS), 401, "invalid_token")
-
-
-def test_revoked_expired_and_unknown_tokens_get_the_same_answer(machine: MachineOf, issue: Issue, alice: User) -> None:
+def test_whatever_is_no_usable_token_gets_the_same_answer(token: str, issue: Issue, alice: User) -> None:
     revoked, expired = issue(alice), issue(alice, expires_at=timezone.now() - timedelta(seconds=1))
     auth.revoke(AgentToken.objects.get(prefix=revoked[:12]))
-    texts = {machine(secret).get(TOOLS).content for secret in (revoked, expired, f"asn_unknown0_{'x' * 43}")}
-    assert len(texts) == 1
-    assert b"A person makes one under Settings, Agents." in texts.pop()
+    nearly = token[:-1] + ("a" if token[-1] != "a" else "b")
+    texts = set()
+    for secret in (revoked, expired, nearly, f"asn_unknown0_{'x' * 43}", "asn_nobody12_x", "ü", "asn_\x00bcdefgh_x"):
+        response = Machine(None).get(TOOLS, Authorization=f"Bearer {secret}")
+        texts.add(refused(response, 401, "invalid_token")["text"])
+        assert 'error="invalid_token"' in response["WWW-Authenticate"]
+    (text,) = texts
+    assert "A person makes one under Settings, Agents." in text
 
 
 def test_a_token_ends_with_its_agent_and_with_the_account_of_who_made_it(
-    machine: MachineOf, issue: Issue, alice: User, admin: User, scribe: Agent
+    issue: Issue, alice: User, admin: User, scribe: Agent
 ) -> None:
     secret = issue(alice, created_by=admin)
     for ends in (admin, scribe):
-        answered(machine(secret).get(TOOLS))
+        answered(Machine(secret).get(TOOLS))
         type(ends).objects.filter(pk=ends.pk).update(is_active=False)
-        refused(machine(secret).get(TOOLS), 401, "invalid_token")
+        refused(Machine(secret).get(TOOLS), 401, "invalid_token")
         type(ends).objects.filter(pk=ends.pk).update(is_active=True)
 
 
@@ -81,9 +79,9 @@ def test_last_use_is_noted_once_a_minute(api: Machine, goals: Block) -> None:
 
 @pytest.mark.parametrize("serves_all", [False, True])
 def test_a_token_of_several_owners_needs_a_user_id(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, goals: Block, serves_all: bool
+    issue: Issue, alice: User, ben: User, goals: Block, serves_all: bool
 ) -> None:
-    several = machine(issue(all_owners=True) if serves_all else issue(alice, ben))
+    several = Machine(issue(all_owners=True) if serves_all else issue(alice, ben))
     error = refused(several.call("list_memory_blocks"), 400, "invalid_arguments")
     assert "user_id" in error["details"]["fields"]
     assert answered(several.call("list_memory_blocks", user_id="alice"))["data"]["items"]
@@ -115,9 +113,25 @@ def test_a_user_id_that_is_no_username_is_named(call: Call, user_id: Any) -> Non
     assert "user_id" in error["details"]["fields"]
 
 
-def test_proposing_needs_its_scope(machine: MachineOf, issue: Issue, alice: User, goals: Block) -> None:
-    reader = machine(issue(alice, scopes=["memory:read"]))
+def test_proposing_needs_its_scope(issue: Issue, alice: User, goals: Block) -> None:
+    reader = Machine(issue(alice, scopes=["memory:read"]))
     edit = {"old_string": "likes math", "new_string": "loves math", "reasoning": "r"}
     refused(reader.call("propose_memory_edit", block_label="goals", **edit), 403, "missing_scope")
     whole = {"body": "x", "reasoning": "r"}
     refused(reader.post("/api/v1/users/alice/blocks/goals/propose/", whole), 403, "missing_scope")
+
+
+@override_settings(RATE_LIMIT=3)
+def test_the_call_after_the_last_says_when_to_try_again_and_leaves_no_row(
+    api: Machine, issue: Issue, alice: User
+) -> None:
+    eventually(lambda: time.time() % 60 < 50, seconds=15)  # calls are counted in each minute of the clock
+    for _ in range(3):
+        answered(api.call("list_memory_blocks"))
+    response = api.call("list_memory_blocks")
+    error = refused(response, 429, "rate_limited")
+    assert 1 <= int(response["Retry-After"]) <= 60
+    assert error["details"]["retry_after"] == int(response["Retry-After"])
+    answered(Machine(issue(alice)).call("list_memory_blocks"))  # another token has its own count
+    execution.settle()
+    assert ToolCall.objects.count() == 4

@@ -94,11 +94,9 @@ def purge_expired() -> None:
             app.tasks[settings.CELERY_BEAT_SCHEDULE[name]["task"]]()
 
 
-def test_rows_are_deleted_after_their_time_where_no_beat_runs_by_a_process(
-    api: Machine, call: Call, alice: User
-) -> None:
+def test_rows_are_deleted_after_their_time_where_no_beat_runs_by_a_process(api: Machine, alice: User) -> None:
     assert "agent_tools.purge_tool_calls" in {each["task"] for each in settings.CELERY_BEAT_SCHEDULE.values()}
-    call("memory_save", content="She sails.", idempotency_key="k")
+    api.call("memory_save", content="She sails.", idempotency_key="k")
     message = {"messages": [{"role": "user", "content": "Hello."}]}
     answered(api.post("/api/v1/users/alice/conversations/s/messages/", message))
     execution.settle()

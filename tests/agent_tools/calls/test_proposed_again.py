@@ -13,7 +13,7 @@ from approvals.services import notes, repeating
 from approvals.services.notes import ChangeContext
 from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
-from tests.agent_tools.conftest import Call, Issue, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
 
 TEA = {"old_string": "likes math.", "new_string": "likes math. She drinks green tea before every exam."}
 
@@ -186,10 +186,10 @@ def test_answering_a_request_for_changes_is_no_repetition(call: Call, goals: Blo
 
 
 def test_rejections_of_other_agents_and_owners_are_nobodys_business(
-    call: Call, goals: Block, tim: User, alice: User, issue: Issue, machine: MachineOf
+    call: Call, goals: Block, tim: User, alice: User, issue: Issue
 ) -> None:
     rejected(tim, proposed(call))
-    other = machine(issue(alice, agent=Agent.objects.create(name="archivist")))
+    other = Machine(issue(alice, agent=Agent.objects.create(name="archivist")))
     assert proposed(other.call).status_code == 200
 
 

@@ -14,11 +14,13 @@ from approvals.models import Agent, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.dolt.operations import DoltOperations
-from memory_app.models import NoteAccess
+from memory_app.models import NoteAccess, SearchIndex
 from memory_app.reads import Block
+from memory_app.search import index_state, store
 from tests import environment
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
+from tests.conftest import eventually
 from tests.support.crashing import let_leases_run_out
 from tests.support.holding import frozen, held_row, memory_is_stuck
 
@@ -179,3 +181,44 @@ def test_the_time_is_part_of_the_definition(api: Machine) -> None:
         assert (timeouts()["memory_search"], timeouts()["memory_save"]) == (15, 10)
     with override_settings(TOOL_TIMEOUT=12):
         assert (timeouts()["memory_search"], timeouts()["memory_save"]) == (12, 10)
+
+
+# -- indexing -------------------------------------------------------------------------------------
+
+by_the_call = pytest.mark.skipif(not environment.is_embedded(), reason="there a worker indexes, after the call")
+
+
+@pytest.fixture
+def slowly(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Vectors take a second and a half, as from a service far away."""
+    made = store._vectors
+
+    def slow(chunks: Any) -> Any:
+        time.sleep(1.5)
+        return made(chunks)
+
+    monkeypatch.setattr(store, "_vectors", slow)
+    return monkeypatch
+
+
+@by_the_call
+def test_a_save_that_is_done_says_so_although_its_indexing_took_too_long(call: Call, slowly: Any) -> None:
+    SearchIndex.objects.create(owner="alice", version=1, change_id=0)
+    with override_settings(TOOL_TIMEOUT=1):
+        saved = answered(call("memory_save", content="She sails far."))
+    assert saved["data"]["status"] == "applied"
+    assert SearchIndex.objects.get().busy_until is None, "nobody else could index for a minute"
+    slowly.undo()
+    found = answered(call("memory_search", query="sails"))["data"]
+    assert [hit["text"] for hit in found["results"]] == ["She sails far."]
+    assert not found["index_behind"]
+
+
+@by_the_call
+def test_a_first_index_that_takes_longer_than_a_call_is_made_all_the_same(call: Call, slowly: Any) -> None:
+    answered(call("memory_save", content="She sails far."))
+    with override_settings(TOOL_TIMEOUT=1):
+        assert call("memory_search", query="sails").status_code == 504
+    eventually(lambda: not index_state.is_behind("alice"), seconds=20)
+    found = answered(call("memory_search", query="sails"))["data"]
+    assert [hit["text"] for hit in found["results"]] == ["She sails far."]

@@ -15,7 +15,8 @@ from agent_tools.models import AgentToken, ToolCall
 from approvals import services
 from approvals.models import Agent, User
 from memory_app.reads import Block
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.support.acts import reject
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import words
 
@@ -106,10 +107,8 @@ def test_pages_follow_each_other_without_a_gap(browser: Client, call: Call, monk
 # -- whose calls ----------------------------------------------------------------------------------
 
 
-def test_no_call_about_somebody_else_is_shown(
-    client_of: ClientOf, machine: MachineOf, issue: Issue, alice: User, ben: User
-) -> None:
-    shared, bens = machine(issue(alice, ben)), machine(issue(ben))
+def test_no_call_about_somebody_else_is_shown(client_of: ClientOf, issue: Issue, alice: User, ben: User) -> None:
+    shared, bens = Machine(issue(alice, ben)), Machine(issue(ben))
     shared.call("list_memory_blocks", user_id="ben")
     shared.call("list_proposals")  # about both of them
     shared.call("read_memory_block", user_id="alice", block_label="goals")
@@ -119,9 +118,9 @@ def test_no_call_about_somebody_else_is_shown(
 
 
 def test_what_names_nobody_is_shown_to_whom_alone_the_token_serves(
-    browser: Client, machine: MachineOf, issue: Issue, alice: User, ben: User
+    browser: Client, issue: Issue, alice: User, ben: User
 ) -> None:
-    api = machine(issue(alice, ben, scopes=["memory:read"]))
+    api = Machine(issue(alice, ben, scopes=["memory:read"]))
     api.call("list_proposals")
     execution.settle()
     auth.stop_serving(AgentToken.objects.get(), ben)
@@ -149,7 +148,7 @@ def test_rejections_are_shown_with_their_reason_and_lead_to_the_proposal(
     browser: Client, alice: User, goals: Block, propose: Propose, token: str
 ) -> None:
     proposal = propose(goals, "likes math", "loves math", reasoning="She said so.")
-    services.reject(actor=alice, proposal_id=proposal.pk, revision=1, reason="outdated", comment="No longer <so>.")
+    reject(alice, proposal, "outdated", comment="No longer <so>.")
     page = browser.get(PAGE).content.decode()
     assert f'href="{proposal.get_absolute_url()}">She said so.' in page
     assert "<span>Outdated</span><span>Learning goals</span>" in page

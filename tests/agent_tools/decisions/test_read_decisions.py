@@ -1,31 +1,36 @@
-"""The feed: what people decided, in its order, and nothing that a token may not read."""
+"""The feed: what people decided, in its order, and nothing that a token may not read.
 
+Who goes on from a cursor misses none and gets none twice, whoever decides meanwhile.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.test import override_settings
 from django.utils import timezone
 
 from agent_tools import auth
 from agent_tools.models import AgentToken
 from approvals import services
-from approvals.models import Agent, Policy, Proposal, User
-from approvals.services import Rest
+from approvals.models import Agent, Event, Policy, Proposal, User
+from approvals.services import Rest, events
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.databases import row_order
 from memory_app.reads import Block
 from memory_app.text import worddiff
+from tests import environment
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.agent_tools.decisions.conftest import FEED, ReadOn
-from tests.support.acts import approve, as_seen, change, edit
+from tests.conftest import eventually, in_a_thread
+from tests.support.acts import approve, as_seen, change, edit, reject
 from tests.support.fixtures import MakeBlock, Propose
-
-
-def reject(person: User, proposal: Proposal, **more: Any) -> Proposal:
-    fields: dict[str, Any] = {"reason": "wrong", "comment": "No.", "revision": 1} | more
-    return services.reject(actor=person, proposal_id=proposal.pk, **fields)
 
 
 def whats(items: list[Any]) -> list[tuple[int, str]]:
@@ -46,19 +51,12 @@ def test_an_approval_is_told_with_who_when_and_a_line(
 
 
 def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
-    api: Machine,
-    call: Call,
-    alice: User,
-    tim: User,
-    goals: Block,
-    propose: Propose,
-    proposal: Proposal,
-    read_on: ReadOn,
+    api: Machine, alice: User, tim: User, goals: Block, propose: Propose, proposal: Proposal, read_on: ReadOn
 ) -> None:
     number = proposal.pk
     services.comment(actor=tim, proposal_id=number, text="Which exam?")
-    answered(call("comment_on_proposal", proposal_id=number, comment="German."))  # an agent is not told of itself
-    other = answered(call("memory_save", content="She rows."))["data"]["proposal_id"]
+    answered(api.call("comment_on_proposal", proposal_id=number, comment="German."))  # an agent is not told of itself
+    other = answered(api.call("memory_save", content="She rows."))["data"]["proposal_id"]
     services.request_changes(actor=tim, proposal_id=number, revision=1, comment="Say which.", reason="badly_worded")
     services.back_to_review(actor=tim, proposal_id=number, revision=1)
     reject(tim, proposal, comment="Not so.")
@@ -189,7 +187,7 @@ def test_what_is_no_cursor_is_named(api: Machine, since: str) -> None:
 
 
 def test_the_tool_lists_the_same(api: Machine, call: Call, tim: User, proposal: Proposal) -> None:
-    reject(tim, proposal)
+    reject(tim, proposal, comment="No.")
     by_tool = answered(call("list_proposals", decided_since=""))
     assert by_tool == answered(api.get(FEED))
     assert by_tool["text"].splitlines()[-1] == (
@@ -218,17 +216,17 @@ def test_what_is_overdue_has_expired_for_who_asks(api: Machine, proposal: Propos
     assert whats(read_on(api)[0]) == [(proposal.pk, "expired")]
 
 
-# -- what a token may not read ------------------------------------------------------------------------
+# -- what a token may not read --------------------------------------------------------------------
 
 
 def test_another_agent_and_another_owner_hear_nothing(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal, read_on: ReadOn
+    issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal, read_on: ReadOn
 ) -> None:
     reject(tim, proposal)
-    assert read_on(machine(issue(alice)))[0]
-    other_agent = machine(issue(alice, agent=Agent.objects.create(name="reader")))
-    other_owner = machine(issue(ben))
-    both = machine(issue(alice, ben))
+    assert read_on(Machine(issue(alice)))[0]
+    other_agent = Machine(issue(alice, agent=Agent.objects.create(name="reader")))
+    other_owner = Machine(issue(ben))
+    both = Machine(issue(alice, ben))
     assert read_on(other_agent)[0] == read_on(other_owner)[0] == []
     assert len(read_on(both)[0]) == 1
     assert answered(both.get(f"{FEED}?user_id=ben"))["data"]["items"] == []
@@ -238,14 +236,14 @@ def test_another_agent_and_another_owner_hear_nothing(
 
 
 def test_what_a_token_no_longer_serves_it_no_longer_reads(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal, read_on: ReadOn
+    issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal, read_on: ReadOn
 ) -> None:
-    both = machine(issue(alice, ben))
+    both = Machine(issue(alice, ben))
     reject(tim, proposal)
     assert len(read_on(both)[0]) == 1
     auth.stop_serving(AgentToken.objects.get(owners=ben), alice)
     assert read_on(both)[0] == []
-    everyone = machine(issue(all_owners=True))
+    everyone = Machine(issue(all_owners=True))
     assert len(read_on(everyone)[0]) == 1
     alice.is_active = False
     alice.save()
@@ -253,7 +251,7 @@ def test_what_a_token_no_longer_serves_it_no_longer_reads(
 
 
 def test_a_deleted_block_has_no_words_in_it(
-    api: Machine, machine: MachineOf, issue: Issue, alice: User, tim: User, make_block: MakeBlock, propose: Propose,
+    api: Machine, issue: Issue, alice: User, tim: User, make_block: MakeBlock, propose: Propose,
     read_on: ReadOn,
 ) -> None:  # fmt: skip
     diary = make_block(alice, "diary", "Zebras frighten me.", title="Zebras")
@@ -262,7 +260,7 @@ def test_a_deleted_block_has_no_words_in_it(
     assert "Zebras bore me." in str(read_on(api)[0])
     now = reads.block("alice", "diary")
     services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=now.sha256, comment="")
-    historian = machine(issue(alice, scopes=["memory:read", "memory:history"]))
+    historian = Machine(issue(alice, scopes=["memory:read", "memory:history"]))
     (item,), _ = read_on(api)
     assert "ebras" not in str(item)
     assert (item["title"], item["final_text"], item["difference"]) == (None, None, [])
@@ -294,3 +292,104 @@ def test_texts_that_were_removed_are_in_no_item(
     assert whats(items) == [(number, "rejected")]
     assert "zebrafinch" not in str(items)
     assert items[0]["comment"] == "Not about birds."
+
+
+# -- their order under concurrency ----------------------------------------------------------------
+
+needs_postgresql = pytest.mark.skipif(environment.is_embedded(), reason="SQLite has one writer at a time")
+DECIDERS = 4
+EACH = 12
+
+
+@contextmanager
+def deciding(person: User, number: int, text: str = "Slowly.") -> Iterator[None]:
+    """A transaction has recorded a decision, and commits at the end of the block."""
+    is_under_way, may_end = threading.Event(), threading.Event()
+
+    def decide() -> None:
+        with transaction.atomic():
+            proposal = Proposal.objects.get(pk=number)
+            events.record(proposal, Event.What.REJECTED, actor=person, text=text, reason="wrong")
+            is_under_way.set()
+            may_end.wait(20)
+
+    thread = in_a_thread(decide)
+    try:
+        assert is_under_way.wait(20)
+        yield
+    finally:
+        may_end.set()
+        thread.join()
+
+
+def test_none_is_lost_and_none_comes_twice_while_many_decide(
+    api: Machine, tim: User, goals: Block, propose: Propose, read_on: ReadOn
+) -> None:
+    numbers = [propose(goals, "likes math", f"likes math {n}").pk for n in range(DECIDERS)]
+
+    def comment(number: int) -> None:
+        for n in range(EACH):
+            services.comment(actor=tim, proposal_id=number, text=f"{n}")
+
+    threads = [in_a_thread(lambda number=number: comment(number)) for number in numbers]  # type: ignore[misc]
+    found: list[Any] = []
+    cursor = ""
+    while any(thread.is_alive() for thread in threads):
+        data = answered(api.get(f"{FEED}?limit=3&since={cursor}"))["data"]
+        found, cursor = found + data["items"], data["next"]
+    rest, _ = read_on(api, cursor)
+    found += rest
+    for number in numbers:
+        assert [item["comment"] for item in found if item["proposal_id"] == number] == [str(n) for n in range(EACH)]
+    assert len(found) == DECIDERS * EACH
+    assert found == read_on(api)[0], "read again from the start, it is the same"
+
+
+@needs_postgresql
+def test_one_that_was_begun_first_and_ends_last_is_not_passed_over(
+    api: Machine, tim: User, goals: Block, propose: Propose, read_on: ReadOn
+) -> None:
+    first, second = propose(goals, "likes", "loves").pk, propose(goals, "one book", "two books").pk
+    with deciding(tim, first):
+        services.reject(actor=tim, proposal_id=second, revision=1, reason="wrong")
+        response = api.get(FEED)
+        data = answered(response)["data"]
+        assert (data["items"], data["more"], response["Retry-After"]) == ([], True, "1")
+    items, _ = read_on(api, data["next"])
+    assert [item["proposal_id"] for item in items] == [first, second]
+
+
+@needs_postgresql
+def test_now_waits_for_what_is_being_decided_but_not_for_ever(api: Machine, tim: User, proposal: Proposal) -> None:
+    with deciding(tim, proposal.pk):
+        now = answered(api.get(f"{FEED}?since=now"))["data"]
+    assert (now["items"], now["more"]) == ([], False)
+
+
+@needs_postgresql
+def test_those_who_decide_do_not_wait_for_each_other(
+    tim: User, goals: Block, propose: Propose, api: Machine, read_on: ReadOn
+) -> None:
+    first, second = propose(goals, "likes", "loves").pk, propose(goals, "one book", "two books").pk
+    with deciding(tim, first), deciding(tim, second, "Also slowly."):
+        pass
+    assert len(read_on(api)[0]) == 2
+
+
+def test_what_is_read_is_settled_only_when_no_one_writes(goals: Block, proposal: Proposal, tim: User) -> None:
+    name = events.told_to(proposal.agent_id)
+    with row_order.settled(name) as is_settled:
+        assert is_settled
+    if connection.vendor != "postgresql":
+        return
+    with deciding(tim, proposal.pk):
+        with row_order.settled(name) as is_settled:
+            assert not is_settled
+        with row_order.settled("something else") as is_settled:
+            assert is_settled
+    assert eventually(lambda: _is_settled(name))
+
+
+def _is_settled(name: str) -> bool:
+    with row_order.settled(name) as is_settled:
+        return is_settled

@@ -1,11 +1,9 @@
 """What was decided, beside the answers to other calls: once, about that owner alone, and lost by nothing."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.utils import timezone
 
 from agent_tools import (
@@ -21,9 +19,10 @@ from approvals.models import Agent, Proposal, User
 from memory_app.reads import Block
 from tests.agent_tools.calls.test_statements import statements
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.agent_tools.decisions.conftest import ReadOn
-from tests.agent_tools.decisions.test_order_of_decisions import deciding, needs_postgresql
+from tests.agent_tools.decisions.test_read_decisions import deciding, needs_postgresql
+from tests.conftest import at_once
 from tests.support.acts import approve
 from tests.support.crashing import crash_at
 from tests.support.fixtures import MakeBlock, Propose
@@ -106,10 +105,10 @@ def test_neither_a_refusal_nor_the_list_of_proposals_tells_or_swallows_it(call: 
 
 
 def test_only_the_owner_of_the_call_is_talked_about(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, number: int, make_block: MakeBlock,
+    issue: Issue, alice: User, ben: User, tim: User, number: int, make_block: MakeBlock,
     propose: Propose,
 ) -> None:  # fmt: skip
-    both = machine(issue(alice, ben))
+    both = Machine(issue(alice, ben))
     diary = propose(make_block(ben, "diary", "Ben rows."), "rows", "sails").pk
     reject(tim, number)
     reject(ben, diary)
@@ -120,9 +119,9 @@ def test_only_the_owner_of_the_call_is_talked_about(
 
 
 def test_a_call_about_a_proposal_is_about_its_owner(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, goals: Block, number: int, propose: Propose
+    issue: Issue, alice: User, ben: User, tim: User, goals: Block, number: int, propose: Propose
 ) -> None:
-    both = machine(issue(alice, ben))
+    both = Machine(issue(alice, ben))
     other = propose(goals, "one book", "two books").pk
     reject(tim, number)
     assert told(both.call("comment_on_proposal", proposal_id=other, comment="Is that right?")) == [number]
@@ -142,16 +141,14 @@ def test_what_a_proposal_says_of_itself_is_not_told_again(
     assert [item["what"] for item in answer["data"]["decisions"]["items"]] == ["reopened", "commented"]
 
 
-def test_each_token_of_an_agent_is_told(
-    machine: MachineOf, issue: Issue, alice: User, tim: User, call: Call, number: int
-) -> None:
-    other = machine(issue(alice))
+def test_each_token_of_an_agent_is_told(issue: Issue, alice: User, tim: User, call: Call, number: int) -> None:
+    other = Machine(issue(alice))
     reject(tim, number)
-    later = machine(issue(alice))
+    later = Machine(issue(alice))
     assert told(call("recall")) == [number]
     assert told(other.call("recall")) == [number]
     assert told(later.call("recall")) == [], "a new token is not told what was decided before it"
-    another = machine(issue(alice, agent=Agent.objects.create(name="reader")))
+    another = Machine(issue(alice, agent=Agent.objects.create(name="reader")))
     assert told(another.call("recall")) == []
 
 
@@ -172,20 +169,12 @@ def test_a_handful_is_told_at_a_time_and_how_to_get_the_rest(
     assert told(call("recall")) == numbers[5:], "the feed does not move what the answers tell"
 
 
-def test_calls_at_the_same_time_tell_it_once(machine: MachineOf, token: str, tim: User, number: int) -> None:
+def test_calls_at_the_same_time_tell_it_once(token: str, tim: User, number: int) -> None:
     reject(tim, number)
-
-    def ask(_: int) -> list[int]:
-        try:
-            return told(machine(token).call("recall"))
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(ask, range(16)))
+    answers = at_once(lambda: told(Machine(token).call("recall")), 8)
     # Two that meet may both leave it to the next one, on a server.
-    answers.append(told(machine(token).call("recall")))
-    assert sorted(answers) == [[]] * 16 + [[number]]
+    answers.append(told(Machine(token).call("recall")))
+    assert sorted(answers) == [[]] * 8 + [[number]]
 
 
 @needs_postgresql

@@ -16,10 +16,10 @@ from approvals.models import Proposal, User
 from memory_app.runtime import waits
 from tests import environment
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Issue, Machine, MachineOf
+from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.agent_tools.decisions.conftest import FEED
 from tests.conftest import eventually, in_a_thread
-from tests.support.acts import approve
+from tests.support.acts import approve, reject
 
 
 class Waiting:
@@ -52,10 +52,6 @@ def _nothing_waits() -> Iterator[None]:
 
 def path_of(proposal: Proposal, wait: object = 20) -> str:
     return f"/api/v1/proposals/{proposal.pk}/?wait={wait}"
-
-
-def reject(person: User, proposal: Proposal) -> None:
-    services.reject(actor=person, proposal_id=proposal.pk, revision=1, reason="wrong", comment="No.")
 
 
 def ask(person: User, proposal: Proposal) -> None:
@@ -142,10 +138,10 @@ def test_what_another_process_decides_is_seen_within_a_second(api: Machine, tim:
 
 
 def test_a_third_of_the_threads_may_wait_and_the_rest_is_answered_at_once(
-    machine: MachineOf, issue: Issue, alice: User, tim: User, proposal: Proposal
+    issue: Issue, alice: User, tim: User, proposal: Proposal
 ) -> None:
     assert settings.MOST_WAITING == 2, "of the 8 threads that are the default"
-    machines = [machine(issue(alice)) for _ in range(3)]
+    machines = [Machine(issue(alice)) for _ in range(3)]
     first = Waiting(lambda: machines[0].get(path_of(proposal)))
     second = Waiting(lambda: machines[1].get(path_of(proposal)), among=2)
     began = time.monotonic()
@@ -158,14 +154,14 @@ def test_a_third_of_the_threads_may_wait_and_the_rest_is_answered_at_once(
 
 
 def test_a_token_waits_once_at_a_time_with_each_of_its_secrets(
-    api: Machine, call: Call, machine: MachineOf, alice: User, tim: User, proposal: Proposal
+    api: Machine, call: Call, alice: User, tim: User, proposal: Proposal
 ) -> None:
     new = auth.rotate(AgentToken.objects.get(), by=alice, until=None).secret
     waiting = Waiting(lambda: api.get(path_of(proposal)))
     response = api.get(f"{FEED}?since=now&wait=20")
     assert (answered(response)["data"]["retry_after"], response["Retry-After"]) == (5, "5")
     assert call("get_proposal", proposal_id=proposal.pk, wait=8)["Retry-After"] == "5"
-    assert machine(new).get(path_of(proposal))["Retry-After"] == "5"
+    assert Machine(new).get(path_of(proposal))["Retry-After"] == "5"
     assert "Retry-After" not in api.get(path_of(proposal, wait=0))
     reject(tim, proposal)
     waiting.end()
@@ -194,9 +190,9 @@ def test_a_token_that_is_revoked_while_it_waits_learns_nothing(api: Machine, tim
 
 
 def test_an_owner_who_is_taken_away_while_it_waits_is_not_told_of(
-    machine: MachineOf, issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal
+    issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal
 ) -> None:
-    first, second = machine(issue(alice, ben)), machine(issue(alice, ben))
+    first, second = Machine(issue(alice, ben)), Machine(issue(alice, ben))
     feed = Waiting(lambda: first.get(f"{FEED}?since=now&wait=3"))
     one = Waiting(lambda: second.get(path_of(proposal)), among=2)
     for token in AgentToken.objects.filter(owners=ben):

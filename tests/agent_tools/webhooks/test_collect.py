@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -19,13 +18,13 @@ from agent_tools import auth
 from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import outbox, sending
 from approvals import services
-from approvals.models import Agent, Event, Proposal, RejectReason, User
+from approvals.models import Agent, Event, Proposal, User
 from approvals.services import Rest, events
 from memory_app.text import worddiff
-from tests import environment
+from tests.agent_tools.decisions.test_read_decisions import deciding, needs_postgresql
 from tests.agent_tools.webhooks.conftest import create
-from tests.conftest import in_a_thread
-from tests.support.acts import approve, as_seen, change
+from tests.conftest import at_once
+from tests.support.acts import approve, as_seen, change, reject
 
 if TYPE_CHECKING:
     from memory_app.reads import Block
@@ -33,10 +32,6 @@ if TYPE_CHECKING:
     from tests.support.fixtures import MakeBlock, Propose
 
 ADDRESS = "https://hooks.example.org/assent"
-
-
-def reject(proposal: Proposal, person: User, reason: RejectReason = RejectReason.WRONG) -> None:
-    services.reject(actor=person, proposal_id=proposal.pk, revision=1, reason=reason)
 
 
 @pytest.fixture
@@ -93,7 +88,7 @@ def test_every_decision_of_a_person_is_told_as_what_it_is(
     endpoint: WebhookEndpoint, alice: User, scribe: Agent, goals: Block, propose: Propose
 ) -> None:
     first = propose(goals, "math", "algebra")
-    reject(first, alice, reason=RejectReason.OUTDATED)
+    reject(alice, first, "outdated")
     assert made()[0]["data"]["reason"] == "outdated"
     services.undo(actor=alice, proposal_id=first.pk)
     services.comment(actor=alice, proposal_id=first.pk, text="Who said so?")
@@ -136,14 +131,7 @@ def test_many_processes_that_look_at_once_make_one_message(
 ) -> None:
     for old in ("math", "one book", "B2"):
         approve(alice, propose(goals, old, f"{old} again"))
-    together = threading.Barrier(6)
-
-    def look() -> None:
-        together.wait()
-        outbox.collect()
-
-    for thread in [in_a_thread(look) for _ in range(6)]:
-        thread.join()
+    at_once(outbox.collect, 6)
     assert outbox.collect() == 0
     assert WebhookDelivery.objects.count() == 3
 
@@ -165,11 +153,11 @@ def test_a_decision_is_found_though_the_process_that_made_it_died_at_once(
 def test_a_webhook_is_told_of_the_chosen_events_from_its_creation_on(
     alice: User, scribe: Agent, token: str, goals: Block, propose: Propose
 ) -> None:
-    reject(propose(goals, "in June", "in July"), alice)
+    reject(alice, propose(goals, "in June", "in July"))
     create(alice, scribe, ADDRESS, events=[EventType.REJECTED])
     assert types() == []
     approve(alice, propose(goals, "math", "algebra"))
-    reject(propose(goals, "one book", "two books"), alice)
+    reject(alice, propose(goals, "one book", "two books"))
     assert types() == ["proposal.rejected"]
 
 
@@ -191,7 +179,7 @@ def test_people_are_told_of_their_own_memory_and_admins_of_those_the_agent_serve
     create(ben, scribe, "https://ben.example.org/")
     create(admin, scribe, ADDRESS, all_owners=True)
     for person in (alice, ben, mallory):  # scribe has no token for mallory's
-        reject(propose(make_block(person, "goals", "reads\n"), "reads", "writes"), person)
+        reject(person, propose(make_block(person, "goals", "reads\n"), "reads", "writes"))
     outbox.collect()
     rows = WebhookDelivery.objects.select_related("endpoint__created_by")
     told = [(row.endpoint.created_by.username, json.loads(row.body)["data"]["user_id"]) for row in rows]
@@ -204,7 +192,7 @@ def test_for_everyone_is_for_admins_only_and_ends_with_their_rights(
     assert not create(mallory, scribe, ADDRESS, all_owners=True).all_owners
     create(admin, scribe, ADDRESS, all_owners=True)
     User.objects.filter(pk=admin.pk).update(is_staff=False)
-    reject(propose(goals, "math", "algebra"), alice)
+    reject(alice, propose(goals, "math", "algebra"))
     assert types() == []
 
 
@@ -229,7 +217,7 @@ def test_what_is_not_the_agents_or_the_persons_business_is_not_told(
 ) -> None:
     proposal = propose(goals, "math", "algebra")
     end(proposal)
-    reject(Proposal.objects.get(pk=proposal.pk), tim)
+    reject(tim, Proposal.objects.get(pk=proposal.pk))
     assert types() == []
 
 
@@ -248,7 +236,7 @@ def test_what_is_settled_is_not_looked_at_again(
     outbox.collect()
     endpoint.refresh_from_db()
     assert endpoint.seen_event == last
-    reject(propose(goals, "one book", "two books"), alice)
+    reject(alice, propose(goals, "one book", "two books"))
     assert types() == ["proposal.approved", "proposal.rejected"]
 
 
@@ -262,29 +250,18 @@ def test_a_restored_database_is_not_taken_for_what_the_cache_has_seen(
 ) -> None:
     cache.set(outbox._SEEN, [10**6, time.time() - timedelta(hours=1).total_seconds()], timeout=None)
     outbox.collect()
-    reject(propose(goals, "math", "algebra"), alice)
+    reject(alice, propose(goals, "math", "algebra"))
     assert types() == ["proposal.rejected"]
 
 
-@pytest.mark.skipif(environment.is_embedded(), reason="SQLite has one writer: ids are seen in their order")
+@needs_postgresql
 def test_an_event_whose_transaction_ends_late_is_told_too(
     endpoint: WebhookEndpoint, alice: User, goals: Block, propose: Propose
 ) -> None:
     slow, quick = propose(goals, "math", "algebra"), propose(goals, "one book", "two books")
-    written, go_on = threading.Event(), threading.Event()
-
-    def decide_slowly() -> None:
-        with transaction.atomic():
-            events.record(slow, Event.What.REJECTED, actor=alice)
-            written.set()
-            go_on.wait(20)
-
-    thread = in_a_thread(decide_slowly)
-    written.wait(20)
-    reject(quick, alice)  # its event has the higher id and is there first
-    assert len(types()) == 1
-    go_on.set()
-    thread.join()
+    with deciding(alice, slow.pk):
+        reject(alice, quick)  # its event has the higher id and is there first
+        assert len(types()) == 1
     assert sorted(body["data"]["proposal_id"] for body in made()) == [slow.pk, quick.pk]
 
 
