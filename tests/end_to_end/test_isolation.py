@@ -8,6 +8,7 @@ and the command itself, so something new is asked too, or fails here until it is
 import itertools
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -39,6 +40,7 @@ from assent_client.cli.commands import memory
 from memory_app import conversations, reads
 from memory_app.models import Message
 from memory_app.search import store
+from memory_app.text.edits import Replace
 from tests.agent_tools.mcp.peer import MODERN, OLD, Peer
 from tests.clients.conftest import URL, transport
 from tests.conftest import make_user
@@ -51,28 +53,67 @@ ENOUGH = 60
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_databases")]
 
 
-@dataclass(frozen=True)
 class Things:
-    """What one owner has: each value is named by requests."""
+    """What one owner has, all texts with the mark: blocks, notes, proposals, conversations, history and webhooks.
 
-    owner: str
-    label: str
-    note_id: str
-    superseded_id: str
-    waiting_id: str
-    proposal_id: int
-    new_label: str
-    new_proposal_id: int
-    note_proposal_id: int
-    session_id: str
-    message_id: str
-    message_pk: int
-    rule_id: int
-    webhook_pk: int
-    delivery_pk: int
-    token_id: int
-    person_pk: int
-    commit: str
+    Each attribute is something that requests name.
+    """
+
+    def __init__(self, user: User, agent: Agent, mark: str, tag: str) -> None:
+        self.owner = owner = user.username
+        self.person_pk = user.pk
+        self.label, self.new_label = f"{tag}-journal", f"{tag}-new"
+        self.session_id, self.message_id = f"{tag}-session", f"{tag}-message"
+        self._write(user, mark)
+        self._propose(user, agent, mark)
+        said = conversations.Turn("user", f"{mark} {WORD} speaks", id=self.message_id, author=mark)
+        conversations.keep(owner, self.session_id, [said])
+        self.message_pk = Message.objects.get(owner=owner).pk
+        store.reindex(owner)
+        self.rule_id = services.create_rule(actor=user, owner=owner, block=self.label, needs="ask").pk
+        self._hook(user, agent, mark)
+        own = Agent.objects.create(name=f"{tag}-agent", created_by=user)
+        token = auth.issue(agent=own, owners=[user], scopes=["memory:read"], created_by=user).token
+        self.token_id = token.pk
+        self.commit = reads.head()
+
+    def _write(self, user: User, mark: str) -> None:
+        fields = services.BlockFields(f"{mark} plan", f"{mark} about", f"# {WORD}\n\n{mark} {WORD} one\n", 20_000)
+        owner, label = self.owner, self.label
+        services.create_block(actor=user, owner=owner, label=label, fields=fields, comment=f"{mark} made it")
+        by = notes.ChangeContext(actor=user, session_id=self.session_id, reasoning=f"{mark} why")
+        more: dict[str, Any] = {"tags": [f"{mark}-tag"], "category": mark, "rationale": mark}
+        self.note_id = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes seeds", **more).note_id
+        self.superseded_id = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes nuts", **more).note_id
+        ids = {"note_id": self.superseded_id, "replacement_id": self.note_id}
+        notes.supersede(by=by, owner=owner, reason=mark, **ids)
+
+    def _propose(self, user: User, agent: Agent, mark: str) -> None:
+        of: dict[str, Any] = {"agent": agent, "owner": self.owner, "reasoning": f"{mark} reason"}
+        turn = {"role": "user", "content": f"{mark} said"}
+        edits = [Replace(f"{WORD} one", f"{WORD} two {mark}")]
+        edit = services.propose(label=self.label, edits=edits, kind=Kind.EDIT, evidence=[turn], **of).proposal
+        block = {"title": f"{mark} title", "body": f"{mark} {WORD} new", "description": f"{mark} about"}
+        new = services.propose_block(label=self.new_label, **block, **of).proposal
+        careful = notes.ChangeContext(actor=agent, reasoning=mark, evidence=[turn])
+        waiting = notes.save(by=careful, owner=self.owner, content=f"{mark} {WORD} waits")
+        assert waiting.proposal
+        self.waiting_id, self.note_proposal_id = waiting.note_id, waiting.proposal.pk
+        self.proposal_id, self.new_proposal_id = edit.pk, new.pk
+        Proposal.objects.filter(owner=self.owner).update(decision_batch=batch_of(self.owner))
+        services.comment(actor=user, proposal_id=edit.pk, text=f"{mark} asks")
+        services.comment(actor=agent, proposal_id=edit.pk, text=f"{mark} answers")
+        services.assign(actor=user, proposal_id=edit.pk, to=self.owner)
+
+    def _hook(self, user: User, agent: Agent, mark: str) -> None:
+        # An address that no test reaches, with the mark where an address has its secrets.
+        events = [EventType.APPROVED, EventType.COMMENTED]
+        hook = endpoints.create(actor=user, agent=agent, url=f"https://10.0.0.1/{mark}", events=events)
+        body = outbox.body_of(EventType.APPROVED, hook.created_at, {"agent": mark})
+        sent = outbox.make(hook, EventType.APPROVED, body, event=self.proposal_id)
+        sent.next_at += timedelta(days=1)  # or a test that alice sends would have it sent too
+        sent.save()
+        self.webhook_pk, self.delivery_pk = hook.pk, sent.pk
 
 
 @dataclass(frozen=True)
@@ -95,104 +136,24 @@ class World:
     @property
     def secrets(self) -> list[str]:
         ben = self.ben
-        return [
-            MARK,
-            ben.note_id,
-            ben.superseded_id,
-            ben.waiting_id,
-            ben.label,
-            ben.new_label,
-            ben.session_id,
-            ben.message_id,
-        ]
-
-
-def things(user: Any, agent: Any, mark: str, tag: str) -> Things:
-    """Blocks, notes, proposals, conversations and history of one owner, all texts with the mark."""
-    owner = user.username
-    fields = services.BlockFields(f"{mark} plan", f"{mark} about", f"# {WORD}\n\n{mark} {WORD} one\n", 20_000)
-    services.create_block(actor=user, owner=owner, label=f"{tag}-journal", fields=fields, comment=f"{mark} made it")
-    by = notes.ChangeContext(actor=user, session_id=f"{tag}-session", reasoning=f"{mark} why")
-    more = {"tags": [f"{mark}-tag"], "category": mark, "rationale": mark}
-    saved = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes seeds", **more)
-    gone = notes.save(by=by, owner=owner, content=f"{mark} {WORD} likes nuts", **more)
-    notes.supersede(by=by, owner=owner, note_id=gone.note_id, reason=mark, replacement_id=saved.note_id)
-    turn = {"role": "user", "content": f"{mark} said"}
-    edit = services.propose(
-        agent=agent,
-        owner=owner,
-        label=f"{tag}-journal",
-        edits=[_replace(f"{WORD} one", f"{WORD} two {mark}")],
-        kind=Kind.EDIT,
-        reasoning=f"{mark} reason",
-        evidence=[turn],
-    )
-    new = services.propose_block(
-        agent=agent,
-        owner=owner,
-        label=f"{tag}-new",
-        title=f"{mark} title",
-        body=f"{mark} {WORD} new",
-        description=f"{mark} about",
-        reasoning=f"{mark} reason",
-    )
-    careful = notes.ChangeContext(actor=agent, reasoning=mark, evidence=[turn])
-    waiting = notes.save(by=careful, owner=owner, content=f"{mark} {WORD} waits")
-    said = conversations.Turn("user", f"{mark} {WORD} speaks", id=f"{tag}-message", author=mark)
-    conversations.keep(owner, f"{tag}-session", [said])
-    store.reindex(owner)
-    Proposal.objects.filter(owner=owner).update(decision_batch=batch_of(owner))
-    services.comment(actor=user, proposal_id=edit.proposal.pk, text=f"{mark} asks")
-    services.comment(actor=agent, proposal_id=edit.proposal.pk, text=f"{mark} answers")
-    services.assign(actor=user, proposal_id=edit.proposal.pk, to=owner)
-    rule = services.create_rule(actor=user, owner=owner, block=f"{tag}-journal", needs="ask")
-    # An address that no test reaches, with the mark where an address has its secrets.
-    address = f"https://10.0.0.1/{mark}"
-    events = [EventType.APPROVED, EventType.COMMENTED]
-    hook = endpoints.create(actor=user, agent=agent, url=address, events=events)
-    body = outbox.body_of(EventType.APPROVED, hook.created_at, {"agent": mark})
-    sent = outbox.make(hook, EventType.APPROVED, body, event=edit.proposal.pk)
-    sent.next_at += timedelta(days=1)  # or a test that alice sends would have it sent too
-    sent.save()
-    own = Agent.objects.create(name=f"{tag}-agent", created_by=user)
-    token = auth.issue(agent=own, owners=[user], scopes=["memory:read"], created_by=user).token
-    return Things(
-        rule_id=rule.pk,
-        webhook_pk=hook.pk,
-        delivery_pk=sent.pk,
-        token_id=token.pk,
-        person_pk=user.pk,
-        owner=owner,
-        label=f"{tag}-journal",
-        note_id=saved.note_id,
-        superseded_id=gone.note_id,
-        waiting_id=waiting.note_id,
-        proposal_id=edit.proposal.pk,
-        new_label=f"{tag}-new",
-        new_proposal_id=new.proposal.pk,
-        note_proposal_id=waiting.proposal.pk if waiting.proposal else 0,
-        session_id=f"{tag}-session",
-        message_id=f"{tag}-message",
-        message_pk=Message.objects.get(owner=owner).pk,
-        commit=reads.head(),
-    )
-
-
-def _replace(old: str, new: str) -> Any:
-    from memory_app.text.edits import Replace
-
-    return Replace(old, new)
+        ids = [ben.note_id, ben.superseded_id, ben.waiting_id, ben.session_id, ben.message_id]
+        return [MARK, ben.label, ben.new_label, *ids]
 
 
 @pytest.fixture
-def world(alice: User, scribe: Agent) -> Iterator[World]:
+def world(alice: User, scribe: Agent, token: str) -> Iterator[World]:
     ben = make_user("ben", first_name=MARK)
-    out = StringIO()
-    call_command("issue_token", agent="scribe", owner=["alice"], stdout=out)
     # Both owners talk with the same agent: even its proposals for one are not to be seen through the other.
-    made = things(alice, scribe, "alpha", "alices"), things(ben, scribe, MARK, "bens")
+    made = Things(alice, scribe, "alpha", "alices"), Things(ben, scribe, MARK, "bens")
     with override_settings(RATE_LIMIT=1_000_000):
-        yield World(*made, token=out.getvalue().strip(), person=alice)
+        yield World(*made, token=token, person=alice)
+
+
+@contextmanager
+def nothing_of_ben_changes() -> Iterator[None]:
+    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
+    yield
+    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
 
 
 def check(world: World, response: Any, *asked: object, of: str) -> None:
@@ -209,30 +170,36 @@ def check(world: World, response: Any, *asked: object, of: str) -> None:
 # -- tools ----------------------------------------------------------------------------------------
 
 
+_EDIT = {"old_string": "one", "new_string": "three"}
 _PROPOSING: dict[str, dict[str, Any]] = {
-    "propose_memory_edits": {"edits": [{"old_string": "one", "new_string": "three"}]},
+    "propose_memory_edits": {"edits": [_EDIT]},
     "propose_memory_append": {"content": WORD},
     "propose_memory_prepend": {"content": WORD},
     "propose_memory_insert": {"insert_line": 99, "content": WORD},
     "propose_section_update": {"section_header": "# nothing", "new_content": WORD},
     "propose_memory_rewrite": {"content": WORD},
 }
+_FILES: dict[str, dict[str, Any]] = {
+    "edit_file": _EDIT,
+    "append_to_file": {"content": WORD},
+    "prepend_to_file": {"content": WORD},
+    "update_section": {"section_header": f"# {WORD}", "new_content": WORD},
+    "write_file": {"content": WORD},
+}
 
 
 def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
     """How each tool is asked for what somebody has."""
-    ids = [of.note_id, of.superseded_id, of.waiting_id]
-    edit = {"old_string": "one", "new_string": "three", "reasoning": "r"}
+    why = {"reasoning": "r"}
+    notes_ = [{"note_id": id_} for id_ in (of.note_id, of.superseded_id, of.waiting_id)]
+    proposals = [{"proposal_id": pk} for pk in (of.proposal_id, of.new_proposal_id, of.note_proposal_id)]
+    amends, amends_new, amends_note = proposals
     labels = (of.label, of.new_label, "alices-journal")
-    files = [{"path": f"/memories/blocks/{label}.md"} for label in labels]
-    files += [{"path": f"/memories/notes/{id_}.md"} for id_ in ids]
-    numbers = (of.proposal_id, of.new_proposal_id, of.note_proposal_id)
-    amending: list[dict[str, Any]] = [
-        each | {"proposal_id": number}
-        for some, theirs in ((files[:3], numbers[:2]), (files[3:], numbers[1:]))
-        for each in some
-        for number in theirs
-    ]
+    block_files = [{"path": f"/memories/blocks/{label}.md"} for label in labels]
+    note_files = [{"path": f"/memories/notes/{each['note_id']}.md"} for each in notes_]
+    files: list[dict[str, Any]] = block_files + note_files
+    amended = [each | more for each in block_files for more in (amends, amends_new)]
+    amended += [each | more for each in note_files for more in (amends_new, amends_note)]
     return {
         "list_memory_blocks": [{}],
         "read_memory_block": [
@@ -241,56 +208,44 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
             {"block_label": of.new_label},
         ],
         "propose_memory_edit": [
-            {"block_label": of.label} | edit,
-            {"block_label": of.label} | edit | {"old_string": "not there"},
-            {"block_label": of.label} | edit | {"proposal_id": of.proposal_id},
-            {"block_label": "alices-journal"} | edit | {"proposal_id": of.proposal_id},
-        ],
+            {"block_label": of.label} | _EDIT | why | more for more in ({}, {"old_string": "not there"}, amends)
+        ]
+        + [{"block_label": "alices-journal"} | _EDIT | why | amends],
         **{
             name: [
-                {"block_label": label, "reasoning": "r"} | given | more
+                {"block_label": label} | why | given | more
                 for label in (of.label, "alices-journal")
-                for more in ({}, {"proposal_id": of.proposal_id})
+                for more in ({}, amends)
             ]
             for name, given in _PROPOSING.items()
         },
         "propose_memory_block": [
-            {"label": label, "title": WORD, "body": WORD, "reasoning": "r"} | more
+            {"label": label, "title": WORD, "body": WORD} | why | more
             for label in (of.label, of.new_label, "alices-new")
-            for more in ({}, {"proposal_id": of.new_proposal_id}, {"proposal_id": of.proposal_id})
+            for more in ({}, amends_new, amends)
         ],
         "propose_block_deletion": [
-            {"block_label": label, "reasoning": "r"} | more
-            for label in (of.label, of.new_label, "alices-journal")
-            for more in ({}, {"proposal_id": of.proposal_id}, {"expected_sha256": "0" * 64})
+            {"block_label": label} | why | more
+            for label in labels
+            for more in ({}, amends, {"expected_sha256": "0" * 64})
         ],
         "list_files": [{}, {"path": "/memories/blocks"}, {"path": "/memories/notes"}],
         "view_file": files,
-        "edit_file": [each | {"old_string": "one", "new_string": "three"} for each in files + amending],
-        "append_to_file": [each | {"content": WORD} for each in files + amending],
-        "prepend_to_file": [each | {"content": WORD} for each in files + amending],
-        "update_section": [each | {"section_header": f"# {WORD}", "new_content": WORD} for each in files + amending],
-        "write_file": [each | {"content": WORD} for each in files + amending],
+        **{name: [each | given for each in files + amended] for name, given in _FILES.items()},
         "list_proposals": [{}, {"status": "open"}, {"block_label": of.label}, {"decided_since": ""}],
-        "get_proposal": [
-            {"proposal_id": of.proposal_id},
-            {"proposal_id": of.new_proposal_id},
-            {"proposal_id": of.note_proposal_id},
-        ],
-        "withdraw_proposal": [{"proposal_id": of.proposal_id}, {"proposal_id": of.note_proposal_id}],
-        "comment_on_proposal": [
-            {"proposal_id": pk, "comment": f"{WORD} so"} for pk in (of.proposal_id, of.note_proposal_id)
-        ],
+        "get_proposal": proposals,
+        "withdraw_proposal": [amends, amends_note],
+        "comment_on_proposal": [each | {"comment": f"{WORD} so"} for each in (amends, amends_note)],
         "memory_search": [
             {"query": WORD, "top_k": 20},
             {"query": WORD, "as_of": of.commit},
             {"query": WORD, "include_conversation": True, "session_id": of.session_id},
             {"query": WORD, "sources": ["conversation", "memory_block", "user_memory"]},
         ],
-        "memory_save": [{"content": f"{WORD} new"}, {"content": WORD, "proposal_id": of.note_proposal_id}],
-        "memory_update": [{"note_id": id_, "content": f"{WORD} changed"} for id_ in ids]
-        + [{"note_id": of.note_id, "content": WORD, "proposal_id": of.note_proposal_id}],
-        "memory_delete": [{"note_id": id_} for id_ in ids],
+        "memory_save": [{"content": f"{WORD} new"}, {"content": WORD} | amends_note],
+        "memory_update": [each | {"content": f"{WORD} changed"} for each in notes_]
+        + [{"note_id": of.note_id, "content": WORD} | amends_note],
+        "memory_delete": notes_,
         "remember": [{"content": f"{WORD} new fact", "session_id": of.session_id}],
         "recall": [
             {"min_confidence": 0, "include_superseded": True},
@@ -298,7 +253,8 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
             {"query": WORD, "match": "text"},
             {"scope": "session", "session_id": of.session_id},
         ],
-        "forget": [{"memory_id": id_} for id_ in ids] + [{"memory_id": of.note_id, "replacement_id": of.superseded_id}],
+        "forget": [{"memory_id": each["note_id"]} for each in notes_]
+        + [{"memory_id": of.note_id, "replacement_id": of.superseded_id}],
         "prime_memories": [{"budget": 0}, {"format": "json"}],
         "memory_list_sessions": [{}],
         "memory_read_session": [{"session_id": of.session_id}],
@@ -311,10 +267,9 @@ def test_every_tool_is_asked(world: World) -> None:
 
 @pytest.mark.parametrize("name", list(registry.TOOLS))
 def test_no_tool_tells_anything_of_another_owner(world: World, name: str) -> None:
-    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
     versions = itertools.cycle((OLD[-1], MODERN))
-    for of in (world.ben, world.alice):
-        for arguments in arguments_of(of)[name]:
+    with nothing_of_ben_changes():
+        for arguments in [*arguments_of(world.ben)[name], *arguments_of(world.alice)[name]]:
             for_ben = arguments | {"user_id": "ben"}
             for given in (arguments, for_ben):
                 answer = world.agent.post(f"/api/v1/tools/{name}/", json.dumps(given), content_type="application/json")
@@ -322,7 +277,6 @@ def test_no_tool_tells_anything_of_another_owner(world: World, name: str) -> Non
                 assert given is arguments or answer.status_code == 403, answer.content
             for given, query in ((arguments, "user=alice"), (arguments, "user=ben"), (for_ben, "")):
                 by_mcp(world, next(versions), "tools/call", {"name": name, "arguments": given}, query=query)
-    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
 
 
 def by_mcp(world: World, version: str, method: str, params: dict[str, Any], *, query: str = "") -> None:
@@ -428,17 +382,18 @@ def is_page(path: str) -> bool:
 
 
 def test_every_address_answers_its_owner(world: World) -> None:
-    opened = 0
+    browser, opened = world.sign_in(), 0  # no address signs out by being read
     for path in own_paths(world):
-        answer = world.sign_in().get(path) if is_page(path) else world.agent.get(path)
+        answer = browser.get(path) if is_page(path) else world.agent.get(path)
         check(world, answer, path, of=f"GET {path}")
         opened += answer.status_code == 200
     assert opened > ENOUGH
 
 
 def test_no_address_tells_anything_of_another_owner(world: World) -> None:
+    browser = world.sign_in()
     for path in paths(world):
-        browser, asked = world.sign_in(), queries(world, path)
+        asked = queries(world, path)
         for query in asked[:1] if is_page(path) else asked:
             check(world, world.agent.get(path + query), path, query, of=f"GET {path}{query} as the agent")
         for query in asked if is_page(path) else ():
@@ -446,53 +401,45 @@ def test_no_address_tells_anything_of_another_owner(world: World) -> None:
 
 
 def test_no_address_lets_another_owners_things_be_written(world: World) -> None:
-    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
-    waiting = list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status"))
-    said, hooks = talk_of_ben(), webhooks_of_ben()
+    (first, *_), said = reads.notes("ben"), said_and_set_up_for_ben()
     body = json.dumps({"body": f"{WORD} x", "reasoning": "r"})
     turns = json.dumps({"messages": [{"role": "user", "content": WORD}]})
     fields = {"revision": "1", "reason": "wrong", "content": WORD, "type": "note", "comment": "c"}
     fields |= {"text": WORD, "accepted": "0" * 12, "rest": "agent", "seen_sha256": "0" * 64, "tick": "none"}
     fields |= {"grace": "none", "scopes": "memory:read", "days": ""}
     fields |= {"said": WORD, "nonce": "a" * 32, "to": "alice", "span": "day", "needs": "apply"}
-    deletes = {"action": "delete", "seen": f"{world.ben.note_id} {before[0][0]}"}
-    rejects = {"action": "reject"} | {f"item-{pk}": f"{pk}:1:-" for pk, _status in waiting}
-    for path in paths(world):
-        for content in ("{}",) if is_page(path) else ("{}", body, turns):
-            answer = world.agent.post(path, content, content_type="application/json")
-            check(world, answer, path, of=f"POST {path} {content} as the agent")
-        check(world, world.agent.post(path, "# Memories\n", content_type="text/markdown"), path, of=f"POST {path}")
-        check(world, world.agent.delete(path), path, of=f"DELETE {path} as the agent")
-        browser = world.sign_in()
-        decides = any(each in path for each in ("/proposal", "/several/", "/together/"))
-        verbs = ({}, {"back": "1"}, rejects) if decides else ({}, deletes)
-        for verb in verbs if is_page(path) else ():
-            answer = browser.post(path, fields | verb)
-            check(world, answer, path, verb, of=f"POST {path} {verb} as alice")
-    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
-    assert list(Proposal.objects.filter(owner="ben").order_by("pk").values_list("pk", "status")) == waiting
-    assert talk_of_ben() == said
-    assert webhooks_of_ben() == hooks
+    deletes = {"action": "delete", "seen": f"{world.ben.note_id} {first.sha256}"}
+    waiting = Proposal.objects.filter(owner="ben").values_list("pk", flat=True)
+    rejects = {"action": "reject"} | {f"item-{pk}": f"{pk}:1:-" for pk in waiting}
+    with nothing_of_ben_changes():
+        for path in paths(world):
+            for content in ("{}",) if is_page(path) else ("{}", body, turns):
+                answer = world.agent.post(path, content, content_type="application/json")
+                check(world, answer, path, of=f"POST {path} {content} as the agent")
+            check(world, world.agent.post(path, "# Memories\n", content_type="text/markdown"), path, of=f"POST {path}")
+            check(world, world.agent.delete(path), path, of=f"DELETE {path} as the agent")
+            browser = world.sign_in()
+            decides = any(each in path for each in ("/proposal", "/several/", "/together/"))
+            verbs = ({}, {"back": "1"}, rejects) if decides else ({}, deletes)
+            for verb in verbs if is_page(path) else ():
+                answer = browser.post(path, fields | verb)
+                check(world, answer, path, verb, of=f"POST {path} {verb} as alice")
+    assert said_and_set_up_for_ben() == said
     assert conversations.delete("ben", world.ben.session_id).count == 1
 
 
-def webhooks_of_ben() -> list[Any]:
-    """Whatever the pages about webhooks write."""
-    endpoints_of = WebhookEndpoint.objects.filter(created_by__username="ben")
-    deliveries_of = WebhookDelivery.objects.filter(endpoint__in=endpoints_of)
-    return [*endpoints_of.order_by("pk").values(), *deliveries_of.order_by("pk").values()]
-
-
-def talk_of_ben() -> list[Any]:
-    """What is said about ben's proposals, to whom they are assigned, who looked at them, his rules and his tokens."""
-    of_ben = Proposal.objects.filter(owner="ben").order_by("pk")
-    return [
-        list(Event.objects.filter(owner="ben").order_by("pk").values_list("pk", "text")),
-        list(of_ben.values_list("pk", "assigned_to")),
-        list(Attention.objects.filter(proposal__owner="ben").values_list("pk", "seen_revision")),
-        list(TrustRule.objects.filter(owner="ben").values_list("pk", "needs")),
-        list(AgentToken.objects.filter(owners__username="ben").values_list("pk", "revoked_at", "expires_at")),
+def said_and_set_up_for_ben() -> list[Any]:
+    """Ben's proposals, what is said about them, who looks after them and looked at them; rules, tokens and webhooks."""
+    rows: list[Any] = [
+        Proposal.objects.filter(owner="ben").values_list("pk", "status", "assigned_to"),
+        Event.objects.filter(owner="ben").values_list("pk", "text"),
+        Attention.objects.filter(proposal__owner="ben").values_list("pk", "seen_revision"),
+        TrustRule.objects.filter(owner="ben").values_list("pk", "needs"),
+        AgentToken.objects.filter(owners__username="ben").values_list("pk", "revoked_at", "expires_at"),
+        WebhookEndpoint.objects.filter(created_by__username="ben").values(),
+        WebhookDelivery.objects.filter(endpoint__created_by__username="ben").values(),
     ]
+    return [list(each.order_by("pk")) for each in rows]
 
 
 # -- the Model Context Protocol -------------------------------------------------------------------
@@ -523,14 +470,9 @@ def test_no_list_resource_or_prompt_tells_anything_of_another_owner(world: World
 # -- the client ------------------------------------------------------------------------------------
 
 
-def _all_decisions(client: Assent) -> list[Any]:
-    return list(client.proposals.decisions(since=""))
-
-
 def test_nothing_of_another_owner_comes_through_the_client(world: World) -> None:
-    before = [note.sha256 for note in reads.notes("ben")], reads.blocks("ben")
     ben = world.ben
-    with httpx2.Client(transport=transport()) as http:
+    with nothing_of_ben_changes(), httpx2.Client(transport=transport()) as http:
         mine = Assent(URL, world.token, http_client=http, max_retries=0)
         for client in (mine, mine.for_user("ben")):
             asked: list[tuple[str, Any]] = [
@@ -543,7 +485,7 @@ def test_nothing_of_another_owner_comes_through_the_client(world: World) -> None
                 ("the file", client.notes.export_file),
                 ("a wait", partial(client.proposals.wait, ben.proposal_id, timeout=1)),
                 ("a wait by hand", partial(client.proposals.get, ben.proposal_id, wait=1)),
-                ("decisions", partial(_all_decisions, client)),
+                ("decisions", lambda client=client: [*client.proposals.decisions(since="")]),
             ]
             for what, call in asked:
                 try:
@@ -553,7 +495,6 @@ def test_nothing_of_another_owner_comes_through_the_client(world: World) -> None
                 # Not the ids: by now alice has notes and blocks that her agent named like ben's.
                 assert MARK not in said, f"{what} tells it:\n{said}"
                 assert client is mine or "owner_not_granted" in said, f"{what}: {said}"
-    assert ([note.sha256 for note in reads.notes("ben")], reads.blocks("ben")) == before
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -587,13 +528,11 @@ def test_no_command_tells_anything_of_another_owner(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MEMORY_OWNER", "alice")
     (tmp_path / "memories.md").write_text("# Memories\n\n### mem-1-aaaa\n> parrot\n")
-    before = [note.sha256 for note in reads.notes("ben")]
-    for lines in command_lines(world.ben).values():
-        for line in lines:
+    with nothing_of_ben_changes():
+        for line in itertools.chain.from_iterable(command_lines(world.ben).values()):
             done = CliRunner().invoke(memory, line)
             said = done.output + done.stderr
             assert not [secret for secret in world.secrets if secret in said and secret not in line], (line, said)
-    assert [note.sha256 for note in reads.notes("ben")] == before
 
 
 # -- the test itself ------------------------------------------------------------------------------
