@@ -19,6 +19,7 @@ _SAMPLES = 3
 _PAIRED = 12
 MOST_SHAPES = 160
 
+_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _ENDS = ("\x00", "", " x", "x")
 _CATEGORIES = {
     op.CATEGORY_DIGIT: "07",
@@ -52,7 +53,7 @@ def _parts(pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
     tree = _parser.parse(pattern.pattern, pattern.flags)
     alphabet = "".join(dict.fromkeys(_alphabet(tree)))
     rng = random.Random(ascii(pattern.pattern))
-    repeats = list(_repeats([*tree], alphabet, rng))
+    repeats = list(_repeats([*tree]))
     rng.shuffle(repeats)
     for samples in zip(*([_samples(*repeat, alphabet, rng) for repeat in repeats] or [iter(())]), strict=False):
         for prefix, body, tail in samples:
@@ -81,28 +82,29 @@ def _samples(
         yield lead, lead, ""
 
 
-def _repeats(
-    nodes: list[Any], alphabet: str, rng: random.Random, before: tuple[Any, ...] = ()
-) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
+def _inner(code: Any, value: Any) -> list[list[Any]]:
+    """The sequences of nodes that a node is made of."""
+    if code in _REPEATS:
+        return [[*value[2]]]
+    if code is op.SUBPATTERN:
+        return [[*value[3]]]
+    if code is op.BRANCH:
+        return [[*branch] for branch in value[1]]
+    if code is op.ATOMIC_GROUP:
+        return [[*value]]
+    if code in (op.ASSERT, op.ASSERT_NOT):
+        return [[*value[1]]]
+    return []
+
+
+def _repeats(nodes: list[Any], before: tuple[Any, ...] = ()) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
     """Each long repetition: what stands before it, what it repeats, what comes after."""
     for at, (code, value) in enumerate(nodes):
         lead = [*before, *nodes[:at]]
-        inner: list[list[Any]] = []
-        if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
-            most, body = value[1], [*value[2]]
-            if most is op.MAXREPEAT or most > _BOUNDED:
-                yield lead, body, nodes[at + 1 :]
-            inner = [body]
-        elif code is op.SUBPATTERN:
-            inner = [[*value[3]]]
-        elif code is op.BRANCH:
-            inner = [[*branch] for branch in value[1]]
-        elif code is op.ATOMIC_GROUP:
-            inner = [[*value]]
-        elif code in (op.ASSERT, op.ASSERT_NOT):
-            inner = [[*value[1]]]
-        for each in inner:
-            yield from _repeats(each, alphabet, rng, tuple(lead))
+        if code in _REPEATS and (value[1] is op.MAXREPEAT or value[1] > _BOUNDED):
+            yield lead, [*value[2]], nodes[at + 1 :]
+        for each in _inner(code, value):
+            yield from _repeats(each, tuple(lead))
 
 
 def _alphabet(nodes: Any) -> Iterator[str]:
@@ -116,17 +118,8 @@ def _alphabet(nodes: Any) -> Iterator[str]:
             yield chr(value[0])
         elif code is op.CATEGORY:
             yield from _CATEGORIES[value]
-        elif code is op.BRANCH:
-            for branch in value[1]:
-                yield from _alphabet(branch)
-        elif code is op.SUBPATTERN:
-            yield from _alphabet(value[3])
-        elif code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
-            yield from _alphabet(value[2])
-        elif code in (op.ASSERT, op.ASSERT_NOT):
-            yield from _alphabet(value[1])
-        elif code is op.ATOMIC_GROUP:
-            yield from _alphabet(value)
+        for each in _inner(code, value):
+            yield from _alphabet(each)
 
 
 def _one(nodes: Any, alphabet: str, rng: random.Random) -> str:
@@ -145,11 +138,9 @@ def _sample(code: Any, value: Any, alphabet: str, rng: random.Random) -> str:
         return _member(value, alphabet, rng)
     if code is op.BRANCH:
         return _one(rng.choice(value[1]), alphabet, rng)
-    if code is op.SUBPATTERN:
-        return _one(value[3], alphabet, rng)
-    if code is op.ATOMIC_GROUP:
-        return _one(value, alphabet, rng)
-    if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
+    if code in (op.SUBPATTERN, op.ATOMIC_GROUP):
+        return _one(_inner(code, value)[0], alphabet, rng)
+    if code in _REPEATS:
         least, most, body = value
         count = least if least or rng.random() < 0.5 else min(int(most), 1)
         return "".join(_one(body, alphabet, rng) for _ in range(count))
