@@ -32,18 +32,13 @@ def shown(client: Client, **headers: str) -> str:
 
 @pytest.mark.slow
 def test_the_sign_in_page_names_them_with_password_and_purpose(client: Client, site: Any) -> None:
-    page = shown(client)
-    assert NAMED in page
-    assert "alice student, owns her memory" in page
-    assert "tim tutor of alice" in page
+    refused = client.post("/sign-in/", {"username": "tim", "password": "no"}, headers=HERE)
+    assert refused.status_code == 422
+    for page in (shown(client), words(refused)):
+        assert NAMED in page
+        assert "alice student, owns her memory" in page
+        assert "tim tutor of alice" in page
     assert client.login(username="tim", password="demo")
-
-
-@pytest.mark.slow
-def test_they_are_named_again_after_a_wrong_password(client: Client, site: Any) -> None:
-    answer = client.post("/sign-in/", {"username": "tim", "password": "no"}, headers=HERE)
-    assert answer.status_code == 422
-    assert NAMED in words(answer)
 
 
 @pytest.mark.slow

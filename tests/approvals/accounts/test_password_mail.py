@@ -16,7 +16,7 @@ from memory_app.runtime import background
 from tests import environment
 from tests.conftest import eventually
 from tests.support.pages import words
-from tests.support.smtp import MailServer, mail_server
+from tests.support.smtp import mail_server
 
 
 @pytest.fixture(autouse=True)
@@ -47,15 +47,6 @@ def deliver() -> Callable[[], None]:
             app.tasks[message.headers["task"]](*message.payload[0])
 
     return run_what_waits
-
-
-@pytest.fixture
-def slow_mail() -> Iterator[MailServer]:
-    """It says nothing until it is let."""
-    with mail_server() as server:
-        server.may_speak.clear()
-        yield server
-        server.may_speak.set()
 
 
 def ask(client: Client, email: str, **more: Any) -> Any:
@@ -94,18 +85,18 @@ def test_the_link_leads_to_the_site_whatever_host_was_asked(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not environment.is_embedded(), reason="the thread that sends where there is no worker")
-def test_the_answer_does_not_wait_for_the_mail_server(
-    client: Client, alice_with_password: User, slow_mail: MailServer
-) -> None:
-    assert ask(client, "alice@example.org").status_code == 302
-    assert slow_mail.asked.wait(20)
-    assert not slow_mail.mails
-    # Nor do the answers behind it, to whomever.
-    assert ask(client, "nobody@example.org").status_code == 302
-    assert ask(client, "alice@example.org").status_code == 302
-    slow_mail.may_speak.set()
-    assert eventually(lambda: len(slow_mail.mails) == 2, seconds=20)
-    assert all("/password/reset/" in mail.get_content() for _, mail in slow_mail.mails)
+def test_the_answer_does_not_wait_for_the_mail_server(client: Client, alice_with_password: User) -> None:
+    with mail_server() as slow:
+        slow.may_speak.clear()
+        assert ask(client, "alice@example.org").status_code == 302
+        assert slow.asked.wait(20)
+        assert not slow.mails
+        # Nor do the answers behind it, to whomever.
+        assert ask(client, "nobody@example.org").status_code == 302
+        assert ask(client, "alice@example.org").status_code == 302
+        slow.may_speak.set()
+        assert eventually(lambda: len(slow.mails) == 2, seconds=20)
+    assert all("/password/reset/" in mail.get_content() for _, mail in slow.mails)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from approvals import services
 from approvals.models import Agent, Proposal, TrustRule, User
 from memory_app import reads
 from memory_app.reads import Block
-from tests.support.acts import approve
+from tests.support.acts import approve, sign_in_again
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import form, has_form, words
 
@@ -142,16 +142,9 @@ def test_a_tutor_reads_the_rules_of_students_and_changes_none(
     assert rule.needs == "small"
 
 
-def test_what_was_chosen_comes_back_after_signing_in_again(
-    alice: User, goals: Block, token: str, client_of: ClientOf
-) -> None:
-    alice.set_password("correct-horse")
-    alice.save()
+def test_what_was_chosen_comes_back_after_signing_in_again(alice: User, goals: Block, token: str) -> None:
     client = Client()
-    answer = client.post(reverse("rule_create"), RULE)
-    assert answer.status_code == 401
-    kept = form(answer, reverse("sign_in_and_go_on")) | {"username": "alice", "password": "correct-horse"}
-    page = client.post(reverse("sign_in_and_go_on"), kept, follow=True)
+    page = sign_in_again(client, alice, client.post(reverse("rule_create"), RULE))
     assert "Nothing was saved while you were signed out." in words(page)
     chosen = form(page, reverse("rule_create"))
     assert (chosen["agent"], chosen["block"], chosen["needs"]) == ("scribe", "goals", "small")
