@@ -21,12 +21,8 @@ NIGHTLY = (
     "tests/end_to_end/test_paint.py",
     # measures rows in view
     "tests/end_to_end/test_compact.py",
-    # measures what is in view after a step
-    "tests/end_to_end/test_change_in_view.py",
-    # steps by key and button in every layout
-    "tests/end_to_end/test_change_steps.py",
-    # moved texts in every layout
-    "tests/end_to_end/test_moved_in_browser.py",
+    # steps by key and button in every layout, and what is in view
+    "tests/end_to_end/test_change_in_browser.py",
     # history in a browser; its pages are tested without one by day
     "tests/end_to_end/test_past_in_browser.py",
     # waits for leases of imports to run out

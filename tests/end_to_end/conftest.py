@@ -1,9 +1,7 @@
 """A real server process on loopback, real HTTP clients, on the databases of the test."""
 
 import os
-import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,8 +19,12 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from approvals.models import Proposal, User
+from memory_app.reads import Block
 from tests.conftest import eventually
+from tests.services import free_ports
 from tests.support.copies import Copy, Origin
+from tests.support.fixtures import Propose
+from tests.support.pages import form
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a long enough passphrase"
@@ -78,12 +80,6 @@ class Server:
             return False
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def variables(port: int) -> dict[str, str]:
     """Return the variables of a server's process."""
     # What pytest says of the running test, and what only the process with the browser needs, makes no other server. How
@@ -98,7 +94,7 @@ def variables(port: int) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def port() -> int:
     """The port of the servers of this process, of which one runs at a time."""
-    return free_port()
+    return free_ports(1)[0]
 
 
 @pytest.fixture(scope="session")
@@ -129,26 +125,12 @@ class Person:
     def __init__(self, url: str) -> None:
         self.http = httpx.Client(base_url=url, follow_redirects=True, timeout=20)
 
-    def sign_in(self, username: str) -> httpx.Response:
-        page = self.http.get("/sign-in/")
-        return self.submit(page, {"username": username, "password": PASSWORD}, path="/sign-in/")
-
     def read(self, path: str) -> httpx.Response:
         return self.http.get(path)
 
     def submit(self, page: httpx.Response, fields: dict[str, Any], *, path: str) -> httpx.Response:
-        """Send the form of `page` whose action is `path`, with its hidden fields, as a browser would."""
-        form = self.form(page.text, path)
-        hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form))
-        return self.http.post(path, data=hidden | fields, headers={"Referer": str(page.url)})
-
-    @staticmethod
-    def form(html: str, path: str) -> str:
-        for form in re.findall(r"<form\b.*?</form>", html, re.S):
-            action = re.search(r'action="([^"]*)"', form)
-            if action is None or action.group(1).split("?")[0] == path:
-                return str(form)
-        raise AssertionError(f"the page has no form for {path}")
+        """Send the form of `page` that goes to `path`, with what is in it already, as a browser would."""
+        return self.http.post(path, data=form(page, path) | fields, headers={"Referer": str(page.url)})
 
 
 @pytest.fixture
@@ -158,7 +140,8 @@ def person(server: Server) -> Callable[[User], Person]:
     def signed_in(user: User) -> Person:
         give_password(user)
         someone = Person(server.url)
-        answer = someone.sign_in(user.username)
+        typed = {"username": user.username, "password": PASSWORD}
+        answer = someone.submit(someone.read("/sign-in/"), typed, path="/sign-in/")
         assert answer.status_code == 200, answer.text
         assert "/sign-in/" not in str(answer.url)
         return someone
@@ -178,15 +161,8 @@ def _hashed() -> str:
 
 
 #: Nothing may leave the machine, and no browser feature may try.
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync""".split()
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +207,25 @@ def window_of(browser: Browser, server: Server) -> WindowOf:
         return window
 
     return open_window
+
+
+@pytest.fixture
+def proposal(goals: Block, propose: Propose) -> Proposal:
+    """Scribe wants to write July where alice's goals say June."""
+    return propose(goals, "in June", "in July", reasoning="The exam was moved.")
+
+
+@pytest.fixture
+def inbox(window_of: WindowOf, tim: User, proposal: Proposal) -> Page:
+    """tim's list, with the proposal on it."""
+    return window_of(tim)
+
+
+@pytest.fixture
+def proposal_page(inbox: Page, proposal: Proposal) -> Page:
+    """The proposal's page, as tim opens it from the list."""
+    inbox.goto(proposal.get_absolute_url())
+    return inbox
 
 
 def focused(window: Page, attribute: str = "id") -> str:

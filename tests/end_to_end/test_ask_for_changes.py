@@ -1,16 +1,12 @@
-"""Asking for changes, the agent's answer over HTTP, and the approval: by mouse, by keyboard, and without scripts."""
-
-from typing import Any
+"""Asking for changes, the agent's answer over HTTP, and the approval: by mouse and by keyboard."""
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from approvals.models import Status, User
+from approvals.models import Proposal, Status
 from memory_app import reads
-from memory_app.reads import Block
-from tests.end_to_end.conftest import WindowOf, status_of
-from tests.support.fixtures import Propose
+from tests.end_to_end.conftest import status_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
@@ -20,24 +16,13 @@ def answer_request(api: httpx.Client, number: int) -> None:
     listed = api.post("/tools/list_proposals/", json={"status": "changes_requested"}).json()["data"]["items"]
     (asked,) = [item for item in listed if item["proposal_id"] == number]
     assert asked["changes_requested"]["comment"] == "Which exam?"
-    edit = {
-        "user_id": "alice",
-        "block_label": "goals",
-        "old_string": "in June",
-        "new_string": "in July, in Leeds",
-        "reasoning": "The B2 exam, in Leeds.",
-        "proposal_id": number,
-    }
-    done = api.post("/tools/propose_memory_edit/", json=edit).json()
+    edit = {"block_label": "goals", "old_string": "in June", "new_string": "in July, in Leeds", "reasoning": "B2."}
+    done = api.post("/tools/propose_memory_edit/", json=edit | {"proposal_id": number}).json()
     assert (done["ok"], done["data"]["revision"]) == (True, 2), done
 
 
-def test_by_mouse_on_the_page(
-    window_of: WindowOf, tim: User, goals: Block, propose: Propose, api: httpx.Client
-) -> None:
-    proposal = propose(goals, "in June", "in July", reasoning="The exam was moved.")
-    window = window_of(tim)
-    window.goto(proposal.get_absolute_url())
+def test_by_mouse_on_the_page(proposal_page: Page, proposal: Proposal, api: httpx.Client) -> None:
+    window = proposal_page
     window.click("[data-request]")
     expect(window.locator(f"#request-comment-{proposal.pk}")).to_be_focused()
     window.click(".request-form button")  # the browser asks for words
@@ -61,16 +46,9 @@ def test_by_mouse_on_the_page(
     assert "in July, in Leeds" in reads.block("alice", "goals").body
 
 
-def test_by_keyboard_on_the_row_and_back(
-    window_of: WindowOf, tim: User, goals: Block, propose: Propose, api: httpx.Client
-) -> None:
-    proposal = propose(goals, "in June", "in July")
-    window = window_of(tim)
-    window.keyboard.press("j")
-    window.keyboard.press("q")
-    expect(window.locator(f"#request-comment-{proposal.pk}")).to_be_focused()
-    window.keyboard.type("Which exam?")
-    window.keyboard.press("Control+Enter")
+def test_by_keyboard_on_the_row_and_back(inbox: Page, proposal: Proposal, api: httpx.Client) -> None:
+    window = inbox
+    ask_by_keyboard(window, proposal)
     row = window.locator(f"#row-{proposal.pk}")
     expect(row).to_contain_text("Changes requested")
     expect(window.locator("#count-agent")).to_have_text("1")
@@ -81,12 +59,7 @@ def test_by_keyboard_on_the_row_and_back(
     expect(window.locator("#count-agent")).to_have_text("0")
     assert status_of(proposal) == Status.OPEN
 
-    window.keyboard.press("j")
-    window.keyboard.press("q")
-    # Opening a panel moves the focus in its own turn; what is typed before goes elsewhere.
-    expect(window.locator(f"#request-comment-{proposal.pk}")).to_be_focused()
-    window.keyboard.type("Which exam?")
-    window.keyboard.press("Control+Enter")
+    ask_by_keyboard(window, proposal)
     expect(row).to_contain_text("Changes requested")
     answer_request(api, proposal.pk)
     window.goto(proposal.get_absolute_url())
@@ -95,30 +68,18 @@ def test_by_keyboard_on_the_row_and_back(
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor")
 
 
-def test_without_scripts(goals: Block, tim: User, propose: Propose, api: httpx.Client, person: Any) -> None:
-    proposal = propose(goals, "in June", "in July")
-    path, reviewer = proposal.get_absolute_url(), person(tim)
-    asked = reviewer.submit(reviewer.read(path), {"comment": "Which exam?"}, path=f"{path}request-changes/")
-    assert "You asked scribe for changes" in asked.text
-    assert "Which exam?" in reviewer.read("/?tab=agent").text
-    answer_request(api, proposal.pk)
-    page = reviewer.read(path)
-    assert "What changed since you looked" in page.text
-    reviewer.submit(page, {}, path=f"{path}approve/")
-    assert status_of(proposal) == Status.APPROVED
-    assert "in July, in Leeds" in reads.block("alice", "goals").body
+def ask_by_keyboard(window: Page, proposal: Proposal) -> None:
+    window.keyboard.press("j")
+    window.keyboard.press("q")
+    # Opening a panel moves the focus in its own turn; what is typed before goes elsewhere.
+    expect(window.locator(f"#request-comment-{proposal.pk}")).to_be_focused()
+    window.keyboard.type("Which exam?")
+    window.keyboard.press("Control+Enter")
 
 
-def test_on_a_phone_nothing_is_wider_than_the_window(
-    window_of: WindowOf, tim: User, goals: Block, propose: Propose
-) -> None:
-    proposal = propose(goals, "in June", "in July")
-    propose(goals, "one book", "two books", reasoning="x" * 200)
-    for width in (320, 390):
-        window = window_of(tim, viewport={"width": width, "height": 844})
-        window.goto(proposal.get_absolute_url())
-        window.click("[data-request]")
-        expect(window.locator(".request-form button")).to_be_in_viewport()
-        for path in ("/?tab=agent", proposal.get_absolute_url(), "/"):
-            window.goto(path)
-            assert window.evaluate("document.documentElement.scrollWidth") <= width, path
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_nothing_is_wider_than_the_window(proposal_page: Page, width: int) -> None:
+    proposal_page.set_viewport_size({"width": width, "height": 844})
+    proposal_page.click("[data-request]")
+    expect(proposal_page.locator(".request-form button")).to_be_in_viewport()
+    assert proposal_page.evaluate("document.documentElement.scrollWidth") <= width

@@ -27,14 +27,14 @@ SENTENCE = "does not answer at the moment"
 @contextmanager
 def gone(alias: str) -> Iterator[None]:
     """Nobody listens at the address of a server; a file is not there."""
-    given = connections[alias].settings_dict
     away = ("NAME", "/nonexistent/file") if environment.is_embedded() else ("PORT", nobody_listens())
-    with replaced(alias, away[0], away[1], given):
+    with replaced(alias, *away):
         yield
 
 
 @contextmanager
-def replaced(alias: str, key: str, value: Any, given: dict[str, Any]) -> Iterator[None]:
+def replaced(alias: str, key: str, value: Any) -> Iterator[None]:
+    given = connections[alias].settings_dict
     before = given[key]
     connections[alias].close()
     given[key] = value  # that of all threads
@@ -55,8 +55,7 @@ def redis_gone() -> Iterator[None]:
 
 
 def text_of(response: Any) -> str:
-    body = b"".join(response.streaming_content) if response.streaming else response.content
-    return str(body.decode(errors="replace"))
+    return str(response.getvalue().decode(errors="replace"))
 
 
 def is_away(response: Any, path: str) -> bool:
@@ -91,7 +90,7 @@ def one_of_each(world: World) -> list[str]:  # noqa: F811
 BY_MCP = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {}})
 
 
-def sweep(world: World) -> set[str]:  # noqa: F811
+def sweep(world: World, browser: Client) -> set[str]:  # noqa: F811
     """Ask every address, to read and to write; those that say something is away."""
     away = set()
     fields = {"revision": "1", "reason": "wrong", "content": "x", "type": "note", "comment": "c"}
@@ -101,61 +100,47 @@ def sweep(world: World) -> set[str]:  # noqa: F811
         elif path.startswith("/mcp"):
             answers = [world.agent.post(path, BY_MCP, content_type="application/json")]
         else:
-            browser = Client(raise_request_exception=False)
-            browser.cookies.load(signed_in)
             answers = [browser.get(path), browser.post(path, fields)]
         if True in [is_away(answer, path) for answer in answers]:  # each is looked at
             away.add(path)
     return away
 
 
-signed_in: dict[str, str] = {}
-
-
-@pytest.fixture
-def session(world: World) -> Iterator[None]:  # noqa: F811
-    signed_in.update({name: morsel.value for name, morsel in world.sign_in().cookies.items()})
-    yield
-    signed_in.clear()
-
-
-@pytest.mark.usefixtures("session")
 def test_every_address_says_that_the_books_are_away(world: World) -> None:  # noqa: F811
+    browser = world.sign_in()
     with gone("default"):
-        away = sweep(world)
+        away = sweep(world, browser)
     # Health, the door, descriptions of the API and files of ours.
     allowed = ("/healthz", "/llms.txt", "/sign-", "/password/", "/api/docs/", "/api/schema/", "/admin/jsi18n/")
     assert {path for path in set(one_of_each(world)) - away if not path.startswith(allowed)} == set()
 
 
-@pytest.mark.usefixtures("session")
 def test_every_address_says_that_the_memory_is_away(world: World) -> None:  # noqa: F811
+    browser = world.sign_in()
     with gone("memory"):
-        away = sweep(world)
+        away = sweep(world, browser)
     assert {"/memory/alice/", "/memory/alice/notes/", "/readyz", "/api/v1/users/alice/notes/"} <= away
 
 
 @pytest.mark.skipif(environment.is_embedded(), reason="there is no Redis")
-@pytest.mark.usefixtures("session")
 def test_every_address_says_that_redis_is_away_or_does_without(world: World) -> None:  # noqa: F811
+    browser = world.sign_in()
     with redis_gone():
-        away = sweep(world)
+        away = sweep(world, browser)
         guess = Client(raise_request_exception=False).post("/sign-in/", {"username": "alice", "password": "x"})
     assert "/readyz" in away
     assert "/memory/alice/" not in away
     assert is_away(guess, "/sign-in/"), "nobody counts the tries"
 
 
+@pytest.mark.skipif(not environment.is_embedded(), reason="the servers look after their files")
 def test_a_damaged_file_is_away_too(world: World, tmp_path: Path) -> None:  # noqa: F811
-    if not environment.is_embedded():
-        pytest.skip("the servers look after their files")
     browser = world.sign_in()
     damaged = tmp_path / "damaged.sqlite3"
     damaged.write_bytes(b"no database at all" * 1000)
     for alias in ("default", "memory"):
-        given = connections[alias].settings_dict
         name = f"file:{damaged}?doltlite_engine=sqlite" if alias == "default" else str(damaged)
-        with replaced(alias, "NAME", name, given):
+        with replaced(alias, "NAME", name):
             assert is_away(browser.get("/memory/alice/"), "/memory/alice/")
 
 
@@ -171,13 +156,11 @@ def test_the_page_is_a_part_where_a_part_was_asked_for(world: World, is_part: bo
 @pytest.mark.skipif(not environment.is_embedded(), reason="a row, not a file, is locked there")
 @override_settings(PAGE_TIMEOUT=1)
 def test_who_would_wait_for_a_lock_is_told_in_time(world: World) -> None:  # noqa: F811
-    alice = world.person
-    alice.set_password("a long enough one")
-    alice.save()
+    world.person.set_password("a long enough one")
+    world.person.save()
     with held("default"):
-        answer = Client(raise_request_exception=False).post(
-            "/sign-in/", {"username": "alice", "password": "a long enough one"}
-        )
+        typed = {"username": "alice", "password": "a long enough one"}
+        answer = Client(raise_request_exception=False).post("/sign-in/", typed)
         health = Client().get("/healthz", headers={"Cookie": "assent_session=x"})
     assert is_away(answer, "/sign-in/")
     assert health.status_code == 200

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "approvals" / "demo" / "blocks" / "alice"
 README = (ROOT / "clients" / "python" / "README.md").read_text()
 
-Run = Callable[[str], subprocess.CompletedProcess[str]]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def example(words: str) -> str:
@@ -45,16 +44,10 @@ def goals(alice: User, make_block: MakeBlock) -> Block:
 
 @pytest.fixture
 def run(server: Server, token: str, tmp_path: Path) -> Run:
-    def start(code: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=tmp_path,
-            env=os.environ | {"MEMORY_URL": server.url, "MEMORY_TOKEN": token},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    def start(code: str, program: str = sys.executable) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"MEMORY_URL": server.url, "MEMORY_TOKEN": token}
+        command = [program, "-c", code]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
 
     return start
 
@@ -64,7 +57,7 @@ def test_the_quick_start_proposes_waits_and_reads_the_decision(run: Run, goals: 
         proposal = eventually(lambda: Proposal.objects.filter(status="open").first(), seconds=60)
         services.approve(actor=alice, proposal_id=proposal.pk, revision=1, seen_sha256=goals.sha256)
 
-    reviewing: threading.Thread = in_a_thread(review)
+    reviewing = in_a_thread(review)
     done = run(example("memory.proposals.wait"))
     reviewing.join()
     assert done.stderr == ""
@@ -95,18 +88,11 @@ def test_every_example_is_run_here() -> None:
     assert len(re.findall("```python\n", README)) == 4
 
 
-def test_each_call_of_the_page_about_rest_is_answered(server: Server, token: str, goals: Block) -> None:
+def test_each_call_of_the_page_about_rest_is_answered(run: Run, goals: Block) -> None:
     shell = [code for code in document("docs/agents/README.md").fences("sh") if code.startswith("curl")]
     assert len(shell) == 4
     for code in shell:
-        done = subprocess.run(
-            ["sh", "-c", code],
-            env=os.environ | {"MEMORY_URL": server.url, "MEMORY_TOKEN": token},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = run(code, "sh")
         assert done.stderr == ""
         assert done.stdout.count('"ok": true') == code.count("curl ")
         assert '"ok": false' not in done.stdout

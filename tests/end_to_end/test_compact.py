@@ -6,7 +6,6 @@ from playwright.sync_api import Page, expect
 from approvals.models import Agent, Proposal, User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
-from memory_app import reads
 from memory_app.reads import Block
 from tests.end_to_end.conftest import WindowOf
 from tests.support.fixtures import MakeBlock, Propose
@@ -68,15 +67,3 @@ def test_what_is_pressed_is_large_enough_and_nothing_is_wider_than_the_page(
         window.locator(".compact :is(.row, .group-head) :is(a, button, summary)").evaluate_all(TOO_SMALL, SMALLEST)
         == []
     )
-
-
-def test_without_a_script_it_is_chosen_kept_and_decided_in(
-    window_of: WindowOf, tim: User, waiting: list[Proposal]
-) -> None:
-    window = window_of(tim, java_script_enabled=False)
-    chosen(window, "Compact")
-    row = window.locator(f"#row-{waiting[0].pk}")
-    expect(row.locator(".row-whole")).to_contain_text("July")
-    row.locator("[data-approve]").click()
-    expect(window.get_by_role("navigation", name="Density").locator("[aria-current]")).to_have_text("Compact")
-    assert "in July" in reads.block("alice", "goals").body

@@ -12,14 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from click.testing import CliRunner
-from django.core.management import call_command
 from django.test import Client, override_settings
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
@@ -29,7 +27,7 @@ from agent_tools import (
 )
 from agent_tools.calls import registry
 from agent_tools.mcp.methods import METHODS
-from agent_tools.models import AgentToken, EventType, WebhookDelivery, WebhookEndpoint
+from agent_tools.models import AgentToken, EventType, Scope, WebhookDelivery, WebhookEndpoint
 from agent_tools.views import api
 from agent_tools.webhooks import endpoints, outbox
 from approvals import services
@@ -159,8 +157,7 @@ def nothing_of_ben_changes() -> Iterator[None]:
 def check(world: World, response: Any, *asked: object, of: str) -> None:
     """Nothing of ben's in the body, the headers or the cookies that the request did not say itself."""
     request = " ".join(map(str, asked))
-    body = b"".join(response) if response.streaming else response.content
-    said = body.decode(errors="replace") + str(response.headers) + str(response.cookies)
+    said = response.getvalue().decode(errors="replace") + str(response.headers) + str(response.cookies)
     for secret in world.secrets:
         if secret in said and (secret == MARK or secret not in request):
             raise AssertionError(f"{of} tells {secret!r} of ben's:\n{said[:2_000]}")
@@ -259,10 +256,6 @@ def arguments_of(of: Things) -> dict[str, list[dict[str, Any]]]:
         "memory_list_sessions": [{}],
         "memory_read_session": [{"session_id": of.session_id}],
     }
-
-
-def test_every_tool_is_asked(world: World) -> None:
-    assert set(arguments_of(world.ben)) == set(registry.TOOLS)
 
 
 @pytest.mark.parametrize("name", list(registry.TOOLS))
@@ -538,25 +531,21 @@ def test_no_command_tells_anything_of_another_owner(
 # -- the test itself ------------------------------------------------------------------------------
 
 
-def test_ben_himself_sees_what_is_looked_for(world: World, ben_agent: Client) -> None:
+def test_ben_himself_sees_what_is_looked_for(world: World, scribe: Agent) -> None:
     """Were the mark not in these answers when the right one asks, the tests above would prove nothing."""
+    ben = User.objects.get(username="ben")
+    token = auth.issue(agent=scribe, owners=[ben], scopes=Scope.usual()).secret
+    ben_agent = Client(headers={"Authorization": f"Bearer {token}"})
     for path in ("notes/", "notes/?include_superseded=true", f"search/?q={WORD}", "context/", "memories.md", "blocks/"):
         assert MARK in ben_agent.get(f"/api/v1/users/ben/{path}").content.decode(), path
     assert MARK in ben_agent.get("/api/v1/proposals/").content.decode()
-    peer = Peer(ben_agent.defaults["HTTP_AUTHORIZATION"].removeprefix("Bearer "))
+    peer = Peer(token)
     assert MARK in json.dumps(peer.result("resources/list"))
     assert MARK in json.dumps(peer.result("resources/read", {"uri": f"memory://ben/blocks/{world.ben.label}"}))
     assert MARK in json.dumps(peer.call("read_memory_block", block_label=world.ben.label))
     assert MARK in ben_agent.get("/api/v1/proposals/decisions/").content.decode()
     browser = Client()
-    browser.force_login(User.objects.get(username="ben"))
+    browser.force_login(ben)
     pages = ("", f"session-{world.ben.session_id}/", f"session-{world.ben.session_id}/delete/")
     for page in pages:
         assert f"{MARK} {WORD} speaks" in browser.get(f"/memory/ben/conversations/{page}").content.decode(), page
-
-
-@pytest.fixture
-def ben_agent(world: World) -> Client:
-    out = StringIO()
-    call_command("issue_token", agent="scribe", owner=["ben"], stdout=out)
-    return Client(headers={"Authorization": f"Bearer {out.getvalue().strip()}"})

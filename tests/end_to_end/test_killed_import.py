@@ -1,7 +1,7 @@
 """A server killed in the middle of an import: the same call again is answered as soon as the import is known done."""
 
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -46,24 +46,17 @@ def send(api: httpx.Client) -> httpx.Response:
     return api.post("/users/alice/memories.md", content=FILE, headers=headers, timeout=60)
 
 
-def killed_in_mid_import(server: Server, api: httpx.Client) -> None:
-    def send_and_lose() -> None:
-        with pytest.raises(httpx.TransportError):
-            send(api)
-
-    sender = threading.Thread(target=send_and_lose)
-    with importing_is_stuck():
-        sender.start()
-        eventually(lambda: Proposal.objects.filter(status=Status.PREPARING).exists())
-        if not environment.is_embedded():
-            eventually(lambda: len(reads.notes("alice")) == NOTES)
-        server.kill()
-    sender.join()
-
-
 @pytest.fixture
 def interrupted(server: Server, api: httpx.Client, alice: User) -> Iterator[httpx.Client]:
-    killed_in_mid_import(server, api)
+    with ThreadPoolExecutor(1) as pool:
+        with importing_is_stuck():
+            sent = pool.submit(send, api)
+            eventually(lambda: Proposal.objects.filter(status=Status.PREPARING).exists())
+            if not environment.is_embedded():
+                eventually(lambda: len(reads.notes("alice")) == NOTES)
+            server.kill()
+        with pytest.raises(httpx.TransportError):
+            sent.result()
     assert Proposal.objects.get().status == Status.PREPARING
     server.start()
     with httpx.Client(base_url=api.base_url, headers=api.headers) as fresh:

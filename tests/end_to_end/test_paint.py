@@ -1,7 +1,6 @@
 """What people and agents write paints nothing outside its own box: what stands beside it can be read."""
 
 from base64 import b64encode
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page
@@ -9,6 +8,7 @@ from playwright.sync_api import Locator, Page
 from approvals.models import User
 from memory_app.reads import Block
 from tests import environment
+from tests.end_to_end.conftest import WindowOf
 from tests.support.fixtures import Propose
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
@@ -67,12 +67,8 @@ def covered(page: Page, blank: Page, box: Locator) -> list[str]:
     box.evaluate(EMPTY)
     at = box.bounding_box()
     assert at is not None
-    hole = {
-        "left": at["x"] - SIDEWAYS,
-        "right": at["x"] + at["width"] + SIDEWAYS,
-        "top": at["y"] - UP_AND_DOWN,
-        "bottom": at["y"] + at["height"] + UP_AND_DOWN,
-    }
+    hole = {"left": at["x"] - SIDEWAYS, "right": at["x"] + at["width"] + SIDEWAYS}
+    hole |= {"top": at["y"] - UP_AND_DOWN, "bottom": at["y"] + at["height"] + UP_AND_DOWN}
     before = picture(page)
     found = []
     for name, flood in FLOODS.items():
@@ -90,13 +86,7 @@ def picture(page: Page) -> str:
 @pytest.mark.skipif(not environment.is_embedded(), reason="style sheets know no engine, and it takes half a minute")
 @pytest.mark.parametrize(("width", "scheme"), [(1_280, "light"), (390, "dark")])
 def test_a_flood_covers_nothing_beside_it(
-    window_of: Callable[..., Page],
-    alice: User,
-    tim: User,
-    goals: Block,
-    propose: Propose,
-    width: int,
-    scheme: str,
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose, width: int, scheme: str
 ) -> None:
     said = {"evidence": [{"role": "user", "content": "It was moved.", "at": "2026-11-01"}], "session_id": "s-1"}
     proposal = propose(goals, "in June", "in July", reasoning="The exam was moved, see https://example.org", **said)
@@ -121,21 +111,16 @@ def test_a_flood_covers_nothing_beside_it(
 
 
 def test_a_flood_of_marks_is_shown_as_what_it_is(
-    window_of: Callable[..., Page],
-    tim: User,
-    goals: Block,
-    propose: Propose,
+    window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     flood = "\u0301" * 900
     proposal = propose(goals, "in June", f"in July{flood}, says Тіm", reasoning=f"It was moved{flood}.")
     window = window_of(tim)
     window.goto(proposal.get_absolute_url())
     window.locator(".reason-rest summary").click()  # so many characters are no short reason
-    assert (
-        window.locator(".reason-rest .reason").inner_text()
-        == "It was moved\u0301\u0301\u0301\u0301U+0301 COMBINING ACUTE ACCENT ×896."
-    )
-    assert "U+0301 COMBINING ACUTE ACCENT ×896" in window.locator(".redline").inner_text()
+    shown = "U+0301 COMBINING ACUTE ACCENT ×896"
+    assert window.locator(".reason-rest .reason").inner_text() == f"It was moved\u0301\u0301\u0301\u0301{shown}."
+    assert shown in window.locator(".redline").inner_text()
     assert window.locator(".redline .stray").text_content() == "Ті (Cyrillic) "
     assert "hidden characters" in window.locator(".checks").inner_text().lower()
     assert "mixed alphabets" in window.locator(".checks").inner_text().lower()

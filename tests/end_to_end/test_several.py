@@ -1,8 +1,5 @@
-"""Twenty-five proposals decided at once with two left out, and decisions taken back: by mouse, by keyboard, without
-scripts."""
+"""Twenty-five proposals decided at once with two left out, and decisions taken back: by mouse and by keyboard."""
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +8,7 @@ from playwright.sync_api import expect
 from approvals.models import Proposal, User
 from memory_app import reads
 from memory_app.reads import Block
-from tests.end_to_end.conftest import Person, WindowOf
+from tests.end_to_end.conftest import WindowOf
 from tests.support.acts import approve, edit
 from tests.support.fixtures import MakeBlock, Propose
 
@@ -97,20 +94,6 @@ def test_with_shift_the_mouse_selects_a_range_and_all_are_rejected(
     assert Proposal.objects.filter(status="rejected").count() == 4
 
 
-def test_without_scripts(person: Callable[[User], Person], tim: User, waiting: list[Proposal]) -> None:
-    someone = person(tim)
-    page = someone.read("/?ticked=plain")
-    ticked = dict(re.findall(r'name="(item-\d+)" value="([^"]+)"[^>]* checked', page.text))
-    assert len(ticked) == 23
-    answer = someone.submit(page, {**ticked, "action": "approve"}, path="/several/")
-    assert "23 approved" in answer.text
-    assert approved() == 23
-    batch = Proposal.objects.exclude(decision_batch="")[0].decision_batch
-    undone = someone.submit(answer, {}, path=f"/several/{batch}/undo/")
-    assert "23 decisions undone" in undone.text
-    assert approved() == 0
-
-
 @pytest.fixture
 def built_upon(alice: User, tim: User, goals: Block, propose: Propose) -> Proposal:
     """An approval, and a later change of the same block."""
@@ -119,41 +102,23 @@ def built_upon(alice: User, tim: User, goals: Block, propose: Propose) -> Propos
     return done
 
 
+@pytest.mark.parametrize("by", ["keyboard", "mouse"])
 def test_an_approval_is_undone_after_a_later_change(
-    window_of: WindowOf, tim: User, goals: Block, built_upon: Proposal
+    window_of: WindowOf, tim: User, goals: Block, built_upon: Proposal, by: str
 ) -> None:
     window = window_of(tim)
     window.goto(built_upon.get_absolute_url())
-    window.keyboard.press("u")
-    window.keyboard.press("Enter")
+    if by == "keyboard":
+        window.keyboard.press("u")
+        window.keyboard.press("Enter")
+    else:
+        window.click(".outcome [data-undo]")
     window.wait_for_url(f"**/proposals/{built_upon.pk}/undo/")
     expect(window.locator("main")).to_contain_text("Later changes stay; only what is marked below is undone.")
     window.fill("#undo-comment", "Not hers.")
     window.click("button[data-undo]")
     expect(window.locator("#outcome-title")).to_contain_text("Undone by Tim Okafor")
     expect(window.locator(".outcome")).to_contain_text("Not hers.")
-    assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
-
-
-def test_an_approval_is_undone_after_a_later_change_by_mouse(
-    window_of: WindowOf, tim: User, goals: Block, built_upon: Proposal
-) -> None:
-    window = window_of(tim)
-    window.goto(built_upon.get_absolute_url())
-    window.click(".outcome [data-undo]")
-    window.wait_for_url(f"**/proposals/{built_upon.pk}/undo/")
-    window.click("button[data-undo]")
-    expect(window.locator("#outcome-title")).to_contain_text("Undone by Tim Okafor")
-    assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
-
-
-def test_an_approval_is_undone_after_a_later_change_without_scripts(
-    person: Callable[[User], Person], tim: User, goals: Block, built_upon: Proposal
-) -> None:
-    someone, here = person(tim), f"{built_upon.get_absolute_url()}undo/"
-    assert f'href="{here}' in someone.read(built_upon.get_absolute_url()).text
-    undone = someone.submit(someone.read(here), {"comment": "Not hers."}, path=here)
-    assert "Undone by Tim Okafor" in undone.text
     assert reads.block("alice", "goals").body == goals.body.replace("one book", "two books")
 
 

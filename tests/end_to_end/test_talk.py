@@ -1,30 +1,23 @@
-"""Talking about a proposal in a browser: by mouse, by keyboard, without JavaScript; and a rule that applies at once."""
+"""Talking about a proposal in a browser, and a rule that applies at once what an agent proposes."""
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from approvals import services
-from approvals.models import Agent, Event, Kind, Proposal, Status, TrustRule, User
+from approvals.models import Agent, Event, Proposal, Status, TrustRule, User
 from memory_app.reads import Block
-from memory_app.text.edits import Rewrite
-from tests.end_to_end.conftest import Person, WindowOf, status_of
-from tests.support.fixtures import Propose
+from tests.end_to_end.conftest import WindowOf
+from tests.support.acts import change
 
 pytestmark = pytest.mark.slow
-
-PersonOf = Callable[[User], Person]
 
 
 def test_a_question_and_its_answer(
     window_of: WindowOf, api: httpx.Client, tim: User, scribe: Agent, goals: Block
 ) -> None:
-    text = goals.body.replace("likes math", "loves math").replace("one book", "two books")
-    rewrite: dict[str, Any] = {"edits": [Rewrite(text)], "kind": Kind.REWRITE, "reasoning": "She said so."}
-    proposal = services.propose(agent=scribe, owner="alice", label="goals", **rewrite).proposal
+    proposal = change(scribe, ("likes math", "loves math"), ("one book", "two books"))
     window = window_of(tim)
     window.goto(proposal.get_absolute_url())
     window.locator(".talk-at").nth(1).click()
@@ -49,12 +42,8 @@ def test_a_question_and_its_answer(
     expect(window.locator("#talk")).to_contain_text("agent")
 
 
-def test_what_is_typed_stays_when_the_thread_refuses_it(
-    window_of: WindowOf, tim: User, goals: Block, propose: Propose
-) -> None:
-    proposal = propose(goals, "in June", "in July")
-    window = window_of(tim)
-    window.goto(proposal.get_absolute_url())
+def test_what_is_typed_stays_when_the_thread_refuses_it(proposal_page: Page) -> None:
+    window = proposal_page
     window.fill("#talk-said", "Who said so?")
     window.evaluate("document.querySelector('.talk-form [name=nonce]').value = 'broken'")
     window.click(".talk-form button")
@@ -63,23 +52,11 @@ def test_what_is_typed_stays_when_the_thread_refuses_it(
     assert not Event.objects.filter(what="commented").exists()
 
 
-def test_assigning_by_mouse(window_of: WindowOf, tim: User, goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "in June", "in July")
-    window = window_of(tim)
-    window.goto(proposal.get_absolute_url())
-    window.click("summary:has-text('Assign…')")
-    window.select_option("#assign-to", "tim")
-    window.click(".care-form button:has-text('Assign')")
-    expect(window.locator(".care")).to_contain_text("Assigned to you")
-
-
-def test_without_javascript(person: PersonOf, tim: User, goals: Block, propose: Propose) -> None:
-    proposal = propose(goals, "in June", "in July")
-    someone, here = person(tim), proposal.get_absolute_url()
-    page = someone.submit(someone.read(here), {"said": "Who said so?"}, path=f"{here}comment/")
-    assert "Who said so?" in page.text
-    page = someone.submit(page, {"to": "tim"}, path=f"{here}assign/")
-    assert "Assigned to you" in page.text
+def test_assigning_by_mouse(proposal_page: Page) -> None:
+    proposal_page.click("summary:has-text('Assign…')")
+    proposal_page.select_option("#assign-to", "tim")
+    proposal_page.click(".care-form button:has-text('Assign')")
+    expect(proposal_page.locator(".care")).to_contain_text("Assigned to you")
 
 
 def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
@@ -98,27 +75,6 @@ def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
     answer = api.post("/tools/propose_memory_edit/", json=edit).json()
     assert (answer["data"]["status"], bool(answer["data"]["commit"])) == ("applied", True), answer
     assert "Edit applied to block 'goals' at once" in answer["text"]
-    proposal = Proposal.objects.get()
-    assert status_of(proposal) == Status.APPLIED
+    assert Proposal.objects.get().status == Status.APPLIED
     window.goto("/memory/alice/automatic/")
     expect(window.locator(".rows")).to_contain_text("rule: scribe · block goals · apply immediately if small")
-    window.click(".row-actions button, .row-actions a")
-    window.wait_for_load_state()
-    proposal.refresh_from_db()
-    if not proposal.reverted_by_commit:  # undoing is confirmed on a page of its own
-        window.click("main form button[type=submit]:visible")
-        window.wait_for_load_state()
-        proposal.refresh_from_db()
-    assert proposal.reverted_by_commit
-
-
-def test_a_rule_is_made_and_removed_without_javascript(
-    person: PersonOf, alice: User, scribe: Agent, token: str
-) -> None:
-    someone, here = person(alice), "/settings/policies/"
-    fields = {"agent": "scribe", "block": "", "kind": "", "needs": "ask"}
-    page = someone.submit(someone.read(here), fields, path=f"{here}rules/")
-    rule = TrustRule.objects.get()
-    assert (rule.agent, rule.needs) == (scribe, "ask")
-    someone.submit(page, {}, path=f"{here}rules/{rule.pk}/delete/")
-    assert not TrustRule.objects.exists()

@@ -71,18 +71,6 @@ def test_a_narrow_board_is_cards_that_are_still_a_table(
     assert window.get_by_role("cell").count() >= 30
 
 
-def test_the_board_works_without_scripts(window_of: WindowOf, tim: User, students: list[User]) -> None:
-    window = window_of(tim, java_script_enabled=False)
-    window.goto(BOARD)
-    window.get_by_role("link", name="With waiting proposals").click()
-    assert window.locator(".board tbody tr").count() == 1
-    window.get_by_role("link", name="Week by week").click()
-    expect(window.locator(".table-figures tbody tr")).to_have_count(1)
-    window.fill("#q", "nobody")
-    window.get_by_role("button", name="Search").click()
-    expect(window.locator(".empty")).to_contain_text("No one by that name")
-
-
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_mail_and_feed_are_chosen(scripts: bool, window_of: WindowOf, server: Server, tim: User, goals: Block) -> None:
     window = window_of(tim, java_script_enabled=scripts)
@@ -105,25 +93,24 @@ def test_mail_and_feed_are_chosen(scripts: bool, window_of: WindowOf, server: Se
     assert httpx.get(f"{server.url}{path}").status_code == 404
 
 
-def icon(window: Page) -> str:
-    return str(window.locator("link[rel=icon]").get_attribute("href"))
-
-
-def test_the_icon_has_a_dot_while_something_waits(
+def test_new_arrivals_are_offered_while_the_list_stays_and_the_icon_has_a_dot(
     window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     window = window_of(tim)
-    assert "assent.svg" in icon(window)
-    proposal = propose(goals, "math", "algebra")
+    icon = window.locator("link[rel=icon]")
+    expect(icon).to_have_attribute("href", "/static/assent.svg")
+    proposal = propose(goals, "math", "algebra", reasoning="First.")
     # What the page asks every half minute.
     window.evaluate("htmx.ajax('GET', document.querySelector('#arrived').getAttribute('hx-get'), '#arrived')")
-    expect(window.locator("#arrived")).to_contain_text("1 new")
-    expect(window.locator("link[rel=icon]")).to_have_attribute("href", "/static/assent-waiting.svg")
-    window.goto("/")
-    assert "assent-waiting.svg" in icon(window)
+    expect(window.locator("#arrived")).to_have_text("1 new · Show")
+    expect(icon).to_have_attribute("href", "/static/assent-waiting.svg")
+    expect(window.locator("body")).not_to_contain_text("First.")
+    window.click("#arrived a")
+    expect(window.locator("#inbox")).to_contain_text("First.")
+    expect(icon).to_have_attribute("href", "/static/assent-waiting.svg")
     window.locator(f"#row-{proposal.pk}").get_by_role("button", name="Approve").click()
     expect(window.locator(f"#row-{proposal.pk}")).to_contain_text("Approved by")
-    expect(window.locator("link[rel=icon]")).to_have_attribute("href", "/static/assent.svg")
+    expect(icon).to_have_attribute("href", "/static/assent.svg")
 
 
 def test_the_manifest_names_icons_that_are_there(server: Server) -> None:

@@ -1,17 +1,15 @@
 """What somebody typed and did not save is never lost without a question."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from approvals.models import User
-from approvals.services import notes
-from approvals.services.notes import ChangeContext
+from approvals.models import Proposal, User
 from memory_app import reads
 from memory_app.reads import Block
-from tests.end_to_end.conftest import PASSWORD
+from tests.end_to_end.conftest import PASSWORD, WindowOf
+from tests.support.acts import save
 from tests.support.fixtures import Propose
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
@@ -20,17 +18,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 class Questions:
     """The questions a window asked before leaving; each is answered `stay`."""
 
-    def __init__(self, window: Page, *, stay: bool = True) -> None:
+    def __init__(self, window: Page) -> None:
         self.asked: list[str] = []
-        self.stay = stay
+        self.stay = True
         window.on("dialog", self._answer)
 
     def _answer(self, dialog: Dialog) -> None:
         self.asked.append(dialog.type)
-        if self.stay:
-            dialog.dismiss()
-        else:
-            dialog.accept()
+        (dialog.dismiss if self.stay else dialog.accept)()
+
+
+@pytest.fixture
+def window(window_of: WindowOf, alice: User, goals: Block) -> Page:
+    """alice's, who has a block."""
+    return window_of(alice)
+
+
+@pytest.fixture
+def questions(window: Page) -> Questions:
+    return Questions(window)
 
 
 def leave(window: Page, questions: Questions) -> None:
@@ -55,10 +61,8 @@ def leave(window: Page, questions: Questions) -> None:
     ],
 )
 def test_a_page_with_typed_text_is_left_only_after_a_question(
-    path: str, field: str, words: str, window_of: Callable[..., Page], alice: User, goals: Block
+    path: str, field: str, words: str, window: Page, questions: Questions
 ) -> None:
-    window = window_of(alice)
-    questions = Questions(window)
     window.goto(path)
     leave(window, questions)
     assert not window.url.endswith(path)
@@ -77,10 +81,8 @@ def test_a_page_with_typed_text_is_left_only_after_a_question(
 
 
 def test_saving_asks_nothing_and_a_file_chosen_or_a_form_sent_back_does(
-    window_of: Callable[..., Page], alice: User, goals: Block, tmp_path: Path
+    window: Page, questions: Questions, tmp_path: Path
 ) -> None:
-    window = window_of(alice)
-    questions = Questions(window)
     window.goto("/memory/alice/blocks/goals/edit/")
     window.fill("[name=body]", "Read two books.\n")
     window.click("button:has-text('Show what changes')")
@@ -91,7 +93,6 @@ def test_saving_asks_nothing_and_a_file_chosen_or_a_form_sent_back_does(
     assert reads.block("alice", "goals").body.startswith("Read two books.")
 
     window.goto("/memory/alice/notes/new/")
-    window.fill("[name=content]", "x" * 10)
     window.evaluate("document.querySelector('[name=content]').removeAttribute('required')")
     window.fill("[name=content]", " ")
     window.fill("[name=tags]", "music")
@@ -110,16 +111,12 @@ def test_saving_asks_nothing_and_a_file_chosen_or_a_form_sent_back_does(
     assert len(questions.asked) == 3
 
 
-def test_what_was_kept_through_signing_in_again_is_still_unsaved(
-    window_of: Callable[..., Page], alice: User, goals: Block
-) -> None:
-    window = window_of(alice)
-    questions = Questions(window)
+def test_what_was_kept_through_signing_in_again_is_still_unsaved(window: Page, questions: Questions) -> None:
     window.goto("/memory/alice/blocks/goals/edit/")
     window.fill("[name=body]", "Read two books.")
     window.context.clear_cookies(name="assent_session")
     window.click("button:has-text('Save')")
-    window.fill("#id_username", alice.username)
+    window.fill("#id_username", "alice")
     window.fill("#id_password", PASSWORD)
     window.click("button:has-text('Sign in')")
     expect(window.locator("[name=body]")).to_have_value("Read two books.")
@@ -129,12 +126,9 @@ def test_what_was_kept_through_signing_in_again_is_still_unsaved(
 
 
 def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_swaps(
-    window_of: Callable[..., Page], tim: User, goals: Block, propose: Propose
+    proposal_page: Page, proposal: Proposal, goals: Block, propose: Propose
 ) -> None:
-    proposal = propose(goals, "in June", "in July")
-    window = window_of(tim)
-    questions = Questions(window)
-    window.goto(proposal.get_absolute_url())
+    window, questions = proposal_page, Questions(proposal_page)
     window.click("[data-reject]")
     window.fill(f"#reject-comment-{proposal.pk}", "Not what she said.")
     leave(window, questions)
@@ -160,11 +154,9 @@ def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_s
 
 
 def test_another_form_of_the_page_does_not_take_the_typed_text_along(
-    window_of: Callable[..., Page], alice: User, goals: Block
+    window: Page, questions: Questions, alice: User
 ) -> None:
-    note = notes.save(by=ChangeContext(actor=alice), owner="alice", content="Plays the oboe.").note_id
-    window = window_of(alice)
-    questions = Questions(window)
+    note = save(alice, "Plays the oboe.")
     window.goto(f"/memory/alice/notes/{note}/edit/")
     window.fill("[name=content]", "Plays the bassoon.")
     window.click("[data-menu] summary")

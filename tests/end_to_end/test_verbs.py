@@ -3,15 +3,13 @@
 import pytest
 from playwright.sync_api import Dialog, Page, Route, expect
 
-from approvals import services
-from approvals.models import Agent, Approval, Kind, Proposal, Status, User
+from approvals.models import Agent, Approval, Proposal, Status, User
 from memory_app import reads
 from memory_app.reads import Block
-from memory_app.text.edits import Replace
 from tests.conftest import eventually
 from tests.end_to_end.conftest import WindowOf
-from tests.support.acts import edit, proposed_import
-from tests.support.fixtures import Propose
+from tests.support.acts import change, edit, proposed_import
+from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 
@@ -25,15 +23,18 @@ def conflict(goals: Block, alice: User, propose: Propose) -> Proposal:
 
 
 @pytest.fixture
-def five(goals: Block, tim: User, scribe: Agent, alice: User) -> Proposal:
+def five(alice: User, tim: User, scribe: Agent, make_block: MakeBlock) -> Proposal:
     """Five changes, each in a paragraph of its own."""
     lines = "\n\n".join(f"Line {number} of her plan." for number in range(5))
-    fields = services.BlockFields(title="Plan", description="", body=f"# Plan\n\n{lines}\n", limit=20_000)
-    services.create_block(actor=alice, owner="alice", label="plan", fields=fields)
-    edits = [Replace(f"Line {number}", f"Point {number}") for number in range(5)]
-    return services.propose(
-        agent=scribe, owner="alice", label="plan", edits=edits, kind=Kind.EDIT, reasoning="Clearer."
-    ).proposal
+    make_block(alice, "plan", f"# Plan\n\n{lines}\n")
+    return change(scribe, *((f"Line {number}", f"Point {number}") for number in range(5)), label="plan")
+
+
+@pytest.fixture
+def page_of_five(window_of: WindowOf, tim: User, five: Proposal) -> Page:
+    window = window_of(tim)
+    window.goto(five.get_absolute_url())
+    return window
 
 
 def is_approved(proposal: Proposal, approval: Approval) -> bool:
@@ -49,9 +50,8 @@ def body() -> str:
     return reads.block("alice", "plan").body
 
 
-def test_two_of_five_by_mouse(window_of: WindowOf, tim: User, five: Proposal) -> None:
-    window = window_of(tim)
-    window.goto(five.get_absolute_url())
+def test_two_of_five_by_mouse(page_of_five: Page, five: Proposal) -> None:
+    window = page_of_five
     approve = window.locator("[data-approve]")
     expect(approve).to_have_text("Approve")
     expect(window.locator("[data-left]")).to_be_hidden()
@@ -74,9 +74,8 @@ def test_two_of_five_by_mouse(window_of: WindowOf, tim: User, five: Proposal) ->
     assert [body().count(f"Point {number}") for number in range(5)] == [0, 1, 0, 1, 0]
 
 
-def test_two_of_five_by_keyboard(window_of: WindowOf, tim: User, five: Proposal) -> None:
-    window = window_of(tim)
-    window.goto(five.get_absolute_url())
+def test_two_of_five_by_keyboard(page_of_five: Page, five: Proposal) -> None:
+    window = page_of_five
     for number in range(1, 6):
         window.keyboard.press("n")
         if number in (1, 3, 5):
@@ -109,18 +108,16 @@ def test_two_of_five_without_scripts(window_of: WindowOf, tim: User, five: Propo
     assert [body().count(f"Point {number}") for number in range(5)] == [1, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_notes_of_an_import_are_ticked_across_pages(
-    window_of: WindowOf, alice: User, tim: User, scribe: Agent, scripts: bool
-) -> None:
+def test_notes_of_an_import_are_ticked_across_pages(window_of: WindowOf, alice: User, tim: User, scribe: Agent) -> None:
     proposal = proposed_import(scribe, 205)
-    window = window_of(tim, java_script_enabled=scripts)
+    window = window_of(tim)
     window.goto(proposal.get_absolute_url())
     window.locator("[data-tick='7']").uncheck()
     window.click("button:has-text('Next')")
     expect(window.locator(".pager")).to_contain_text("Page 2 of 3")
     window.locator("[data-tick='150']").uncheck()
-    expect_count(window, scripts, "203 of 205")
+    expect(window.locator("[data-tick-count]")).to_have_text("203 of 205 notes ticked")
+    expect(window.locator("[data-approve]")).to_have_text("Approve 203 of 205")
     window.click("button:has-text('Previous')")
     expect(window.locator(".pager")).to_contain_text("Page 1 of 3")
     expect(window.locator("[data-tick='7']")).not_to_be_checked()
@@ -136,17 +133,8 @@ def test_notes_of_an_import_are_ticked_across_pages(
     assert len(reads.notes("alice")) == 100
 
 
-def expect_count(window: Page, scripts: bool, words: str) -> None:
-    if scripts:
-        expect(window.locator("[data-tick-count]")).to_have_text(f"{words} notes ticked")
-        expect(window.locator("[data-approve]")).to_have_text(f"Approve {words}")
-
-
-def test_the_redline_follows_what_is_typed_and_the_text_is_guarded(
-    window_of: WindowOf, tim: User, five: Proposal
-) -> None:
-    window = window_of(tim)
-    window.goto(five.get_absolute_url())
+def test_the_redline_follows_what_is_typed_and_the_text_is_guarded(page_of_five: Page, five: Proposal) -> None:
+    window = page_of_five
     window.keyboard.press("e")
     assert "data-edit" in str(window.evaluate("document.activeElement.outerHTML"))
     window.keyboard.press("Enter")
@@ -171,28 +159,21 @@ def test_the_redline_follows_what_is_typed_and_the_text_is_guarded(
     assert "Step 2 of" in body()
 
 
-def test_the_editor_works_without_scripts(window_of: WindowOf, tim: User, five: Proposal) -> None:
-    window = window_of(tim, java_script_enabled=False)
-    window.goto(five.get_absolute_url())
+def test_the_editor_by_mouse(page_of_five: Page) -> None:
+    window = page_of_five
     window.click("[data-edit]")
     window.fill("#id_text", body().replace("Line 2 of", "Step 2 of"))
-    window.click("button:has-text('Preview')")
     expect(window.locator("#preview ins").first).to_contain_text("Step")
     window.click("button:has-text('Approve this text')")
     expect(window.locator("#outcome-title")).to_have_text("Approved with changes by Tim Okafor")
     assert "Step 2 of" in body()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_a_conflict_is_resolved(window_of: WindowOf, tim: User, conflict: Proposal, scripts: bool) -> None:
-    window = window_of(tim, java_script_enabled=scripts)
+def test_a_conflict_is_resolved_by_mouse(window_of: WindowOf, tim: User, conflict: Proposal) -> None:
+    window = window_of(tim)
     window.goto(conflict.get_absolute_url())
     window.click("[data-edit]")
-    own = window.locator("[name=own_1]")
-    own.fill("Alice is done with math, and loves mathematics.")
-    if not scripts:  # with them, what one writes is chosen by it
-        window.check("[name=choice_1][value=own]")
-        window.click("button:has-text('Preview')")
+    window.fill("[name=own_1]", "Alice is done with math, and loves mathematics.")  # which chooses it
     expect(window.locator("#preview ins").first).to_contain_text("loves mathematics")
     window.click("button:has-text('Approve this text')")
     expect(window.locator("#outcome-title")).to_have_text("Approved by Tim Okafor after resolving a conflict")
@@ -215,6 +196,18 @@ def test_a_conflict_is_resolved_by_keyboard(window_of: WindowOf, tim: User, conf
     assert "loves mathematics" in reads.block("alice", "goals").body
 
 
+def test_words_typed_before_the_scripts_are_there_are_previewed(
+    window_of: WindowOf, tim: User, five: Proposal, conflict: Proposal
+) -> None:
+    window = window_of(tim)
+    type_before_the_scripts(window, f"{five.get_absolute_url()}edit/", "#id_text", body().replace("Line 2", "Step 2"))
+    expect(window.locator("#preview section")).to_contain_text("Step")
+    resolve = f"{conflict.get_absolute_url()}resolve/"
+    type_before_the_scripts(window, resolve, "[name=own_1]", "Alice is at odds with math")
+    expect(window.locator("[name=choice_1][value=own]")).to_be_checked()
+    expect(window.locator("#preview ins").first).to_contain_text("at odds")
+
+
 def type_before_the_scripts(window: Page, address: str, field: str, words: str) -> None:
     """Open a page whose scripts are slow, and type; then they come."""
     held: list[Route] = []
@@ -226,33 +219,3 @@ def type_before_the_scripts(window: Page, address: str, field: str, words: str) 
     assert held
     for route in held:
         route.continue_()
-
-
-def test_words_typed_before_the_scripts_are_previewed(window_of: WindowOf, tim: User, five: Proposal) -> None:
-    window = window_of(tim)
-    type_before_the_scripts(
-        window, f"{five.get_absolute_url()}edit/", "#id_text", body().replace("Line 2 of", "Step 2 of")
-    )
-    expect(window.locator("#preview section")).to_contain_text("Step")
-
-
-def test_words_typed_for_a_conflict_before_the_scripts_are_chosen(
-    window_of: WindowOf, tim: User, conflict: Proposal
-) -> None:
-    window = window_of(tim)
-    type_before_the_scripts(
-        window, f"{conflict.get_absolute_url()}resolve/", "[name=own_1]", "Alice is at odds with math"
-    )
-    expect(window.locator("[name=choice_1][value=own]")).to_be_checked()
-    expect(window.locator("#preview ins").first).to_contain_text("at odds")
-
-
-def test_the_editor_by_mouse(window_of: WindowOf, tim: User, five: Proposal) -> None:
-    window = window_of(tim)
-    window.goto(five.get_absolute_url())
-    window.click("[data-edit]")
-    window.fill("#id_text", body().replace("Line 2 of", "Step 2 of"))
-    expect(window.locator("#preview section")).to_contain_text("Step")
-    window.click("button:has-text('Approve this text')")
-    expect(window.locator("#outcome-title")).to_have_text("Approved with changes by Tim Okafor")
-    assert "Step 2 of" in body()
