@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,65 +17,27 @@ pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: For each setting what is refused. Of a number: no number, below, above.
+#: What is refused besides what the limits say that `docs/settings.md` lists: of texts, and of what is nearly right.
 REFUSED: dict[str, tuple[str, ...]] = {
     "ASSENT_DATA_DIR": ("/dev/null/here",),
-    "ASSENT_DEBUG": ("banana", "2"),
+    "ASSENT_DEBUG": ("2",),
     "ASSENT_SECRET_KEY": ("abc",),
     "ASSENT_PUBLIC_URL": ("assent.example.org", "ftp://assent.example.org", "https://", "https://host:port"),
     "ASSENT_ALLOWED_HOSTS": ("https://assent.example.org",),
     "ASSENT_CSRF_TRUSTED_ORIGINS": ("assent.example.org",),
-    "ASSENT_HSTS_SECONDS": ("a day", "-1", "99999999999"),
-    "ASSENT_SSL_REDIRECT": ("banana",),
     "ASSENT_EMAIL_URL": ("mail.example.org", "imap://mail.example.org"),
     "ASSENT_EMAIL_FROM": ("nobody",),
     "MEMORY_DATABASE_URL": ("banana", "postgres://u:p@h/n"),
     "DATABASE_URL": ("banana", "mysql://u:p@h/n"),
     "REDIS_URL": ("banana", "http://h"),
-    "ASSENT_BLOCK_LIMIT": ("x", "0", "200001"),
-    "ASSENT_NOTES_POLICY": ("banana",),
-    "ASSENT_EMBEDDER": ("banana", "openai"),
+    "ASSENT_EMBEDDER": ("openai",),
     "ASSENT_EMBEDDER_URL": ("banana",),
-    "ASSENT_EMBEDDER_DIMENSIONS": ("x", "0", "70000"),
-    "ASSENT_COSINE_FLOOR": ("x", "-0.1", "1.1", "nan"),
-    "ASSENT_SEARCH_MEMORY_MB": ("x", "0"),
-    "ASSENT_CONVERSATION_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_TOOL_CALL_DAYS": ("x", "-1", "1000000"),
-    "MEMORIES_ENABLED": ("banana",),
-    "MEMORIES_INJECT": ("bogus",),
-    "MEMORIES_BUDGET": ("x", "-1", "1_000", "1.5"),
-    "MEMORIES_BLOCKS_BUDGET": ("x", "-1"),
+    "ASSENT_COSINE_FLOOR": ("-0.1", "1.1", "nan"),
+    "MEMORIES_BUDGET": ("1_000", "1.5"),
     "MEMORIES_FILTER_TYPES": ("banana", "fix,banana"),
-    "MEMORIES_FILTER_RECENT": ("x", "-1", "1000000"),
-    "MEMORIES_SKILL_INJECTION": ("banana",),
-    "ASSENT_PROPOSAL_EXPIRY_DAYS": ("x", "0", "1000000"),
-    "ASSENT_HAND_BACK_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_ALREADY_APPLIED_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_REJECTION_COUNTS_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_REMIND_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_REMIND_OWNER_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_MAIL_HOUR": ("x", "-1", "24"),
-    "ASSENT_TRUST_SMALL_WORDS": ("x", "-1"),
-    "ASSENT_TRUST_SMALL_DELETED_PERCENT": ("x", "-1", "101"),
-    "ASSENT_PENDING_CAP": ("x", "0"),
-    "ASSENT_MAX_OPEN_PROPOSALS": ("x", "0"),
-    "ASSENT_LEASE_SECONDS": ("x", "0"),
-    "ASSENT_REQUEST_LIMIT": ("x", "10"),
-    "ASSENT_ANSWER_BUDGET": ("x", "10"),
-    "ASSENT_TOOL_TIMEOUT": ("x", "-1", "inf"),
-    "ASSENT_PAGE_TIMEOUT": ("x", "0"),
+    "ASSENT_TOOL_TIMEOUT": ("inf",),
     "ASSENT_WEBHOOK_ALLOWED_NETWORKS": ("banana", "10.0.0.1/8", "10.0.0.0/8;10.1.0.0/16"),
-    "ASSENT_WEBHOOK_DELIVERY_DAYS": ("x", "-1", "1000000"),
-    "ASSENT_RATE_LIMIT": ("x", "0"),
-    "ASSENT_SIGN_IN_LIMIT": ("x", "0"),
-    "ASSENT_TRUSTED_PROXIES": ("x", "-1", "21"),
-    "ASSENT_IDEMPOTENCY_HOURS": ("x", "0"),
-    "ASSENT_LOG_LEVEL": ("loud",),
-    "ASSENT_LOG_FORMAT": ("xml",),
     "ASSENT_BIND": ("banana", "127.0.0.1:port", "127.0.0.1:70000"),
-    "ASSENT_WORKERS": ("x", "0"),
-    "ASSENT_THREADS": ("x", "0"),
-    "ASSENT_READ_TIMEOUT": ("x", "0"),
 }
 #: Any text will do.
 FREE = {"ASSENT_EMBEDDER_MODEL", "ASSENT_EMBEDDER_KEY", "MEMORIES_FILTER_TAGS"}
@@ -104,27 +68,37 @@ def plain(tmp_path: Path) -> dict[str, str]:
     }
 
 
+def run(variables: dict[str, str], *arguments: str, input: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=variables, input=input, capture_output=True, text=True, timeout=120)
+
+
 def read_settings(plain: dict[str, str], *given: dict[str, str]) -> list[dict[str, object] | str]:
-    done = subprocess.run(
-        [sys.executable, "-c", _READ_ALL],
-        cwd=ROOT,
-        env=plain,
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run(plain, "-c", _READ_ALL, input=json.dumps(given))
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_the_table_has_every_setting() -> None:
-    assert env.readings.keys() == REFUSED.keys() | FREE
+def outside(allowed: str) -> list[str]:
+    """Return what is none of the `allowed` words, or no number, one below and one above."""
+    if not allowed or allowed.startswith(("words", "networks")):
+        return []
+    if not (span := re.fullmatch(r"(?:from|of) (\S+) (?:to (\S+)|or more)", allowed)):
+        return ["banana"]
+    above = [int(span[2]) + 1] if span[2] else []
+    return ["x", *map(str, [int(float(span[1])) - 1, *above])]
+
+
+def wrong_values() -> Iterator[tuple[str, str]]:
+    for name, reading in env.readings.items():
+        values = [*outside(reading.allowed), *REFUSED.get(name, ())]
+        assert bool(values) is (name not in FREE), f"say in REFUSED what {name} may not be"
+        yield from ((name, value) for value in values)
 
 
 def test_each_setting_with_a_wrong_value_stops_the_start_with_its_name(plain: dict[str, str]) -> None:
-    cases = [(name, value) for name, values in REFUSED.items() for value in values]
+    cases = [*wrong_values()]
+    assert len(cases) > 120
     came = read_settings(plain, *({name: value} for name, value in cases))
     assert len(came) == len(cases)
     for (name, value), said in zip(cases, came, strict=True):
@@ -148,7 +122,7 @@ def test_a_password_in_an_address_is_not_repeated(plain: dict[str, str]) -> None
 
 
 def test_an_empty_value_counts_as_not_set(plain: dict[str, str]) -> None:
-    (came,) = read_settings(plain, dict.fromkeys(REFUSED.keys() - {"ASSENT_SECRET_KEY", "ASSENT_DATA_DIR"}, ""))
+    (came,) = read_settings(plain, dict.fromkeys(env.readings.keys() - {"ASSENT_SECRET_KEY", "ASSENT_DATA_DIR"}, ""))
     assert isinstance(came, dict), came
     assert came["PENDING_CAP"] == 20
 
@@ -163,14 +137,8 @@ def test_misspelt_names_are_found_with_the_nearest_known_one(plain: dict[str, st
     ]
 
 
-def manage(plain: dict[str, str], *command: str, **given: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=ROOT, env=plain | given, capture_output=True, text=True, timeout=120, check=False
-    )
-
-
 def test_the_log_says_it_when_the_program_starts(plain: dict[str, str]) -> None:
-    done = manage(plain, sys.executable, "manage.py", "check", MEMORIES_FILTR_TYPES="fix")
+    done = run(plain | {"MEMORIES_FILTR_TYPES": "fix"}, "manage.py", "check")
     assert done.returncode == 0, done.stderr
     assert "unknown_setting" in done.stderr
     assert "MEMORIES_FILTER_TYPES" in done.stderr
@@ -178,7 +146,7 @@ def test_the_log_says_it_when_the_program_starts(plain: dict[str, str]) -> None:
 
 def test_the_web_server_and_every_command_stop_with_one_sentence(plain: dict[str, str]) -> None:
     for command in (("manage.py", "check"), ("-m", "memory_app.webserver")):
-        done = manage(plain, sys.executable, *command, ASSENT_THREADS="many")
+        done = run(plain | {"ASSENT_THREADS": "many"}, *command)
         assert done.returncode == 1
         assert done.stderr.strip() == "ASSENT_THREADS is 'many': it has to be a whole number from 1 to 1000."
 
