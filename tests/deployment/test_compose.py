@@ -15,11 +15,8 @@ TEXT = (ROOT / "docker-compose.yml").read_text()
 
 def services() -> dict[str, Any]:
     found: dict[str, Any] = compose()["services"]
+    assert set(found) == SERVICES
     return found
-
-
-def test_the_services_are_all_there() -> None:
-    assert set(services()) == SERVICES
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES - {"migrate", "backup"}))
@@ -41,7 +38,9 @@ def test_nothing_starts_before_the_databases_answer_and_are_migrated() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
-def test_images_are_pinned(name: str) -> None:
+def test_images_are_pinned_and_no_container_can_take_the_whole_machine(name: str) -> None:
+    assert services()[name]["mem_limit"]
+    assert services()[name]["pids_limit"]
     _, _, tag = services()[name]["image"].partition(":")
     assert re.match(r"\d+\.\d+", tag), "a full version, so that two installations are the same"
 
@@ -106,12 +105,6 @@ def test_only_nginx_is_reachable_and_only_from_this_machine() -> None:
             assert service["networks"] == (["inside", "outside"] if name in ("web", "worker") else ["inside"])
     (front,) = networks["front"]["ipam"]["config"]
     assert f"set_real_ip_from {front['gateway']};" in (ROOT / "deploy/nginx.conf").read_text()
-
-
-@pytest.mark.parametrize("name", sorted(SERVICES))
-def test_no_container_can_take_the_whole_machine(name: str) -> None:
-    assert services()[name]["mem_limit"]
-    assert services()[name]["pids_limit"]
 
 
 def test_every_password_is_one_of_its_own() -> None:

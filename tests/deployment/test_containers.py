@@ -60,8 +60,10 @@ def health_of(name: str) -> list[str]:
     return ["sh", "-c", *words] if kind == "CMD-SHELL" else words
 
 
-def is_healthy(image: Image, environment_: dict[str, str], command: list[str]) -> Callable[[], bool]:
-    return lambda: image.run(command, environment_).returncode == 0
+def start(processes: Services, image: Image, name: str, command: list[str], health: list[str], **options: Any) -> None:
+    """Start a service by its command, and wait until its own health check says that it is there."""
+    env = options["env"]
+    processes.start(name, command, ready=lambda: image.run(health, env).returncode == 0, **{"cwd": image.app} | options)
 
 
 @server_leg
@@ -72,7 +74,7 @@ def test_web_serves_pages_static_files_and_health(
     env = container("web", ASSENT_BIND=f"{HOST}:{port}")
     health = health_of("web")
     assert image.run(health, env).returncode == 1, "nothing listens yet"
-    processes.start("web", command_of("web"), ready=is_healthy(image, env, health), env=env, cwd=image.app)
+    start(processes, image, "web", command_of("web"), health, env=env)
     with httpx.Client(base_url=f"http://{HOST}:{port}", headers=HEADERS) as client:
         page = client.get("/sign-in/")
         assert page.status_code == 200
@@ -94,9 +96,7 @@ def test_worker_runs_tasks_and_beat_keeps_its_schedule(
     # A queue of its own: the other tests' worker would take the task.
     queue = f"{os.environ['REDIS_URL'].rpartition('/')[0]}/15"
     env = container("worker", HOSTNAME=socket.gethostname(), REDIS_URL=queue)
-    processes.start(
-        "worker", command_of("worker"), ready=is_healthy(image, env, health_of("worker")), env=env, cwd=image.app
-    )
+    start(processes, image, "worker", command_of("worker"), health_of("worker"), env=env)
     with app.connection_for_write(queue) as connection:
         app.send_task(recover.name, connection=connection)
     log = tmp_path / "worker.log"
@@ -106,7 +106,7 @@ def test_worker_runs_tasks_and_beat_keeps_its_schedule(
     command = [word.replace("/tmp/", f"{tmp_path}/") for word in command_of("beat")]
     env = container("beat", REDIS_URL=queue)
     assert image.run(health, env).returncode == 1, "beat has not begun"
-    processes.start("beat", command, ready=is_healthy(image, env, health), env=env, cwd=image.app)
+    start(processes, image, "beat", command, health, env=env)
 
 
 @server_leg
@@ -162,14 +162,10 @@ def test_redis_starts_with_its_command_and_answers_its_health_check(
     (port,) = free_ports(1)
     text = {key: interpolate(value) for key, value in service("redis")["environment"].items()}
     env = container(None) | text
-    command = [
-        part.replace("/tmp/redis.conf", f"{tmp_path}/redis.conf").replace(
-            "/data", f"{tmp_path} --bind {HOST} --port {port}"
-        )
-        for part in command_of("redis")
-    ]
+    data = f"{tmp_path} --bind {HOST} --port {port}"
+    command = [part.replace("/tmp/", f"{tmp_path}/").replace("/data", data) for part in command_of("redis")]
     health = [word.replace("redis-cli", f"redis-cli -p {port}") for word in health_of("redis")]
-    processes.start("redis", command, ready=is_healthy(image, env, health), env=env, cwd=tmp_path)
+    start(processes, image, "redis", command, health, env=env, cwd=tmp_path)
     assert image.run(health, env | {"REDISCLI_AUTH": "another"}).returncode != 0
     assert image.run(health, container(None)).returncode != 0, "it has a password"
     assert (tmp_path / "redis.conf").stat().st_mode & 0o077 == 0
@@ -183,8 +179,6 @@ def test_the_image_runs_by_itself_with_everything_embedded(
     (port,) = free_ports(1)
     env = container(None, ASSENT_BIND=f"{HOST}:{port}", ASSENT_SECRET_KEY=SECRETS["ASSENT_SECRET_KEY"])
     assert image.run(["python", "manage.py", "prepare"], env).returncode == 0
-    health = ["python", "deploy/healthcheck.py"]
-    processes.start(
-        "web", ["python", "-m", "memory_app.webserver"], ready=is_healthy(image, env, health), env=env, cwd=image.app
-    )
+    command, health = ["python", "-m", "memory_app.webserver"], ["python", "deploy/healthcheck.py"]
+    start(processes, image, "web", command, health, env=env)
     assert httpx.get(f"http://{HOST}:{port}/readyz").status_code == 200

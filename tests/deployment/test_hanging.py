@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests import environment, services
+from tests.conftest import eventually
 from tests.services import Services
 from tests.support.pages import form
 from tests.support.sites import ENOUGH, answers, serving
+from tests.torture.site import descendants
 
 #: Enough for signing in on a busy machine, which is a second of hashing.
 PAGE_SECONDS = 3
@@ -25,20 +26,9 @@ pytestmark = [
     pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine is no server"),
 ]
 
-PAGES = [
-    "/",
-    "/proposals/1/",
-    "/memory/",
-    "/memory/alice/",
-    "/memory/alice/blocks/goals/",
-    "/memory/alice/notes/",
-    "/memory/alice/search/?q=goals",
-    "/memory/alice/export/memory.json",
-    "/settings/",
-    "/settings/agents/",
-    "/admin/",
-    "/nothing/here/",
-]
+PAGES = """/ /proposals/1/ /memory/ /memory/alice/ /memory/alice/blocks/goals/ /memory/alice/notes/
+    /memory/alice/search/?q=goals /memory/alice/export/memory.json /settings/ /settings/agents/ /admin/
+    /nothing/here/""".split()
 CALLS = ["/api/v1/token/", "/api/v1/users/alice/blocks/", "/api/v1/users/alice/notes/", "/api/v1/proposals/"]
 
 
@@ -73,7 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def stopped(servers: Services, name: str) -> Iterator[None]:
     """The server and its children stand still, with their connections open."""
     pid = servers.running[name].pid
-    processes = [pid, *children_of(pid)]
+    processes = [pid, *descendants(pid)]
     for each in processes:
         os.kill(each, signal.SIGSTOP)
     try:
@@ -81,19 +71,6 @@ def stopped(servers: Services, name: str) -> Iterator[None]:
     finally:
         for each in processes:
             os.kill(each, signal.SIGCONT)
-
-
-def children_of(pid: int) -> list[int]:
-    # PostgreSQL's are in sessions of their own.
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
 
 
 @pytest.mark.parametrize("name", ["dolt", "postgres", "redis"])
@@ -124,8 +101,6 @@ def test_whatever_hangs_everything_is_answered(name: str, site: Site) -> None:
             assert {"/memory/alice/", "/memory/alice/blocks/goals/", "/api/v1/users/alice/blocks/"} <= set(away)
         if name == "redis":
             assert away == []
-    for _ in range(50):
-        if answers(f"{site.address}/readyz"):
-            break
+    eventually(lambda: answers(f"{site.address}/readyz"), seconds=50)
     assert site.person.get("/memory/alice/").status_code == 200
     assert site.agent.get("/api/v1/users/alice/blocks/").status_code == 200

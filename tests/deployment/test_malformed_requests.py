@@ -14,18 +14,15 @@ import httpx
 import pytest
 
 from agent_tools.errors import ErrorCode
-from tests import environment
+from tests.deployment.conftest import OWN_SITE
+from tests.deployment.test_slow_clients import said
 from tests.services import HOST
 from tests.support.sites import Site, serving
 from tests.torture.site import descendants
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.pure,
-    pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
-]
+pytestmark = OWN_SITE
 
 
 #: What Django refuses and logs with a stack.
@@ -58,18 +55,10 @@ def sent(port: int, request: bytes) -> tuple[int, str, bytes]:
     """Status, media type and body of the answer to these bytes."""
     with socket.create_connection((HOST, port), timeout=20) as connection:
         connection.sendall(request)
-        answer = heard(connection)
+        answer = said(connection)
     head, _, body = answer.partition(b"\r\n\r\n")
     headers = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
     return int(head.split()[1]), headers[b"content-type"].decode(), body
-
-
-def heard(connection: socket.socket) -> bytes:
-    """All that comes until the server hangs up."""
-    answer = b""
-    while data := connection.recv(65536):
-        answer += data
-    return answer
 
 
 HOSTILE = [
@@ -83,44 +72,32 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("request_", "code"), HOSTILE)
-def test_what_the_web_server_refuses_is_an_error_of_json_rpc_at_mcp(port: int, request_: bytes, code: str) -> None:
-    status, media_type, body = sent(port, request_.replace(b"{path}", b"/mcp"))
-    error = next(each for each in ErrorCode if each.code == code)
-    assert (status, media_type) == (error.status, "application/json")
-    answer = json.loads(body)
-    assert (answer["jsonrpc"], answer["id"]) == ("2.0", None)
-    assert answer["error"]["data"]["code"] == code
-
-
-@pytest.mark.parametrize(("request_", "code"), HOSTILE)
-def test_what_the_web_server_refuses_has_the_shape_of_all_errors_under_api(
+def test_what_the_web_server_refuses_is_said_as_its_address_says_all_errors(
     port: int, request_: bytes, code: str
 ) -> None:
-    status, media_type, body = sent(port, request_.replace(b"{path}", b"/api/v1/tools/memory_search/"))
     error = next(each for each in ErrorCode if each.code == code)
-    assert (status, media_type) == (error.status, "application/json")
+    *head, body = sent(port, request_.replace(b"{path}", b"/mcp"))
+    assert head == [error.status, "application/json"]
+    answer = json.loads(body)
+    assert (answer["jsonrpc"], answer["id"], answer["error"]["data"]["code"]) == ("2.0", None, code)
+
+    *head, body = sent(port, request_.replace(b"{path}", b"/api/v1/tools/memory_search/"))
+    assert head == [error.status, "application/json"]
     answer = json.loads(body)
     assert set(answer) == {"ok", "text", "error"}
     assert answer["error"]["code"] == code
     assert answer["text"].startswith("Error: ")
 
+    *head, body = sent(port, request_.replace(b"{path}", b"/sign-in/"))
+    assert head == [error.status, "text/html; charset=utf-8"]
+    assert body.startswith(b"<!doctype html>")
+
 
 def test_chunks_that_are_none_are_the_callers_mistake(port: int, site: Site) -> None:
-    token = site.token
-    head = (
-        f"POST /api/v1/tools/memory_search/ HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {token}\r\n"
-        "Transfer-Encoding: chunked\r\n\r\n"
-    )
-    status, media_type, body = sent(port, head.encode() + b"zz\r\n\r\n")
-    assert (status, media_type) == (400, "application/json")
+    head = f"POST /api/v1/tools/memory_search/ HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {site.token}\r\n"
+    *head_said, body = sent(port, head.encode() + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n")
+    assert head_said == [400, "application/json"]
     assert json.loads(body)["error"]["code"] == "bad_request"
-
-
-@pytest.mark.parametrize(("request_", "code"), HOSTILE)
-def test_and_is_a_page_elsewhere(port: int, request_: bytes, code: str) -> None:
-    _, media_type, body = sent(port, request_.replace(b"{path}", b"/sign-in/"))
-    assert media_type == "text/html; charset=utf-8"
-    assert body.startswith(b"<!doctype html>")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +136,7 @@ def test_an_address_that_is_none_is_the_callers_mistake(target: bytes, rest: byt
     assert sent(port, head + rest)[:2] == (400, "text/html; charset=utf-8")
     with socket.create_connection((HOST, port), timeout=20) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + head + rest)
-        both = heard(connection)
+        both = said(connection)
     assert both.startswith(b"HTTP/1.1 200 ")
     assert b"HTTP/1.1 400 " in both
 
@@ -171,7 +148,7 @@ def test_others_are_served_on_their_connections_while_an_attacker_tries(port: in
         for target in NO_ADDRESSES:
             sent(port, b"GET " + target + b" HTTP/1.1\r\n\r\n")
         bystander.sendall(b"Connection: close\r\n\r\n")
-        assert heard(bystander).startswith(b"HTTP/1.1 200 ")
+        assert said(bystander).startswith(b"HTTP/1.1 200 ")
 
 
 METHODS = [b"", b"get", b"G\xc3\x84T", b"G\tT", b"G\0T", b"X" * 40, b"PRI", b"CONNECT", b"OPTIONS"]
@@ -219,16 +196,14 @@ def hostile(chance: random.Random) -> bytes:
 
 def answer_to(port: int, request: bytes, pieces: int) -> bytes:
     """What is answered to these bytes, sent in so many pieces, until the server hangs up or resets."""
-    answer = b""
     with socket.create_connection((HOST, port), timeout=20) as connection, contextlib.suppress(ConnectionError):
         size = len(request) // pieces + 1
         for start in range(0, len(request), size):
             connection.sendall(request[start : start + size])
         with contextlib.suppress(OSError):  # the server has hung up already
             connection.shutdown(socket.SHUT_WR)
-        while data := connection.recv(65536):
-            answer += data
-    return answer
+        return said(connection)
+    return b""
 
 
 @pytest.mark.usefixtures("same_worker")

@@ -1,7 +1,6 @@
 """deploy/nginx.conf, run by this machine's nginx in front of the real server."""
 
 import contextlib
-import http.client
 import os
 import shutil
 import socket
@@ -13,8 +12,8 @@ import httpx
 import pytest
 
 from memory_app.webserver.requests import largest_body
-from tests import environment
 from tests.conftest import missing
+from tests.deployment.conftest import OWN_SITE
 from tests.deployment.test_slow_clients import said
 from tests.services import HOST, Services, free_ports
 from tests.support.pages import form
@@ -24,11 +23,7 @@ CONFIGURATION = ROOT / "deploy/nginx.conf"
 GATEWAY = "127.0.0.4"  # in place of the one of docker-compose.yml
 API, FORM = 1024 * 1024, 2_621_440
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.pure,
-    pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
-]
+pytestmark = OWN_SITE
 
 
 @dataclass(frozen=True)
@@ -100,13 +95,9 @@ def test_pages_calls_and_files_come_through(front: Front) -> None:
         assert client.get("/sign-in/").status_code == 200
         for _ in range(2):  # the second one from its cache
             assert client.get("/static/assent.css").status_code == 200
-        called = client.post(
-            "/api/v1/tools/list_memory_blocks/",
-            json={"user_id": "alice"},
-            headers={"Authorization": f"Bearer {front.token}"},
-        )
-        message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        pong = client.post("/mcp", json=message, headers={"Authorization": f"Bearer {front.token}"})
+        client.headers["Authorization"] = f"Bearer {front.token}"
+        called = client.post("/api/v1/tools/list_memory_blocks/", json={"user_id": "alice"})
+        pong = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
     assert called.json()["ok"] is True
     assert pong.json() == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
@@ -136,24 +127,12 @@ def test_nobody_has_all_connections(front: Front) -> None:
     assert page.headers["Retry-After"] == call.headers["Retry-After"] == "5"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/sign-in/",
-        "/sign-in/and-go-on/",
-        "/sign-out/",
-        "/password/",
-        "/password/reset/",
-        "/password/reset/MQ/x-y/",
-        "/memory/alice/blocks/goals/edit/",
-        "/memory/alice/notes/import/",
-        "/api/v1/tools/memory_save/",
-        "/api/v1/users/alice/memories.md",
-        "/api/nothing/here/memories.md",
-        "/mcp",
-        "/mcp/",
-    ],
-)
+LIMITED = """/sign-in/ /sign-in/and-go-on/ /sign-out/ /password/ /password/reset/ /password/reset/MQ/x-y/
+    /memory/alice/blocks/goals/edit/ /memory/alice/notes/import/ /api/v1/tools/memory_save/
+    /api/v1/users/alice/memories.md /api/nothing/here/memories.md /mcp /mcp/"""
+
+
+@pytest.mark.parametrize("path", LIMITED.split())
 def test_more_than_an_address_takes_is_refused_and_no_less(path: str, front: Front) -> None:
     limit = largest_body(path, api=API, form=FORM)
     for length, is_refused in ((limit, False), (limit + 1, True)):
@@ -202,29 +181,24 @@ def test_who_does_https_in_front_says_whom_it_serves_in_its_last_word(front: Fro
 
 
 def test_headers_that_mean_something_inside_are_not_taken_from_outside(front: Front) -> None:
-    for name in ("SCRIPT_NAME", "Script-Name", "PATH_INFO", "X_Forwarded_Proto"):
-        asked = http.client.HTTPConnection(HOST, front.port, timeout=ENOUGH)
-        asked.request("GET", "/memory/", headers={name: "/evil"})
-        answer = asked.getresponse()
-        assert (answer.status, answer.getheader("Location")) == (302, "/sign-in/?next=/memory/"), name
-        asked.close()
+    with front.client(HOST) as client:
+        for name in ("SCRIPT_NAME", "Script-Name", "PATH_INFO", "X_Forwarded_Proto"):
+            answer = client.get("/memory/", headers={name: "/evil"})
+            assert (answer.status_code, answer.headers["Location"]) == (302, "/sign-in/?next=/memory/"), name
 
 
 def test_while_assent_is_away_people_and_machines_hear_it(front_of_nothing: Front) -> None:
     with front_of_nothing.client(HOST) as client:
         for path in ("/", "/memory/alice/", "/sign-in/", "/static/assent.css", "/memory/alice/notes/import/"):
             page = client.get(path)
-            assert page.status_code == 503
-            assert page.headers["Retry-After"] == "10"
+            assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
             assert page.headers["Content-Type"] == "text/html; charset=utf-8"
             assert "Assent does not answer at the moment" in page.text
         for path in ("/api/v1/token/", "/api/v1/users/alice/memories.md"):
             call = client.get(path)
-            assert call.status_code == 503
-            assert call.headers["Retry-After"] == "5"
+            assert (call.status_code, call.headers["Retry-After"]) == (503, "5")
             assert call.headers["Content-Type"] == "application/json"
-            assert call.json()["error"]["code"] == "engine_unavailable"
-            assert call.json()["ok"] is False
+            assert (call.json()["ok"], call.json()["error"]["code"]) == (False, "engine_unavailable")
         message = client.post("/mcp", json={})
         assert (message.status_code, message.headers["Retry-After"]) == (503, "5")
         assert message.json()["error"]["data"]["code"] == "engine_unavailable"

@@ -35,26 +35,20 @@ def modes(folder: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.iterdir())}
 
 
-def test_new_databases_are_for_their_user_alone(tmp_path: Path) -> None:
+def test_databases_are_for_their_user_alone_and_closed_at_the_next_start_and_other_files_are_left_alone(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "data"
     assert run(folder, sys.executable, "manage.py", "prepare").returncode == 0
-    found = modes(folder)
-    assert found.pop("data") == 0o700
-    assert {"assent.sqlite3", "memory.doltlite"} <= found.keys()
-    assert set(found.values()) == {0o600}
-
-
-def test_an_existing_installation_is_closed_at_the_next_start_and_other_files_are_left_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    assert run(folder, sys.executable, "manage.py", "prepare").returncode == 0
+    made = modes(folder)
+    assert {"data", "assent.sqlite3", "memory.doltlite"} <= made.keys()
+    assert made == dict.fromkeys(made, 0o600) | {"data": 0o700}
     (folder / "notes.txt").write_text("somebody keeps these here")
     for path in (folder, *folder.iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
     assert run(folder, sys.executable, "manage.py", "check").returncode == 0
     found = modes(folder)
-    assert found.pop("data") == 0o700
-    assert found.pop("notes.txt") == 0o644
-    assert set(found.values()) == {0o600}
+    assert found == dict.fromkeys(found, 0o600) | {"data": 0o700, "notes.txt": 0o644}
 
 
 def test_the_memory_command_writes_no_file_for_others(tmp_path: Path) -> None:

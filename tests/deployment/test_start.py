@@ -18,31 +18,10 @@ import pytest
 from tests import environment
 from tests.conftest import eventually
 from tests.services import HOST, Services, free_ports
+from tests.support.places import ROOT, manage, run
 from tests.support.sites import answers, serving
 
-pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def manage(*arguments: str, **environment_: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=os.environ | environment_,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    # The outer make's flags and variables are not for this one.
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(
-        ["make", "--no-print-directory", *arguments], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
+pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 
 @pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own, as a first start has")
@@ -108,7 +87,6 @@ def slow_application(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[byt
         started.stop()
 
 
-@pytest.mark.pure
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_whoever_is_being_answered_when_it_ends_gets_the_answer(
     slow_application: tuple[str, subprocess.Popen[bytes]], tmp_path: Path
@@ -129,13 +107,11 @@ def test_whoever_is_being_answered_when_it_ends_gets_the_answer(
     assert process.wait(10) == 0
 
 
-@pytest.mark.pure
 def test_why_a_process_that_serves_ends_by_itself_is_said(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text("import sys; sys.exit('Nothing to serve.')")
-    env = os.environ | {"ASSENT_WORKERS": "2", "PYTHONPATH": f"{ROOT}:{tmp_path}"}
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "memory_app.webserver", "wrong", "--bind", f"{HOST}:{port}"]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = run(command, {"ASSENT_WORKERS": "2", "PYTHONPATH": f"{ROOT}:{tmp_path}"})
     assert done.returncode == 1
     assert "Nothing to serve." in done.stderr
 
@@ -151,23 +127,13 @@ def test_a_taken_port_is_one_sentence_that_names_another() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_preparing_twice_does_nothing_the_second_time() -> None:
-    done = manage("prepare")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
-
-
-@pytest.mark.pure
 def test_a_missing_secret_key_is_one_sentence() -> None:
     done = manage("check", ASSENT_DEBUG="0", ASSENT_SECRET_KEY="")
     assert done.returncode == 1
-    assert done.stderr.strip() == (
-        "Set ASSENT_SECRET_KEY to a long random value, or ASSENT_SECRET_KEY_FILE to a file that has one "
-        "(ASSENT_DEBUG is off)."
-    )
+    file = "ASSENT_SECRET_KEY_FILE to a file that has one (ASSENT_DEBUG is off)."
+    assert done.stderr.strip() == f"Set ASSENT_SECRET_KEY to a long random value, or {file}"
 
 
-@pytest.mark.pure
 def test_servers_that_do_not_answer_are_one_sentence(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     if environment.is_embedded():
@@ -181,7 +147,6 @@ def test_servers_that_do_not_answer_are_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.pure
 @pytest.mark.parametrize(
     ("pretend", "sentence"),
     [
@@ -195,30 +160,28 @@ def test_a_python_that_will_not_do_is_told_in_a_sentence_before_anything_is_inst
     pretend: str, sentence: str
 ) -> None:
     script = f"import sys, runpy; {pretend}; runpy.run_path('scripts/check_python.py', run_name='__main__')"
-    env = {name: value for name, value in os.environ.items() if name != "MEMORY_DATABASE_URL"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
+    done = run([sys.executable, "-c", script], {"MEMORY_DATABASE_URL": ""})
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.pure
+#: The outer make's are not for the one that is tested.
+NO_FLAGS = {"MAKEFLAGS": "", "MAKELEVEL": "", "MFLAGS": ""}
+
+
 def test_make_without_a_python_says_what_to_do(tmp_path: Path) -> None:
-    done = make("setup", "PYTHON=no-such-python", f"VENV={tmp_path}/venv")
+    done = run(["make", "setup", "PYTHON=no-such-python", f"VENV={tmp_path}/venv"], NO_FLAGS)
     assert done.returncode == 2
     assert "There is no no-such-python here: install Python 3.11 or newer" in done.stderr
 
 
-@pytest.mark.pure
 def test_installing_prints_no_line_for_each_package_but_what_went_wrong(tmp_path: Path) -> None:
     lock = tmp_path / "lock.txt"
 
     def install(text: str) -> subprocess.CompletedProcess[str]:
         lock.write_text(text)
-        command = [sys.executable, "scripts/install.py", str(lock), "--no-index"]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return run([sys.executable, "scripts/install.py", str(lock), "--no-index"], {})
 
     there = install(f"httpx=={httpx.__version__} --hash=sha256:{'0' * 64}\n")
     assert (there.returncode, there.stdout, there.stderr) == (0, "", "")
@@ -227,16 +190,31 @@ def test_installing_prints_no_line_for_each_package_but_what_went_wrong(tmp_path
     assert "No matching distribution found for httpx==0.0.0" in unknown.stderr
 
 
-@pytest.mark.pure
 def test_make_alone_lists_what_it_can_do() -> None:
-    done = make()
+    done = run(["make"], NO_FLAGS)
     assert done.returncode == 0
     for target in ("setup", "run", "test", "torture", "lint", "bench", "lock", "format"):
         assert f"make {target} " in done.stdout
 
 
-@pytest.mark.pure
 def test_the_makefile_keeps_to_what_macos_brings() -> None:
     text = (ROOT / "Makefile").read_text()
     for newer in (".ONESHELL", ".SHELLFLAGS", "!=", "$(file ", "&:", "::="):
         assert newer not in text, f"GNU make 3.81 does not know {newer}"
+
+
+_MULTIPLY = """
+import memory_app
+import os
+import numpy
+square = numpy.random.default_rng(7).random((600, 600))
+square @ square
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_blas_has_no_threads_of_its_own() -> None:
+    """Eight request threads share the processors; with BLAS's own beside them a search took twice its time."""
+    out = subprocess.run([sys.executable, "-c", _MULTIPLY], check=True, capture_output=True, text=True, env={})
+    assert out.stdout.strip() == "1"

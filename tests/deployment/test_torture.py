@@ -67,11 +67,8 @@ SAID: dict[str, Any] = {
 }
 
 
-def test_what_was_acknowledged_and_is_there_is_right() -> None:
+def test_what_was_acknowledged_is_right_and_what_was_not_answered_may_have_happened() -> None:
     assert model.compare(ENTRIES, SAID).sentences() == []
-
-
-def test_what_was_not_answered_may_have_happened() -> None:
     said = deepcopy(SAID)
     said["blocks"]["log"] += "She said so. [m2]\n"
     said["proposals"][1]["status"] = "approved"

@@ -7,13 +7,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
 import pytest
 
-from tests import environment
 from tests.conftest import eventually
+from tests.deployment.conftest import OWN_SITE
 from tests.services import HOST
 from tests.support.sites import ROOT, Site, serving
 
@@ -26,11 +25,7 @@ ENOUGH = 10
 #: Seconds in which a call has surely arrived, and waits.
 ARRIVES = 2
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.pure,
-    pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own"),
-]
+pytestmark = OWN_SITE
 
 _TOKENS = """
 from approvals.models import Agent, User
@@ -64,14 +59,11 @@ class Waiting:
         """A new proposal's number."""
         listed = self.get("/api/v1/users/alice/blocks/").json()["data"]["items"]
         label = next(item["label"] for item in listed if not item["read_only"])
-        made = httpx.post(
-            f"{self.site.address}/api/v1/users/alice/blocks/{label}/propose/",
-            json={"body": f"Made at {time.monotonic()}.", "reasoning": "She said so."},
-            headers={"Authorization": f"Bearer {self.tokens[0]}"},
-            timeout=ENOUGH,
-        ).json()
-        number: int = made["data"]["proposal_id"]
-        return number
+        address = f"{self.site.address}/api/v1/users/alice/blocks/{label}/propose/"
+        body = {"body": f"Made at {time.monotonic()}.", "reasoning": "She said so."}
+        headers = {"Authorization": f"Bearer {self.tokens[0]}"}
+        made = httpx.post(address, json=body, headers=headers, timeout=ENOUGH).json()
+        return int(made["data"]["proposal_id"])
 
 
 def shell(site: Site, program: str) -> str:
@@ -124,14 +116,13 @@ def test_a_client_that_hangs_up_gives_its_place_back(site: Waiting) -> None:
 
 def test_the_server_stops_without_waiting_for_them(site: Waiting) -> None:
     number = site.propose()
-    answers: list[Any] = []
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(site.get, f"/api/v1/proposals/{number}/?wait={WAIT}")
         time.sleep(ARRIVES)
         assert not asked.done()
         began = time.monotonic()
         site.site.process.terminate()
-        answers.append(asked.result())
+        answer = asked.result()
         assert site.site.process.wait(10) == 0  # what `docker stop` waits
         assert time.monotonic() - began < 6
-    assert (answers[0].json()["data"]["status"], answers[0].headers["Retry-After"]) == ("open", "1")
+    assert (answer.json()["data"]["status"], answer.headers["Retry-After"]) == ("open", "1")
