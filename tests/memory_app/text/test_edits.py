@@ -8,18 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory_app.text import edits
-from memory_app.text.edits import (
-    Append,
-    Edit,
-    EditError,
-    Insert,
-    Prepend,
-    Replace,
-    Rewrite,
-    SectionUpdate,
-    apply,
-    reapply,
-)
+from memory_app.text.edits import Append, Edit, Insert, Prepend, Replace, Rewrite, SectionUpdate, apply, reapply
 from tests.support.refusals import refusing
 
 pytestmark = pytest.mark.pure
@@ -70,7 +59,9 @@ def test_edits_of_all_kinds_are_made_in_order_each_on_what_the_one_before_left()
         (Rewrite("x" * (edits.LARGEST_TEXT + 1)), edits.TextTooLong),
     ],
 )
-def test_an_edit_that_cannot_be_made_is_refused_by_name(edit: Replace | Rewrite, error: str | type[EditError]) -> None:
+def test_an_edit_that_cannot_be_made_is_refused_by_name(
+    edit: Replace | Rewrite, error: str | type[edits.EditError]
+) -> None:
     with refusing(error) as caught:
         apply(GOALS, [Replace("# Goals", "# My Goals"), edit])
     assert caught.value.index == 1
@@ -109,7 +100,7 @@ def test_matching_is_exact(text: str, old_string: str) -> None:
     ],
 )
 def test_what_can_be_checked_without_the_text_is_checked_first_for_all_edits(
-    edit: Edit, error: str | type[EditError], field: str | None
+    edit: Edit, error: str | type[edits.EditError], field: str | None
 ) -> None:
     wanted = [Replace("nowhere", "x"), edit]
     for refuse in (lambda: apply(GOALS, wanted), lambda: edits.check(wanted)):
@@ -192,7 +183,7 @@ several_edits = st.lists(replaces | st.builds(Rewrite, content=texts) | addition
 def test_whatever_applies_can_be_stored_and_applied_again_with_the_same_result(text: str, wanted: list[Edit]) -> None:
     try:
         applied = apply(text, wanted)
-    except EditError:
+    except edits.EditError:
         return
     stored = edits.from_json(json.loads(json.dumps(edits.to_json(applied.edits))))
     assert stored == applied.edits
@@ -274,7 +265,7 @@ def test_a_section_that_cannot_be_updated_is_refused_with_the_reason(header: str
 def test_an_addition_keeps_all_there_is_and_adds_the_content(text: str, edit: Append | Prepend | Insert) -> None:
     try:
         result = apply(text, [edit]).text
-    except EditError:
+    except edits.EditError:
         return
     ends = ("", "\n", "\r\n") if isinstance(edit, Insert) or edit.own_line else ("",)
     lines_above = text.split("\n")[: edit.line] if isinstance(edit, Insert) else []
@@ -401,7 +392,7 @@ def test_without_the_text_before_only_a_replacement_is_made_again() -> None:
 def test_made_again_an_edit_never_loses_what_came_since(base: str, now: str, edit: Edit) -> None:
     try:
         result = again(base, now, edit)
-    except EditError:
+    except edits.EditError:
         return
     if isinstance(edit, SectionUpdate):
         assert result == apply(now, [edit]).text
@@ -416,7 +407,7 @@ def test_made_again_an_edit_never_loses_what_came_since(base: str, now: str, edi
 def test_an_edit_that_was_just_made_is_not_made_again(base: str, edit: Edit) -> None:
     try:
         once = apply(base, [edit]).text
-    except EditError:
+    except edits.EditError:
         return
     if once == base or not edit.content.strip():
         return
