@@ -1,7 +1,7 @@
 """Cutting blocks, notes and conversations into what a search finds."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.search.ranking import chunking
@@ -41,10 +41,11 @@ def test_a_long_section_is_cut_at_paragraphs_first() -> None:
 
     assert [chunk.text for chunk in chunks] == [paragraph.rstrip(), paragraph]
     assert [chunk.order for chunk in chunks] == [0, 1]
+    # Without any place to cut, at the limit.
+    assert [len(part) for part in chunking.cut("x" * 61, 60)] == [60, 1]
 
 
 @given(st.text(alphabet="ab .\n。", max_size=400), st.integers(10, 60))
-@example("x" * (chunking.LONGEST_PASSAGE + 1), chunking.LONGEST_PASSAGE)  # without any place to cut
 def test_cutting_loses_nothing_but_space(text: str, longest: int) -> None:
     parts = chunking.cut(text, longest)
 

@@ -59,7 +59,7 @@ def test_a_query_names_these_dates(query: str, expected: list[Cue]) -> None:
 def test_a_day_agrees_so_far(cue: Cue, day: date | None, degree: float) -> None:
     days = np.array([day_of(day), UNDATED], dtype=np.int32)
     # Of several cues the best counts.
-    assert agreement([Cue(1066), cue], days).tolist() == pytest.approx([degree, 0.0])
+    assert agreement([cue, Cue(1066), cue], days).tolist() == pytest.approx([degree, 0.0])
 
 
 @given(st.text())

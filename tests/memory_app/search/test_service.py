@@ -107,12 +107,12 @@ def test_the_past_is_searched_as_it_was(alice: User) -> None:
 
 def test_conversations_are_searched_when_asked_for_and_forgotten_when_deleted(alice: User) -> None:
     said = ["My sister is called Ada.", "What does she do?", "She builds bridges."]
-    turns = [conversations.Turn("user", text, id=str(number)) for number, text in enumerate(said)]
+    turns = [conversations.Turn("user", text, id=str(at), author="Alice") for at, text in enumerate(said)]
     conversations.keep("alice", "s1", turns)
     store.reindex("alice")
     assert texts("sister") == []
     hit = search("alice", "sister Ada", sources=["conversation"]).results[0]
-    assert (hit.source, hit.message_id, hit.session_id, hit.author) == ("conversation", "0", "s1", "user")
+    assert (hit.source, hit.message_id, hit.session_id, hit.author) == ("conversation", "0", "s1", "Alice")
     conversations.delete("alice", "s1")
     assert texts("sister Ada", sources=["conversation"]) == []
     assert not Chunk.objects.filter(text__contains="Ada").exists()
