@@ -47,14 +47,10 @@ NIGHTLY = (
     "tests/hostile/test_patterns.py",
     # every pure function against texts made to be slow for it
     "tests/hostile/test_functions.py",
-    # long random histories
-    "tests/approvals/recovery/test_histories.py",
     # whole starts
     "tests/approvals/recovery/test_backup.py::test_a_site_whose_secrets_come_from_files_is_verified_and_restored",
     # two whole installations for a rare pair
     "tests/approvals/recovery/test_backup.py::test_editions_can_be_mixed",
-    # random histories
-    "tests/approvals/recovery/test_ledger.py::test_the_ledger_of_any_history_can_be_made_again[2]",
     # a rare pair of editions
     "tests/memory_app/runtime/test_upkeep.py::test_celerys_children_empty_the_log",
     # writes for half a minute

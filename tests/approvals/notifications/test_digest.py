@@ -86,20 +86,13 @@ def test_what_looks_like_a_secret_is_not_sent(goals: Block, told: User, propose:
     proposal = propose(goals, "likes math", f"uses {KEY}", reasoning=f"Her key is {KEY}.")
     proposal.refresh_from_db()
     assert flags.SECRETS in proposal.risks
+    removed = propose(goals, "June", "the spring", reasoning="Too private to say.")
+    services.reject(actor=told, proposal_id=removed.pk, revision=1, reason=RejectReason.TOO_PRIVATE)
     assert send() == 1
     for said in (*texts(), outbox.outbox[0].message().as_string()):
-        assert KEY not in said
-        assert "Her key" not in said
+        for left_out in (KEY, "Her key", "the spring", "Too private to say"):
+            assert left_out not in said
     assert "It contains what looks like a key or password. Open it to see." in texts()[0]
-
-
-def test_removed_texts_are_not_sent(goals: Block, told: User, propose: Propose) -> None:
-    proposal = propose(goals, "math", "algebra", reasoning="Too private to say.")
-    services.reject(actor=told, proposal_id=proposal.pk, revision=1, reason=RejectReason.TOO_PRIVATE)
-    propose(goals, "B2", "C1")
-    assert send() == 1
-    assert "algebra" not in texts()[0]
-    assert "Too private to say" not in texts()[0]
 
 
 def test_names_and_texts_put_nothing_into_the_headers(goals: Block, alice: User, told: User, propose: Propose) -> None:
@@ -227,10 +220,6 @@ def test_a_day_without_news_is_over_without_a_mail(goals: Block, tim: User, prop
     assert tim.mailed_at > told
     propose(goals, "math", "algebra")
     assert send() == 0  # tomorrow
-    assert send(days=1) == 1
-
-
-def test_somebody_new_is_told_the_next_morning(tim: User, algebra: Proposal) -> None:
-    wants(tim, Mail.DAILY)
+    wants(tim, Mail.DAILY, mailed_at=None)  # as somebody new
     assert send() == 0
     assert send(days=1) == 1

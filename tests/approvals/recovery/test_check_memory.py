@@ -36,60 +36,46 @@ def waiting(goals: Block, propose: Propose) -> Proposal:
     return propose(goals, "math", "maths")
 
 
-def save_note(agent: Agent, *, may_apply: bool) -> None:
-    by = ChangeContext(actor=agent, may_apply=may_apply, reasoning="Said so.")
-    notes.save(by=by, owner="alice", content="She likes maths.")
-
-
 def move_branch(name: str) -> None:
     dolt().drop_branch(name)
     dolt().create_branch(name, head_of_main())
 
 
 @pytest.mark.parametrize(
-    ("damage", "code"),
+    ("which", "damage", "code"),
     [
-        (lambda: Proposal.objects.update(status=Status.REJECTED), "decision_contradicted"),
-        (lambda: Revision.objects.update(result_text="Something else."), "text_altered"),
+        ("approved", lambda _: Proposal.objects.update(status=Status.REJECTED), "decision_contradicted"),
+        ("approved", lambda _: Revision.objects.update(result_text="Something else."), "text_altered"),
         # The memory's own user can: it takes no more than `CALL dolt_reset`.
-        (lambda: dolt().reset_hard(dolt().parent(head_of_main())), "memory_older"),
-        (lambda: dolt().create_branch("p/77", head_of_main()), "orphan_branch"),
+        ("approved", lambda _: dolt().reset_hard(dolt().parent(head_of_main())), "memory_older"),
+        ("approved", lambda _: dolt().create_branch("p/77", head_of_main()), "orphan_branch"),
+        ("waiting", lambda _: Revision.objects.update(result_text="Something else."), "text_altered"),
+        ("waiting", lambda _: Revision.objects.update(base_text="Something else."), "text_altered"),
+        ("waiting", lambda found: move_branch(found.current_revision.branch), "branch_moved"),
     ],
 )
-def test_what_became_of_an_approved_proposal(approved: Proposal, damage: Callable[[], object], code: str) -> None:
+def test_a_proposal_that_was_damaged(
+    request: pytest.FixtureRequest, which: str, damage: Callable[[Proposal], object], code: str
+) -> None:
+    proposal = request.getfixturevalue(which)
     assert codes() == []
-    damage()
+    damage(proposal)
     assert codes() == [code]
 
 
-@pytest.mark.parametrize(
-    ("damage", "code"),
-    [
-        (lambda _: Revision.objects.update(result_text="Something else."), "text_altered"),
-        (lambda _: Revision.objects.update(base_text="Something else."), "text_altered"),
-        (lambda waiting: move_branch(waiting.current_revision.branch), "branch_moved"),
-    ],
-)
-def test_what_became_of_an_open_one(waiting: Proposal, damage: Callable[[Proposal], object], code: str) -> None:
+def test_a_note_that_was_altered_while_it_waits_and_one_applied_whose_proposal_was_deleted(
+    alice: User, scribe: Agent
+) -> None:
+    for may_apply in (False, True):
+        by = ChangeContext(actor=scribe, may_apply=may_apply, reasoning="Said so.")
+        notes.save(by=by, owner="alice", content=f"She likes maths. {may_apply}")
     assert codes() == []
-    damage(waiting)
-    assert codes() == [code]
-
-
-def test_an_applied_proposal_that_was_deleted(alice: User, scribe: Agent) -> None:
-    save_note(scribe, may_apply=True)
-    assert codes() == []
-    Proposal.objects.all().delete()
-    assert set(codes()) == {"proposal_missing"}
-
-
-def test_the_note_of_an_open_proposal_that_was_altered(alice: User, scribe: Agent) -> None:
-    save_note(scribe, may_apply=False)
-    assert codes() == []
-    revision = Revision.objects.get()
+    revision = Revision.objects.earliest("pk")
     revision.note_changes[0]["after"]["content"] = "She hates maths."
     revision.save()
     assert codes() == ["text_altered"]
+    Proposal.objects.filter(status=Status.APPLIED).delete()
+    assert set(codes()) == {"text_altered", "proposal_missing"}
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connections
-from django.test import Client
 
 from approvals import services
 from approvals.models import Proposal, Status, User
@@ -40,16 +38,6 @@ def hang_up() -> None:
             cursor.execute(f"KILL {victim.connection.thread_id()}")
     finally:
         other.close()
-
-
-@pytest.fixture
-def no_memory(goals: Block, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """alice has goals, and the memory is away."""
-    connections["memory"].close()
-    away = ("NAME", "/nonexistent/memory.doltlite") if environment.is_embedded() else ("PORT", nobody_listens())
-    monkeypatch.setitem(connections["memory"].settings_dict, *away)
-    yield
-    connections["memory"].close()
 
 
 @server_only
@@ -92,7 +80,10 @@ def test_a_session_that_ended_in_between_is_opened_again(goals: Block, alice: Us
     assert list(problems()) == []
 
 
-def test_an_engine_that_is_away_has_a_name(no_memory: None) -> None:
+def test_an_engine_that_is_away_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    connections["memory"].close()
+    away = ("NAME", "/nonexistent/memory.doltlite") if environment.is_embedded() else ("PORT", nobody_listens())
+    monkeypatch.setitem(connections["memory"].settings_dict, *away)
     for attempt in (
         lambda: reads.block("alice", "goals"),
         lambda: reads.blocks("alice"),
@@ -102,15 +93,6 @@ def test_an_engine_that_is_away_has_a_name(no_memory: None) -> None:
         with pytest.raises(errors.EngineUnavailable):
             attempt()
         connections["memory"].close()
-
-
-@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
-def test_pages_say_when_the_memory_is_away(no_memory: None, as_alice: Client, headers: dict[str, str]) -> None:
-    answer = as_alice.get("/memory/alice/blocks/goals/", headers=headers)
-    assert answer.status_code == 503
-    assert b"does not answer at the moment" in answer.content
-    assert answer["Retry-After"] == "10"
-    assert "HX-Request" in answer["Vary"]
 
 
 @server_only
