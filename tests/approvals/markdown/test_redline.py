@@ -142,13 +142,10 @@ def test_a_block_that_became_another_kind_is_struck_and_stands_again() -> None:
     assert html.count("<table>") == 2
 
 
-def test_an_item_stays_when_a_heading_divides_its_list() -> None:
+def test_an_item_stays_when_a_heading_divides_its_list_and_keeps_its_number() -> None:
     html = html_of(redline("- one\n- two\n- three\n", "- one\n\n## Later\n\n- two\n- three\n"))
     assert "<del>" not in html
     assert "Later</ins>" in html
-
-
-def test_a_numbered_item_keeps_its_number() -> None:
     html = html_of(redline("3. three\n4. four\n", "3. three\n4. new\n5. four\n"))
     assert re.findall(r'<li value="(\d)">', html) == ["3", "4", "5"]
 
