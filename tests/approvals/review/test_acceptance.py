@@ -1,18 +1,22 @@
-"""How often people took what an agent proposed."""
+"""How often people took what an agent proposed, and what owners let agents do without asking."""
 
 from datetime import timedelta
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Approval, Proposal, User
+from approvals.models import Agent, Approval, Policy, Proposal, User
 from approvals.review.trust import PERIOD, Acceptance, acceptance
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
+from memory_app import reads
 from memory_app.reads import Block
 from tests.support.acts import approve, as_seen, edit
 from tests.support.fixtures import MakeBlock, Propose
+from tests.support.pages import words
 
 
 def reject(actor: User, proposal: Proposal) -> Proposal:
@@ -61,3 +65,29 @@ def test_old_decisions_no_longer_count(alice: User, goals: Block, propose: Propo
     Proposal.objects.filter(pk=done.pk).update(decided_at=timezone.now() - PERIOD - timedelta(days=1))
     assert acceptance(Proposal.objects.all()) == {}
     assert acceptance(Proposal.objects.all(), since=timezone.now() - 2 * PERIOD)
+
+
+# -- policies ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("chosen", "applied"), [("", True), ("apply", True), ("review", False)])
+def test_an_owner_chooses_whether_notes_are_applied_at_once(
+    chosen: str, applied: bool, as_alice: Client, scribe: Agent
+) -> None:
+    assert as_alice.post(reverse("policies"), {"notes": chosen}).status_code == 302
+    outcome = notes.save(by=ChangeContext(actor=scribe, may_apply=True), owner="alice", content="Likes tea.")
+    assert outcome.is_applied is applied
+    assert bool(reads.notes("alice")) is applied
+
+
+def test_an_unknown_policy_is_refused(as_alice: Client) -> None:
+    assert as_alice.post(reverse("policies"), {"notes": "sometimes"}).status_code == 422
+    assert not Policy.objects.exists()
+
+
+def test_a_tutor_reads_what_students_chose_and_sets_their_own(as_tim: Client) -> None:
+    Policy.objects.create(owner="alice", notes="review")
+    assert "Notes about Alice Berg wait for approval." in words(as_tim.get(reverse("policies")))
+    as_tim.post(reverse("policies"), {"notes": "apply", "owner": "alice"})
+    assert Policy.objects.get(owner="alice").notes == "review"
+    assert Policy.objects.get(owner="tim").notes == "apply"
