@@ -3,6 +3,8 @@
 To the text: it fits, is merged, is there already, or is a conflict that says where.
 """
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -21,7 +23,6 @@ from memory_app.reads import Block
 from memory_app.text import edits
 from memory_app.text.merge import Conflict
 from tests.support.fixtures import MakeBlock, Propose
-from tests.support.standing import block_with, revision_of
 
 BODY = (
     "Ann drinks green tea in the morning. She reads on the train to work.\n\n"
@@ -31,11 +32,18 @@ BODY = (
 
 
 def block(body: str = BODY, *, limit: int = 1000) -> Block:
-    return block_with(body, limit=limit)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return Block("ann", "goals", "Goals", "", body, limit, False, None, edits.sha256_of(body), now, now)
 
 
 def revision(*wanted: edits.Edit, base: str = BODY) -> Revision:
-    return revision_of(*wanted, base=base)
+    applied = edits.apply(base, wanted)
+    return Revision(
+        base_text=base,
+        base_sha256=edits.sha256_of(base),
+        result_text=applied.text,
+        edits=edits.to_json(applied.edits),
+    )
 
 
 # -- on a text that changed since -----------------------------------------------------------------
