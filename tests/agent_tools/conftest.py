@@ -30,12 +30,6 @@ class Machine:
         return self.post(f"/api/v1/tools/{tool}/", arguments)
 
 
-class MachineOf(Protocol):
-    """`machine(token)`: a client that carries this token, or none."""
-
-    def __call__(self, token: str | None, /) -> Machine: ...
-
-
 class Call(Protocol):
     """`call("read_memory_block", block_label="goals")`: the answer to a tool's call, over HTTP."""
 
@@ -48,12 +42,6 @@ class Issue(Protocol):
     def __call__(
         self, *owners: User, scopes: Iterable[str] | None = None, agent: Agent | None = None, **more: Any
     ) -> str: ...
-
-
-@pytest.fixture
-def machine() -> MachineOf:
-    """`machine(token)`: a client that carries this token."""
-    return Machine
 
 
 @pytest.fixture
