@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,10 +14,9 @@ from approvals.models import Agent, Event, Proposal, RejectReason, Status, User
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
-from tests.approvals.views.test_proposal_page import HTMX, approve_url, reject_url, url
-from tests.support.acts import approve, as_seen, edit, reject
-from tests.support.fixtures import ClientOf, MakeBlock, Propose
-from tests.support.pages import form, has_form, words
+from tests.support.acts import address, approve, as_seen, edit, filled, fresh, look, reject, send
+from tests.support.fixtures import MakeBlock, Propose
+from tests.support.pages import assert_says, form, has_form, html, htmx, words
 from tests.support.refusals import refusing
 
 
@@ -67,25 +67,20 @@ def already_applied(alice: User, proposal: Proposal) -> Proposal:
     return proposal
 
 
-def test_what_is_in_memory_already_has_one_button_and_no_change(
-    client_of: ClientOf, tim: User, already_applied: Proposal
-) -> None:
-    page = client_of(tim).get(url(already_applied))
-    assert "Close: already in the memory" in words(page)
-    assert not re.search("<(ins|del)>", page.content.decode())
+def test_what_is_in_memory_already_has_one_button_and_no_change(as_tim: Client, already_applied: Proposal) -> None:
+    page = look(as_tim, already_applied)
+    assert_says(page, "Close: already in the memory")
+    assert not re.search("<(ins|del)>", html(page))
     assert "Reject…" not in words(page)
-    assert not has_form(page, approve_url(already_applied))
+    assert not has_form(page, address("approve", already_applied))
 
 
-@pytest.mark.parametrize("headers", [{}, HTMX], ids=["a form", "htmx"])
+@pytest.mark.parametrize("headers", [{}, htmx("proposal")], ids=["a form", "htmx"])
 def test_closing_it_finds_no_fault_and_tells_its_agent(
-    client_of: ClientOf, tim: User, already_applied: Proposal, headers: dict[str, str]
+    as_tim: Client, already_applied: Proposal, headers: dict[str, str]
 ) -> None:
-    client = client_of(tim)
-    fields = form(client.get(url(already_applied)), reject_url(already_applied))
-    answer = client.post(reject_url(already_applied), fields, headers=headers, follow=True)
-    assert answer.status_code == 200
-    assert "Closed by Tim Okafor: already in the memory" in words(answer)
+    answer = send(as_tim, "reject", already_applied, headers)
+    assert_says(answer, "Closed by Tim Okafor: already in the memory")
     assert not re.search("Rejected|Duplicate", words(answer))
     already_applied.refresh_from_db()
     assert (already_applied.status, already_applied.decision_reason) == (Status.REJECTED, RejectReason.DUPLICATE)
@@ -93,47 +88,40 @@ def test_closing_it_finds_no_fault_and_tells_its_agent(
 
 
 def test_what_went_from_memory_meanwhile_is_not_closed(
-    client_of: ClientOf, goals: Block, alice: User, tim: User, already_applied: Proposal
+    as_tim: Client, alice: User, tim: User, already_applied: Proposal
 ) -> None:
-    client = client_of(tim)
-    fields = form(client.get(url(already_applied)), reject_url(already_applied))
+    fields = filled(as_tim, "reject", already_applied)
     edit(alice, "goals", "maths", "math")
-    answer = client.post(reject_url(already_applied), fields, headers=HTMX)
-    assert answer.status_code == 409
-    assert "Your decision was not saved." in words(answer)
-    assert has_form(answer, approve_url(already_applied))
+    answer = as_tim.post(address("reject", already_applied), fields, headers=htmx("proposal"))
+    assert_says(answer, "Your decision was not saved.", status=409)
+    assert has_form(answer, address("approve", already_applied))
     with refusing("target_changed"):  # it is not there, as it was not before
         services.close_already_applied(actor=tim, **as_seen(already_applied))
-    already_applied.refresh_from_db()
-    assert already_applied.status == Status.OPEN
+    assert fresh(already_applied).status == Status.OPEN
 
 
 def test_the_owner_may_write_a_change_that_no_longer_fits_with_its_text_beside_it(
-    client_of: ClientOf, alice: User, tim: User, goals: Block, propose: Propose
+    as_alice: Client, as_tim: Client, alice: User, goals: Block, propose: Propose
 ) -> None:
     proposal = propose(goals, "in June", "in July")
     edit(alice, "goals", "in June", "in May")
-    address = f"{reverse('block_edit', args=['alice', 'goals'])}?beside={proposal.pk}"
-    assert f'href="{address}"' in client_of(alice).get(url(proposal)).content.decode()
-    assert address not in client_of(tim).get(url(proposal)).content.decode()  # who may not edit
-    client = client_of(alice)
-    page = client.get(address)
-    assert "What scribe proposed" in words(page)
-    assert "added: July" in words(page)
-    fields = form(page, address) | {"body": goals.body.replace("in June", "in July"), "preview": "1"}
-    assert "What scribe proposed" in words(client.post(address, fields))
-    del fields["preview"]
-    client.post(address, fields)
+    beside = f"{reverse('block_edit', args=['alice', 'goals'])}?beside={proposal.pk}"
+    assert f'href="{beside}"' in html(look(as_alice, proposal))
+    assert beside not in html(look(as_tim, proposal))  # who may not edit
+    page = as_alice.get(beside)
+    assert_says(page, "What scribe proposed", "added: July")
+    fields = form(page, beside) | {"body": goals.body.replace("in June", "in July")}
+    assert_says(as_alice.post(beside, fields | {"preview": "1"}), "What scribe proposed")
+    as_alice.post(beside, fields)
     assert "in July" in reads.block("alice", "goals").body
 
 
 def test_only_an_open_proposal_for_that_block_stands_beside_it(
-    client_of: ClientOf, alice: User, ben: User, make_block: MakeBlock, goals: Block, propose: Propose
+    as_alice: Client, ben: User, make_block: MakeBlock, goals: Block, propose: Propose
 ) -> None:
     theirs = propose(make_block(ben, "goals", "Secret plans.\n"), "plans", "hopes")
-    client = client_of(alice)
     for wanted in (theirs.pk, "x", 10**12):
-        page = client.get(f"{reverse('block_edit', args=['alice', 'goals'])}?beside={wanted}")
+        page = as_alice.get(f"{reverse('block_edit', args=['alice', 'goals'])}?beside={wanted}")
         assert page.status_code == 200
         assert "What scribe proposed" not in words(page)
         assert "Secret" not in words(page)

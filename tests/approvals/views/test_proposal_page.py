@@ -21,22 +21,6 @@ from tests.support.pages import assert_says, form, has_form, html, htmx, words
 VIEWS = ("inline", "side", "source")
 
 
-# For tests/approvals/services/test_close_proposal.py.
-HTMX = htmx("proposal")
-
-
-def url(proposal: Proposal) -> str:
-    return address("proposal", proposal)
-
-
-def approve_url(proposal: Proposal) -> str:
-    return address("approve", proposal)
-
-
-def reject_url(proposal: Proposal) -> str:
-    return address("reject", proposal)
-
-
 @pytest.mark.parametrize(("where", "most"), [("page", 22), ("row", 20)])
 def test_an_approval_passes_on_what_it_read(
     as_tim: Client, goals: Block, propose: Propose, where: str, most: int
