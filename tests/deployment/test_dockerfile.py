@@ -22,7 +22,8 @@ def test_every_stage_starts_from_a_pinned_slim_image() -> None:
         assert re.fullmatch(r"python:\d+\.\d+\.\d+-slim-\w+", base)
 
 
-def test_it_runs_as_a_normal_user_without_the_compiler() -> None:
+def test_it_runs_as_a_normal_user_without_the_compiler_and_has_a_health_check() -> None:
+    assert {"HEALTHCHECK", "CMD", "EXPOSE"} <= {name for name, _ in last_stage()}
     users = [rest for name, rest in last_stage() if name == "USER"]
     assert users
     assert users[-1] not in ("root", "0")
@@ -35,11 +36,6 @@ def test_everything_it_copies_is_there_and_let_through() -> None:
     for source in {source for sources, _ in copied() for source in sources} | set(everywhere):
         assert (ROOT / source).exists(), source
         assert source in let_through, f"{source} is left out by .dockerignore"
-
-
-def test_it_has_a_health_check_and_a_command() -> None:
-    names = [name for name, _ in last_stage()]
-    assert {"HEALTHCHECK", "CMD", "EXPOSE"} <= set(names)
 
 
 def test_packages_come_from_the_lock_with_their_hashes() -> None:
