@@ -12,18 +12,13 @@ from approvals.models import Agent, Proposal, TrustRule, User
 from memory_app import reads
 from memory_app.reads import Block
 from tests.support.acts import approve, sign_in_again
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.fixtures import Propose
 from tests.support.pages import form, has_form, words
 
 pytestmark = pytest.mark.usefixtures("goals", "token")
 
 HERE, CREATE = "/settings/policies/", reverse("rule_create")
 RULE = {"agent": "scribe", "block": "goals", "kind": "", "needs": "small"}
-
-
-@pytest.fixture
-def as_alice(alice: User, client_of: ClientOf) -> Client:
-    return client_of(alice)
 
 
 def decide(alice: User, propose: Propose, approved: int, rejected: int) -> None:
@@ -120,14 +115,14 @@ def test_an_agent_that_did_not_earn_it_gets_a_warning(alice: User, propose: Prop
     assert "Consider asking first." in words(as_alice.get(HERE))
 
 
-def test_a_tutor_reads_the_rules_of_students_and_changes_none(as_alice: Client, tim: User, client_of: ClientOf) -> None:
+def test_a_tutor_reads_the_rules_of_students_and_changes_none(as_alice: Client, as_tim: Client) -> None:
     as_alice.post(CREATE, RULE)
     rule = TrustRule.objects.get()
-    page = client_of(tim).get(HERE)
+    page = as_tim.get(HERE)
     assert "Alice Berg are applied immediately. scribe · block goals · apply immediately if small" in words(page)
     assert not has_form(page, reverse("rule_delete", args=[rule.pk]))
-    client_of(tim).post(reverse("rule_delete", args=[rule.pk]))
-    client_of(tim).post(reverse("rule_change", args=[rule.pk]), {"needs": "apply"})
+    as_tim.post(reverse("rule_delete", args=[rule.pk]))
+    as_tim.post(reverse("rule_change", args=[rule.pk]), {"needs": "apply"})
     rule.refresh_from_db()
     assert rule.needs == "small"
 

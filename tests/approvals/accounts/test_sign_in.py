@@ -10,7 +10,7 @@ from django.urls import reverse
 from approvals.models import User
 from memory_app.reads import Block
 from tests.approvals.accounts.conftest import PASSWORD
-from tests.support.fixtures import ClientOf, Propose
+from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
 #: Where the sign-in form goes that brings along what was typed before.
@@ -51,11 +51,10 @@ def test_signing_in_never_leads_to_somebody_elses_site(client: Client, alice_wit
     assert answer["Location"] == "/"
 
 
-def test_signing_out_is_a_post_and_ends_the_session(client_of: ClientOf, alice: User) -> None:
-    client = client_of(alice)
-    assert client.get("/sign-out/").status_code == 405
-    assert client.post("/sign-out/").status_code == 302
-    assert client.get("/").status_code == 302
+def test_signing_out_is_a_post_and_ends_the_session(as_alice: Client) -> None:
+    assert as_alice.get("/sign-out/").status_code == 405
+    assert as_alice.post("/sign-out/").status_code == 302
+    assert as_alice.get("/").status_code == 302
 
 
 def test_a_part_asked_for_after_the_session_ran_out_says_so_in_place(client: Client, alice: User) -> None:
@@ -128,11 +127,9 @@ def test_a_form_that_is_out_of_date_gives_the_typed_text_back(alice: User, goals
 
 
 @pytest.mark.parametrize("is_debugging", [False, True])
-def test_a_page_that_is_not_there_says_so_in_our_words(
-    client_of: ClientOf, alice: User, settings: Any, is_debugging: bool
-) -> None:
+def test_a_page_that_is_not_there_says_so_in_our_words(as_alice: Client, settings: Any, is_debugging: bool) -> None:
     settings.DEBUG = is_debugging
-    answer = client_of(alice).get("/nothing/here/")
+    answer = as_alice.get("/nothing/here/")
     assert answer.status_code == 404
     assert "Page not found" in words(answer)
     assert "URLconf" not in answer.content.decode()
