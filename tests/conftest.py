@@ -253,6 +253,11 @@ def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
     return value
 
 
+def early_in_a_minute() -> None:
+    """Wait until the minute of the clock, in which calls are counted, has ten seconds left."""
+    eventually(lambda: time.time() % 60 < 50, seconds=15)
+
+
 def in_a_thread(work: Callable[[], object]) -> threading.Thread:
     """Do it in a thread that has begun, and closes its connections at the end."""
 

@@ -1,6 +1,5 @@
 """Who gets in: a usable token of an active agent, for the owners it serves, with its scopes, so often a minute."""
 
-import time
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +14,7 @@ from approvals.models import Agent, User
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
-from tests.conftest import eventually
+from tests.conftest import early_in_a_minute
 from tests.support.fixtures import ClientOf
 
 TOOLS = "/api/v1/tools/"
@@ -125,7 +124,7 @@ def test_proposing_needs_its_scope(issue: Issue, alice: User, goals: Block) -> N
 def test_the_call_after_the_last_says_when_to_try_again_and_leaves_no_row(
     api: Machine, issue: Issue, alice: User
 ) -> None:
-    eventually(lambda: time.time() % 60 < 50, seconds=15)  # calls are counted in each minute of the clock
+    early_in_a_minute()
     for _ in range(3):
         answered(api.call("list_memory_blocks"))
     response = api.call("list_memory_blocks")

@@ -18,7 +18,7 @@ from tests import environment
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.agent_tools.decisions.conftest import FEED
-from tests.conftest import eventually, in_a_thread
+from tests.conftest import early_in_a_minute, eventually, in_a_thread
 from tests.support.acts import approve, reject
 
 
@@ -242,7 +242,7 @@ def _sessions() -> int:
 
 
 def test_a_wait_counts_as_one_call_for_the_rate_limit(api: Machine, proposal: Proposal) -> None:
-    eventually(lambda: time.time() % 60 < 50, seconds=15)  # calls are counted in each minute of the clock
+    early_in_a_minute()
     with override_settings(RATE_LIMIT=2):
         Waiting(lambda: api.get(path_of(proposal, wait=2))).end()
         answered(api.get(path_of(proposal, wait=0)))

@@ -15,6 +15,7 @@ from agent_tools.models import AgentToken
 from agent_tools.views.mcp import mcp
 from approvals.models import User
 from tests.agent_tools.mcp.peer import META, MODERN, OLD, Peer, error_of, header
+from tests.conftest import early_in_a_minute
 from tests.support.fixtures import ClientOf
 
 PARSE, INVALID, NO_METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
@@ -235,6 +236,7 @@ def test_a_revoked_token_is_refused_from_the_next_message_on(old: Peer) -> None:
 
 @override_settings(RATE_LIMIT=2)
 def test_too_many_messages_are_refused_with_when_to_come_back(old: Peer) -> None:
+    early_in_a_minute()
     assert [old.ask("ping").status_code for _ in range(3)] == [200, 200, 429]
     response = old.ask("ping")
     assert error_of(response, REFUSED, 429)["data"]["code"] == "rate_limited"
