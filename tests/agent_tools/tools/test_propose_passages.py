@@ -213,7 +213,8 @@ def test_a_header_in_the_content_stands_once_and_one_beside_it_is_warned_about(c
 
 
 def test_other_names_for_the_arguments_are_hinted_at(call: Call, plan: Block) -> None:
-    wrong = WHY | {"block_label": "plan", "header": "## Goals", "content": "x", "line": 3}
+    wrong = {"block_label": "plan", "header": "## Goals", "content": "x", "line": 3}
     fields = refused(call("propose_section_update", **wrong), 400, "invalid_arguments")["details"]["fields"]
     for given, ours in {"header": "section_header", "content": "new_content", "line": "section_line"}.items():
         assert fields[given] == f"is not known here (did you mean {ours}?)"
+    assert fields["reasoning"] == "is required"
