@@ -36,7 +36,7 @@ urlpatterns = [
     ),
     path("api/schema/", api.Schema.as_view(), name="api_schema"),
     path("api/docs/", api.Docs.as_view(), name="api_docs"),
-    re_path(r"^api/", api.unknown_endpoint),
+    re_path(r"^api(?:/|$)", api.unknown_endpoint),
     path("mcp", mcp.mcp, name="mcp"),
     re_path(r"^mcp/", mcp.mcp, name="mcp_below"),
     path("llms.txt", api.llms, name="llms"),

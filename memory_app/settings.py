@@ -91,9 +91,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "agent_tools.http.middleware.RequestIdMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "agent_tools.http.middleware.CallMiddleware",
     # Those of the pages, which calls of agents do not come to.
     "csp.middleware.CSPMiddleware",

@@ -3,8 +3,8 @@
 import os
 from typing import Any
 
-from django.core.handlers.wsgi import WSGIRequest
-from django.core.wsgi import get_wsgi_application
+import django
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.urls import get_resolver
 from django.utils.http import parse_header_parameters
 
@@ -23,8 +23,20 @@ class WsgiRequest(WSGIRequest):
         self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
 
 
-application = get_wsgi_application()
-application.request_class = WsgiRequest
+class Application(WSGIHandler):
+    request_class = WsgiRequest
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        """Answer a request; HEAD without the body, which waitress would send and a client take for the next answer."""
+        answer: Any = super().__call__(environ, start_response)
+        if environ["REQUEST_METHOD"] != "HEAD":
+            return answer
+        getattr(answer, "close", lambda: None)()
+        return ()
+
+
+django.setup(set_prefix=False)
+application = Application()
 
 # Every view and task is imported here, by one thread: two that import the same modules in another order, as the first
 # requests of a busy server would, can be handed half of one.

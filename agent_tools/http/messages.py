@@ -285,7 +285,11 @@ def _throttled(error: exceptions.Throttled, view: Any) -> ApiError:
 def _method_not_allowed(error: exceptions.MethodNotAllowed, view: Any) -> ApiError:
     if view is None:
         return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This endpoint does not answer to that method.")
-    allowed = view.allowed_methods
+    return not_allowed(view.allowed_methods)
+
+
+def not_allowed(allowed: list[str]) -> ApiError:
+    """Return the refusal of a method, with those that the address answers to."""
     listed = " and ".join([part for part in (", ".join(allowed[:-1]), allowed[-1]) if part])
     return ApiError(
         ErrorCode.METHOD_NOT_ALLOWED,

@@ -46,6 +46,8 @@ class RequestIdMiddleware:
             elif is_address_of_mcp(request.path):
                 response = _in_our_shape(response, is_mcp=True)
         response["X-Request-ID"] = request_id
+        if not response.streaming and not response.has_header("Content-Length"):
+            response["Content-Length"] = str(len(response.content))  # the web server would send it in chunks
         return response
 
 
@@ -68,8 +70,6 @@ class CallMiddleware:
         found = request.resolver_match = resolve(path)
         with deadlines.within(settings.PAGE_TIMEOUT):
             response: HttpResponse = found.func(request, *found.args, **found.kwargs)
-        if not response.streaming and not response.has_header("Content-Length"):
-            response["Content-Length"] = str(len(response.content))  # the web server would send it in chunks
         return response
 
 
@@ -86,7 +86,7 @@ def _in_our_shape(response: HttpResponse, *, is_mcp: bool) -> Any:
 def _error_of(response: HttpResponse) -> ApiError:
     """Return what a page of Django's says, as an error of ours."""
     from agent_tools.errors import ApiError, ErrorCode
-    from agent_tools.http.messages import internal_error, unavailable
+    from agent_tools.http.messages import internal_error, not_allowed, unavailable
 
     if response.status_code == 503:
         return unavailable()
@@ -94,6 +94,8 @@ def _error_of(response: HttpResponse) -> ApiError:
         return internal_error(RuntimeError(response.reason_phrase))
     if response.status_code == 404:
         return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.")
+    if response.status_code == 405:
+        return not_allowed(response["Allow"].split(", "))
     message = (
         "The request could not be read. Does its Host header name an address this installation answers to, "
         "and its Content-Type no charset but UTF-8?"

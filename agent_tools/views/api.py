@@ -168,12 +168,14 @@ def unknown_endpoint(request: HttpRequest) -> HttpResponse:
     return messages.failure(ApiError(ErrorCode.NOT_FOUND, message, details={"path": request.path[:200]}))
 
 
+@csrf_exempt
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """Answer that the process is alive."""
     return messages.json_response(Answer("Alive.", {}).payload())
 
 
+@csrf_exempt
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     """Answer whether everything the process needs works."""
@@ -185,6 +187,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     return messages.json_response(Answer("Ready.", {"parts": parts, "search": health.search()}).payload())
 
 
+@csrf_exempt
 @require_safe
 def llms(request: HttpRequest) -> HttpResponse:
     """Answer what a model has to know: open to everybody, asks no database, and says the same to all."""

@@ -241,6 +241,15 @@ def test_requests_sent_in_one_go_are_answered_in_turn(server: Site) -> None:
     assert all(text.startswith(b"HTTP/1.1 200") for text in texts)
 
 
+@pytest.mark.parametrize("path", [b"/healthz", b"/sign-in/", b"/llms.txt", LARGE.encode()])
+def test_the_answer_to_head_has_no_body(path: bytes, server: Site) -> None:
+    with clients(server, b"HEAD " + path + b" HTTP/1.1\r\nConnection: close\r\n" + HOST_LINE + b"\r\n", 1) as (caller,):
+        heard = said(caller)
+    assert re.match(rb"HTTP/1.1 200", heard)
+    assert re.search(rb"content-length: [1-9]", heard.lower())
+    assert heard.endswith(b"\r\n\r\n")
+
+
 #: Besides those of `test_malformed_requests`.
 NO_REQUESTS = {
     "bare LF": b"GET / HTTP/1.1\nHost: 127.0.0.1\n\nGET / HTTP/1.1\r\n\r\n",

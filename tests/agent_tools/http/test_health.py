@@ -31,6 +31,13 @@ def test_a_living_process_says_so(client: Any) -> None:
     answered(client.get("/healthz"))
 
 
+@pytest.mark.parametrize("address", ["/healthz", "/readyz"])
+def test_another_method_is_told_which_there_are(client: Any, address: str) -> None:
+    answer = client.post(address)
+    assert refused(answer, 405, "method_not_allowed")["details"]["allowed"] == ["GET", "HEAD"]
+    assert answer["Allow"] == "GET, HEAD"
+
+
 def test_readiness_names_engine_and_version_of_each_part(client: Any) -> None:
     parts = answered(client.get("/readyz"))["data"]["parts"]
     assert parts["memory"]["engine"] in ("DoltLite", "Dolt")

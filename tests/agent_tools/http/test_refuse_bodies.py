@@ -140,7 +140,7 @@ def test_an_exception_of_ours_is_not_told(api: Machine, goals: Block) -> None:
     assert error["error"]["details"]["request_id"] == response["X-Request-ID"]
 
 
-@pytest.mark.parametrize("address", ["/api/v1/tools/", "/api/v1/nowhere/", "/mcp"])
+@pytest.mark.parametrize("address", ["/api/v1/tools/", "/api/v1/nowhere/", "/api", "/mcp", "/healthz/"])
 def test_every_answer_has_the_callers_request_id_its_length_and_what_keeps_it_private(
     api: Machine, address: str
 ) -> None:
