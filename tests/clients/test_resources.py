@@ -210,7 +210,7 @@ def test_the_asynchronous_client_does_the_same(async_memory: AsyncAssent, goals:
         assert b"sails" in await async_memory.notes.export_file()
         as_described(await async_memory.notes.import_file(await async_memory.notes.export_file(portable=True)))
         assert "sails" in (await async_memory.context.get()).text
-        assert (await async_memory.tools.call("memory_search", query="sails")).data["results"]
+        assert "math" in (await async_memory.tools.call("read_memory_block", block_label="goals")).text
         assert (await async_memory.token.get()).agent == "scribe"
         assert len((await async_memory.tools.list()).tools) > 10
         with pytest.raises(NotFoundError):
