@@ -280,8 +280,9 @@ class Proposal(models.Model):
             # Decided proposals, the newest decision first: of some owners, and of all.
             models.Index(fields=["owner", "status", "decided_at", "id"], name="proposal_owner_decided"),
             models.Index(fields=["status", "decided_at", "id"], name="proposal_status_decided"),
-            # The blocks that the filter offers.
-            models.Index(fields=["target_kind", "owner", "target"], name="proposal_kind_owner"),
+            # The blocks that the filter offers, and what waits for one: SQLite takes this index for that, with or
+            # without the status. With 2,000 decided proposals of a block that was half a millisecond of each read.
+            models.Index(fields=["target_kind", "owner", "target", "status"], name="proposal_kind_owner"),
             # The admin's list, which filters by neither status nor owner.
             models.Index(fields=["-created_at", "-id"], name="proposal_created"),
             models.Index(fields=["decision_batch"], condition=~Q(decision_batch=""), name="proposal_batch"),

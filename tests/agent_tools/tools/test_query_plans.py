@@ -25,6 +25,7 @@ from benchmarks import population
 from benchmarks.population import History
 from memory_app import conversations, reads
 from memory_app.search import index_state, store
+from tests.agent_tools.conftest import Machine
 from tests.support.acts import approve
 
 OWNER = "student-000"
@@ -145,6 +146,20 @@ def test_asking_whether_a_change_is_under_way_looks_at_those_alone(history: str)
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL chooses by what the table holds")
+def test_what_waits_for_a_block_is_found_by_its_state(history: str) -> None:
+    """What was decided of a block stays, and there may be thousands: half a millisecond of each read at 2,000."""
+    client, label = Machine(history), reads.blocks(OWNER)[0].label
+    with recorded() as recorder:
+        client.call("read_memory_block", user_id=OWNER, block_label=label)
+        made = client.call("propose_memory_append", user_id=OWNER, block_label=label, content="x", reasoning="r")
+    assert made.status_code == 200
+    asked = [each for form, each in recorder.statements.items() if "target_kind" in form and "status" in form]
+    found = [step for sql, params in asked for step in sqlite_plan(sql, params) if "target_kind=?" in step]
+    assert found
+    assert all("status=?" in step for step in found), found
+
+
 def test_nothing_reads_a_whole_table_that_grows(history: str) -> None:
     with recorded() as recorder:
         for name, work in _main_paths(history).items():
