@@ -26,7 +26,6 @@ from agent_tools.calls.registry import Answer, ApiOperation, Call, Effect
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, ToolCall
 from approvals import services
-from memory_app.configuration.logs import current_request_id
 from memory_app.databases.prepared import insert_all
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import deadlines
@@ -86,6 +85,11 @@ class Audit:
                 request_id=current_request_id(),
             )
         )
+
+
+def current_request_id() -> str:
+    """Return the id of the request being answered, or an empty text outside of one."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 def settle() -> None:

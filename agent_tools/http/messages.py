@@ -19,9 +19,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
-from agent_tools.calls.execution import Audit
+from agent_tools.calls.execution import Audit, current_request_id
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token
-from memory_app.configuration.logs import current_request_id
 from memory_app.runtime.unavailable import is_away
 
 #: Arguments are at most evidence turns inside a list inside the object; more is a mistake or an attack.

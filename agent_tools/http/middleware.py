@@ -64,7 +64,8 @@ class CallMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         path = request.path_info
         is_call = path.startswith("/api/v1/") or is_address_of_mcp(path)
-        if not is_call or not is_utf8((request.content_params or {}).get("charset", "")):
+        charset = (request.content_params or {}).get("charset")
+        if not is_call or (charset and not is_utf8(charset)):
             return self.get_response(request)
         request.get_host()  # raises DisallowedHost, as CommonMiddleware does
         found = request.resolver_match = resolve(path)

@@ -31,9 +31,8 @@ from approvals.services.errors import (
     note_waits,
     other_target,
 )
-from approvals.services.preparing import ChangeContext, Proposed, ProposedChange
+from approvals.services.preparing import ChangeContext, Proposed, ProposedChange, require_texts
 from approvals.services.proposing import amend, anew, earlier, finished, make, own_proposal, require_amendable
-from approvals.services.texts import require_texts
 from approvals.services.writing import write_as_person
 from assent_client.text import notes
 from memory_app import reads

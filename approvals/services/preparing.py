@@ -15,6 +15,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Event, Kind, Proposal, ProposalQuerySet, ProposedNote, Revision, Status, User
 from approvals.review.note_changes import NoteChange
@@ -22,7 +23,7 @@ from approvals.review.summary import ChangeSummary, summarise
 from approvals.review.targets import WHOLE_KINDS, is_of_whole_block, new_block_of, rows_to_write
 from approvals.risks import flags
 from approvals.services import events
-from approvals.services.errors import ProposalNotFound, being_made
+from approvals.services.errors import AlreadyDecided, ProposalNotFound, being_made
 from approvals.services.writing import author_of, entry_of
 from memory_app import reads
 from memory_app.databases.prepared import BATCH, insert, update
@@ -317,6 +318,12 @@ def name_notes(proposal: Proposal) -> None:
         changes = proposal.current_revision.note_changes
         named = (ProposedNote(proposal=proposal, note_id=change["id"]) for change in changes)
         ProposedNote.objects.bulk_create(named, batch_size=BATCH)
+
+
+def require_texts(proposal: Proposal) -> None:
+    """Raise AlreadyDecided if the texts were removed, which the answer to a repeated call would need."""
+    if proposal.is_redacted:
+        raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
 
 
 def finish_once(

@@ -50,9 +50,9 @@ from approvals.services.preparing import (
     insert_prepared,
     lease_of,
     name_notes,
+    require_texts,
 )
 from approvals.services.repeating import RECENTLY, find_answered, find_repeated, has_fingerprints, require_new_reasoning
-from approvals.services.texts import require_texts
 from approvals.services.trust import finish
 from memory_app import reads
 from memory_app.databases.prepared import Prepared, insert, update

@@ -17,7 +17,7 @@ from approvals.permissions import is_open_for_talk, may_comment, may_decide
 from approvals.services import events
 from approvals.services.checks import locked_proposal, visible_proposal
 from approvals.services.errors import AlreadyDecided, DecisionRefused, ProposalNotFound, Refusal, not_allowed
-from approvals.services.texts import require_texts
+from approvals.services.preparing import require_texts
 from memory_app.text import edits
 
 log = structlog.get_logger(__name__)

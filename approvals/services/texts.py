@@ -16,7 +16,7 @@ from approvals.permissions import may_delete_messages, may_read, may_redact
 from approvals.review.presentation import forget_texts
 from approvals.services import events
 from approvals.services.checks import locked_proposal
-from approvals.services.errors import AlreadyDecided, DecisionRefused, ProposalNotFound, Refusal
+from approvals.services.errors import DecisionRefused, ProposalNotFound, Refusal
 from memory_app import conversations
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
@@ -112,12 +112,6 @@ def _not_taken(proposal: Proposal) -> QuerySet[Revision]:
     """Return the revisions that say more than the memory does: all but the one that was approved in part."""
     number = proposal.current_revision_number if proposal.is_approved_in_part else 0
     return proposal.revisions.exclude(number=number)
-
-
-def require_texts(proposal: Proposal) -> None:
-    """Raise AlreadyDecided if the texts were removed, which the answer to a repeated call would need."""
-    if proposal.is_redacted:
-        raise AlreadyDecided(proposal, _("The texts of this proposal were removed."))
 
 
 def collect_soon() -> None:

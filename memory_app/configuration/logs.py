@@ -55,8 +55,3 @@ def configuration(*, level: str, form: str) -> dict[str, Any]:
         # waitress would say each time that a request waits for a thread.
         | {"django.db.backends": {"level": "WARNING"}, "waitress.queue": {"level": "ERROR"}},
     }
-
-
-def current_request_id() -> str:
-    """Return the id of the request being answered, or an empty text outside of one."""
-    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
