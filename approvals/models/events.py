@@ -77,8 +77,11 @@ class Event(models.Model):
         ordering = ["at", "id"]
         indexes = [
             models.Index(fields=["owner", "-at", "-id"], name="event_of_owner"),
-            # What an agent is told: about one owner (each call of a tool asks), and about all.
-            models.Index(fields=["tells", "owner", "id"], condition=Q(tells__isnull=False), name="event_tells_owner"),
+            # What an agent is told: about one owner (each call of a tool asks, and with `what` counts the rest without
+            # reading them), and about all.
+            models.Index(
+                fields=["tells", "owner", "id", "what"], condition=Q(tells__isnull=False), name="event_tells_owner"
+            ),
             models.Index(fields=["tells", "id"], condition=Q(tells__isnull=False), name="event_tells"),
         ]
 
