@@ -17,9 +17,6 @@ from memory_app.runtime import deadlines
 from memory_app.runtime.unavailable import is_away
 from memory_app.webserver import requests
 
-#: Prefix of the agent API; its reference (`/api/docs/`) is a page.
-_AGENT_API = "/api/v1/"
-
 #: Addresses without a session: agents have none, and a health check must not query a database for one.
 _MACHINES = ("/api/", "/healthz", "/readyz")
 
