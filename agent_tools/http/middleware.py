@@ -54,8 +54,8 @@ class RequestIdMiddleware:
 class CallMiddleware:
     """Answer calls of agents here, before the middleware of pages: they have no session, form, cookie or language.
 
-    The way through those was an eighth of the time of a short call. A request in another charset goes that way, and is
-    refused there.
+    The way through those took a hundred of the 1,900 Python calls of a read. A request in another charset goes that
+    way, and is refused there.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -64,8 +64,7 @@ class CallMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         path = request.path_info
         is_call = path.startswith("/api/v1/") or is_address_of_mcp(path)
-        charset = (request.content_params or {}).get("charset")
-        if not is_call or (charset and not is_utf8(charset)):
+        if not is_call or not is_utf8((request.content_params or {}).get("charset", "")):
             return self.get_response(request)
         request.get_host()  # raises DisallowedHost, as CommonMiddleware does
         found = request.resolver_match = resolve(path)
