@@ -92,7 +92,6 @@ class ApiOperation(Generic[A]):
         if_timed_out: what to do when the time was up, where that is more than with other tools.
         called: what a refusal calls it: `the list of notes`.
         is_repeatable: it writes, and the same call again changes nothing more.
-        text_is_complete: nothing is added to the text of its answers: it is a file, or goes into a prompt as it is.
     """
 
     run: Callable[[Call, A], Answer]
@@ -108,7 +107,6 @@ class ApiOperation(Generic[A]):
     target: str = ""
     if_timed_out: str = ""
     is_repeatable: bool = False
-    text_is_complete: bool = False
 
     @property
     def name(self) -> str:
@@ -117,6 +115,11 @@ class ApiOperation(Generic[A]):
     @property
     def effect(self) -> Effect:
         return Effect.SIDE_EFFECTING if issubclass(self.arguments, WriteArguments) else Effect.READ_ONLY
+
+    @property
+    def text_is_complete(self) -> bool:
+        """Whether nothing is added to the text of its answers: programs read it by address."""
+        return self.effect is Effect.READ_ONLY
 
     @property
     def first_sentence(self) -> str:
@@ -137,6 +140,9 @@ class ApiOperation(Generic[A]):
     def schema(self) -> dict[str, Any]:
         return json_schema(self.arguments)
 
+
+#: Fields with a text to quote, or with the names that read one.
+_TO_QUOTE = {"body", "content", "text", "items[].content", "items[].label", "items[].path"}
 
 #: Tools and endpoints that are about notes: `MEMORIES_ENABLED` switches them off, and leaves those about blocks.
 NOTE_TOOLS = frozenset(
@@ -171,6 +177,11 @@ class Tool(ApiOperation[A]):
         """Return the name as people read it: `Read memory block`."""
         return self.name.replace("_", " ").capitalize()
 
+    @property
+    def text_is_complete(self) -> bool:
+        """Whether nothing is added to the text of its answers: it is a file, a conversation, or what edits quote."""
+        return self.effect is Effect.READ_ONLY and not _TO_QUOTE.isdisjoint(self.returns)
+
 
 TOOLS: dict[str, Tool[Any]] = {}
 #: What has an address of its own and is offered to no model.
@@ -190,7 +201,6 @@ class Declared(TypedDict, total=False):
     target: str
     if_timed_out: str
     is_repeatable: bool
-    text_is_complete: bool
 
 
 Run = Callable[[Call, A], Answer]
@@ -211,15 +221,12 @@ def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
 def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]], ApiOperation[A]]:
     """Make a function what a view runs by address, and register it.
 
-    What programs read by address they take from the data, so the text of such a read is complete as it stands.
-
     Args:
         called: what a refusal calls it: `the list of notes`.
     """
 
     def register(run: Run[A]) -> ApiOperation[A]:
         arguments = _arguments_of(run)
-        declared.setdefault("text_is_complete", not issubclass(arguments, WriteArguments))
         made = ApiOperation(run=run, arguments=arguments, called=called, **{**_scopes(arguments), **declared})
         ENDPOINTS[made.name] = made
         return made

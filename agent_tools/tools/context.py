@@ -51,7 +51,6 @@ class PrimeArguments(Arguments):
     ),
     failing="Error priming memories",
     returns={"text": "the memories, as in the text; empty when there are none", "receipt": _RECEIPT},
-    text_is_complete=True,
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     commit = reads.head()

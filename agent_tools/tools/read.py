@@ -32,7 +32,6 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
     ),
     failing="Error listing memory blocks",
     returns=fields.paged(fields.BLOCK) | WAITING,
-    text_is_complete=True,
 )
 def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
     return _blocks_after(call, arguments, bounds.characters(arguments))
@@ -84,7 +83,6 @@ class ReadArguments(BoundedArguments):
     failing="Error reading memory block",
     returns=READ,
     target="block_label",
-    text_is_complete=True,
 )
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     with refusals.explained(representations.Subject(call, label=arguments.block_label, as_of=arguments.as_of)):

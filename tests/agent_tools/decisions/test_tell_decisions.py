@@ -1,6 +1,7 @@
 """What was decided, beside the answers to other calls: once, about that owner alone, and lost by nothing."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -75,17 +76,32 @@ def test_a_write_tells_too_and_says_the_same_when_repeated(call: Call, tim: User
     assert told(call("memory_save", content="She sails.", idempotency_key="l")) == []
 
 
-def test_answers_whose_texts_are_complete_tell_nothing_and_swallow_nothing(
+#: How each tool that only reads is called. Lists of what search found, and of what was proposed, have room for news.
+READS: dict[str, dict[str, Any]] = {
+    "list_memory_blocks": {},
+    "read_memory_block": {"block_label": "goals"},
+    "list_files": {},
+    "view_file": {"path": "/memories/blocks/goals.md"},
+    "prime_memories": {"format": "json"},
+    "memory_read_session": {"session_id": "s-1"},
+    "memory_list_sessions": {},
+    "memory_search": {"query": "math"},
+    "recall": {},
+}
+WITH_ROOM = {"memory_list_sessions", "memory_search", "recall"}
+
+
+def test_a_text_to_quote_or_a_file_is_that_text_alone_and_the_next_answer_tells(
     api: Machine, call: Call, tim: User, goals: Block, number: int
 ) -> None:
-    asked: list[Any] = [
-        lambda: call("list_memory_blocks"),
-        lambda: call("read_memory_block", block_label="goals"),
-        lambda: call("prime_memories", format="json"),
-        lambda: api.get("/api/v1/users/alice/context/"),
-        lambda: api.get("/api/v1/users/alice/notes/"),
-        lambda: api.get("/api/v1/users/alice/search/?q=nothing"),
-    ]
+    of_proposals = {"list_proposals", "get_proposal"}
+    reading = {name for name, each in registry.TOOLS.items() if each.effect == "read_only"} - of_proposals
+    assert reading == set(READS), "every tool that reads is asked here"
+    said = {"messages": [{"role": "user", "content": "I row."}]}
+    answered(api.post("/api/v1/users/alice/conversations/s-1/messages/", said))
+    paths = ["context/", "notes/", "search/?q=nothing"]
+    asked: list[Any] = [partial(api.get, f"/api/v1/users/alice/{path}") for path in paths]
+    asked += [partial(call, name, **given) for name, given in READS.items() if name not in WITH_ROOM]
     before = [answered(ask())["text"] for ask in asked]
     reject(tim, number)
     after = [answered(ask()) for ask in asked]
