@@ -255,6 +255,33 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
     }
 
 
+#: What OpenAI's strict mode knows; a text's length and a default are the server's to say, when it refuses.
+_STRICT_KEYWORDS = frozenset("type description enum pattern minimum maximum minItems maxItems".split())
+
+
+def strict_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of `json_schema` for models whose output is held to it.
+
+    Every property is required there; what may be left out is null instead, which `Strict` takes as left out.
+    """
+    strict = {key: value for key, value in schema.items() if key in _STRICT_KEYWORDS}
+    if schema["type"] == "array":
+        strict["items"] = strict_schema(schema["items"])
+    if schema["type"] == "object":
+        strict["properties"] = {
+            name: strict_schema(inner) if name in schema.get("required", ()) else _or_null(strict_schema(inner))
+            for name, inner in schema["properties"].items()
+        }
+        strict |= {"required": list(strict["properties"]), "additionalProperties": False}
+    return strict
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that takes null too."""
+    with_null = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return schema | {"type": [schema["type"], "null"]} | with_null
+
+
 #: Bad arguments that a refusal explains; a reader of more would have to be a program.
 MOST_REASONS = 20
 

@@ -1,6 +1,6 @@
 """What a machine may ask for: the values of a call, the one list of tools, and that of what is asked for by address.
 
-REST, the four formats of `GET /api/v1/tools/`, and the OpenAPI document are made from it. What a
+REST, the five formats of `GET /api/v1/tools/`, and the OpenAPI document are made from it. What a
 tool does is in `tools/`; running one, with everything around it, in `execution`.
 """
 
@@ -14,7 +14,7 @@ from django.conf import settings
 
 from agent_tools import auth
 from agent_tools.auth import Caller
-from agent_tools.calls.arguments import Arguments, NoteWriteArguments, WriteArguments, json_schema
+from agent_tools.calls.arguments import Arguments, NoteWriteArguments, WriteArguments, json_schema, strict_schema
 from agent_tools.calls.foreign_names import nearest
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
@@ -297,11 +297,14 @@ def find(name: str) -> Tool[Any]:
     )
 
 
-def _native(tool: Tool[Any]) -> dict[str, Any]:
+Schema = dict[str, Any]
+
+
+def _native(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,
-        "parameters": tool.schema,
+        "parameters": schema,
         "scope": tool.scope.value,
         "effect": tool.effect.value,
         "timeout": tool.time_limit,
@@ -309,25 +312,31 @@ def _native(tool: Tool[Any]) -> dict[str, Any]:
     }
 
 
-def _openai(tool: Tool[Any]) -> dict[str, Any]:
+def _function(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": schema}
+
+
+def _openai(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
     """Return the form of Chat Completions."""
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
-    }
+    return {"type": "function", "function": _function(tool, schema)}
 
 
-def _anthropic(tool: Tool[Any]) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+def _responses(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
+    """Return the form of the Responses API, which takes a definition as strict unless it says that it is not."""
+    return {"type": "function", **_function(tool, schema), "strict": False}
 
 
-def _mcp(tool: Tool[Any]) -> dict[str, Any]:
+def _anthropic(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+
+
+def _mcp(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
     read_only = tool.effect is Effect.READ_ONLY
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": tool.schema,
+        "inputSchema": schema,
         # Nothing a tool does destroys: it waits for a person, or is one click from being put back.
         "annotations": {
             "title": tool.title,
@@ -339,9 +348,23 @@ def _mcp(tool: Tool[Any]) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Callable[[Tool[Any]], dict[str, Any]]] = {
+_FORMATS: dict[str, Callable[[Tool[Any], Schema], dict[str, Any]]] = {
     "native": _native,
     "openai": _openai,
+    "responses": _responses,
     "anthropic": _anthropic,
     "mcp": _mcp,
 }
+
+
+def definition(tool: Tool[Any], form: str, *, is_strict: bool = False) -> dict[str, Any]:
+    """Return a tool as makers of models want it.
+
+    Args:
+        form: native, openai, responses, anthropic or mcp.
+        is_strict: with `strict_schema`, and marked so where the form has a mark for it.
+    """
+    made = _FORMATS[form](tool, strict_schema(tool.schema) if is_strict else tool.schema)
+    if is_strict and form != "mcp":
+        made.get("function", made)["strict"] = True
+    return made

@@ -35,8 +35,8 @@ certain people and has scopes. `GET {token}` says whom it serves and what it may
 ## Calling a tool
 
 `POST {address}/api/v1/tools/<name>/` with the arguments as JSON. `user_id` may be left out when the token serves one
-person. `GET {tools}?format=openai` (or `anthropic`, `mcp`, `native`) has the definitions of what your token may use;
-{schema} has every argument, without a token. For example:
+person. `GET {tools}?format=openai` (or `responses`, `anthropic`, `mcp`, `native`; with `&strict=1` for models held to a
+schema) has the definitions of what your token may use; {schema} has every argument and answer, without a token. Say:
 
     curl -s {address}/api/v1/tools/propose_memory_edit/ \\
       -H "Authorization: Bearer $MEMORY_TOKEN" -H "Content-Type: application/json" -d '{{"block_label": "goals",

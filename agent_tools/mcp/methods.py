@@ -418,7 +418,7 @@ def _definition(tool: registry.Tool[Any], *, says_whose: bool) -> dict[str, Any]
     Args:
         says_whose: whether each call has to say whose memory it is about.
     """
-    written = _written.get(tool.run) or _written.setdefault(tool.run, registry.FORMATS["mcp"](tool))
+    written = _written.get(tool.run) or _written.setdefault(tool.run, registry.definition(tool, "mcp"))
     if not says_whose:
         return written
     schema = written["inputSchema"]

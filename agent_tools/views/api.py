@@ -142,15 +142,14 @@ def _of_items(wanted: set[Any]) -> set[Any]:
 
 #: Enough digits for the refusal to say that it is too large.
 _WHOLE = re.compile(r"-?[0-9]{1,30}")
+_SWITCHES = {"1": True, "true": True, "0": False, "false": False}
 
 
 def _plain(value: str, wanted: set[Any]) -> Any:
     """Return a text of the query as what the model wants, or as it is, to be refused by name."""
     if int in wanted and _WHOLE.fullmatch(value):
         return int(value)
-    if bool in wanted and value in ("true", "false"):
-        return value == "true"
-    return value
+    return _SWITCHES.get(value, value) if bool in wanted else value
 
 
 @csrf_exempt
@@ -211,9 +210,16 @@ class Docs(SpectacularSwaggerSplitView):
 
 class ListQuery(Arguments):
     format: Annotated[
-        Literal["native", "openai", "anthropic", "mcp"],
-        Field(description="For which kind of model (openai = Chat Completions)."),
+        Literal["native", "openai", "responses", "anthropic", "mcp"],
+        Field(description="For which kind of model (openai = Chat Completions, responses = OpenAI's Responses API)."),
     ] = "native"
+    strict: Annotated[
+        bool,
+        Field(
+            description="For models that are held to the schema: every argument is required, null stands for one left "
+            "out, and only keywords of OpenAI's strict mode are used."
+        ),
+    ] = False
 
 
 class ToolListQuery(ListQuery):
@@ -236,12 +242,11 @@ class ToolList(ApiView):
     )
     def get(self, request: HttpRequest) -> HttpResponse:
         asked = parse(ToolListQuery, from_query(request, ToolListQuery), called="the list of tools")
-        write = registry.FORMATS[asked.format]
         # A tool the token has no scope for would only teach a model to fail.
         family, token = registry.Family(asked.family), self.caller.token
         usable = [tool for tool in registry.switched_on(family) if auth.has_scope(token, *tool.scopes)]
         data: dict[str, Any] = {"format": asked.format, "family": asked.family}
-        data["tools"] = [write(tool) for tool in usable]
+        data["tools"] = [registry.definition(tool, asked.format, is_strict=asked.strict) for tool in usable]
         text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
         return messages.json_response(registry.Answer(text or "This token may use no tools.", data).payload())
 
@@ -282,7 +287,8 @@ class ToolRun(ApiView):
         tool = registry.find(name)
         registry.require_on(tool)
         auth.require_scope(self.caller.token, *tool.scopes)
-        data: dict[str, Any] = {"format": asked.format, "tool": registry.FORMATS[asked.format](tool)}
+        definition = registry.definition(tool, asked.format, is_strict=asked.strict)
+        data: dict[str, Any] = {"format": asked.format, "tool": definition}
         return messages.json_response(registry.Answer(f"{tool.name}: {tool.description}", data).payload())
 
     @describe(summary="Run a tool", responses=answers("What the tool says."))

@@ -1,6 +1,8 @@
 """GET /api/v1/tools/: definitions a model of each maker takes as they are."""
 
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import override_settings
@@ -20,20 +22,19 @@ NAMES = """
     remember forget recall prime_memories
     memory_list_sessions memory_read_session
 """.split()
-FORMS = ["native", "openai", "anthropic", "mcp"]
+FORMS = ["native", "openai", "responses", "anthropic", "mcp"]
 
 
-def listed(api: Machine, form: str) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = answered(api.get(f"/api/v1/tools/?format={form}"))["data"]["tools"]
+def listed(api: Machine, form: str, **query: Any) -> list[dict[str, Any]]:
+    answer = answered(api.get(f"/api/v1/tools/?{urlencode({'format': form} | query)}"))
+    tools: list[dict[str, Any]] = answer["data"]["tools"]
     return tools
 
 
-def schemas(api: Machine, form: str) -> dict[str, Any]:
+def schemas(api: Machine, form: str, **query: Any) -> dict[str, Any]:
     """The schemas of the tools' arguments, by name."""
-    tools = listed(api, form)
-    if form == "openai":
-        return {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
-    key = {"native": "parameters", "anthropic": "input_schema", "mcp": "inputSchema"}[form]
+    tools = [tool.get("function", tool) for tool in listed(api, form, **query)]
+    key = {"anthropic": "input_schema", "mcp": "inputSchema"}.get(form, "parameters")
     return {tool["name"]: tool[key] for tool in tools}
 
 
@@ -57,9 +58,60 @@ def test_each_format_says_what_its_models_need(api: Machine) -> None:
     edit = tools[2]
     assert (edit["scope"], edit["effect"], edit["timeout"]) == ("memory:propose", "side_effecting", 10)
     assert edit["url"] == "/api/v1/tools/propose_memory_edit/"
-    assert {tool["type"] for tool in listed(api, "openai")} == {"function"}
+    for form in ("openai", "responses"):
+        assert {tool["type"] for tool in listed(api, form)} == {"function"}
+    # The Responses API takes a definition without the mark as a strict one.
+    assert {tool["strict"] for tool in listed(api, "responses")} == {False}
     hints = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in listed(api, "mcp")}
     assert (hints["read_memory_block"], hints["propose_memory_edit"]) == (True, False)
+
+
+#: What strict mode takes, from the documentation of OpenAI's structured outputs.
+STRICT_KEYWORDS = set(
+    "type properties required additionalProperties description enum items pattern minimum maximum minItems "
+    "maxItems".split()
+)
+
+
+def objects_in(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every object of a strict schema, itself and inner ones; what no schema may have is asserted on the way."""
+    assert set(schema) <= STRICT_KEYWORDS
+    if "properties" in schema:
+        yield schema
+    for inner in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:
+        yield from objects_in(inner)
+
+
+def sent(schema: dict[str, Any]) -> Any:
+    """The least a model can send: null wherever that is allowed."""
+    if "null" in schema["type"]:
+        return None
+    if schema["type"] == "object":
+        return {name: sent(inner) for name, inner in schema["properties"].items()}
+    if schema["type"] == "array":
+        return [sent(schema["items"])]
+    return schema.get("enum", [{"string": "x", "integer": schema.get("minimum", 1), "boolean": False}[schema["type"]]])[
+        0
+    ]
+
+
+def test_the_strict_form_requires_every_argument_and_null_is_taken_for_what_is_left_out(api: Machine) -> None:
+    for form in FORMS:
+        for tool in listed(api, form, strict=1, family="all"):
+            assert tool.get("function", tool).get("strict", form == "mcp") is True
+    plain, strict = (schemas(api, "responses", strict=strict, family="all") for strict in ("false", "true"))
+    for name, schema in strict.items():
+        for inner in objects_in(schema):
+            assert inner["type"] in ("object", ["object", "null"])
+            assert inner["required"] == list(inner["properties"])
+            assert inner["additionalProperties"] is False
+        assert list(schema["properties"]) == list(plain[name]["properties"])
+        nullable = {each for each, inner in schema["properties"].items() if "null" in inner["type"]}
+        assert nullable == plain[name]["properties"].keys() - set(plain[name]["required"])
+        arguments = sent(schema)
+        Draft202012Validator(schema).validate(arguments)
+        answer = api.call(name, **arguments).json()
+        assert answer["ok"] or answer["error"]["code"] != "invalid_arguments", answer
 
 
 def test_a_tools_own_arguments_come_first_and_the_required_ones_are_named(api: Machine) -> None:
@@ -81,7 +133,7 @@ def test_an_unknown_tool_names_the_nearest_and_an_unknown_format_the_known_ones(
         assert error["details"]["nearest"] == "read_memory_block"
         assert "Did you mean read_memory_block?" in error["text"]
     error = refused(api.get("/api/v1/tools/?format=opanai"), 400, "invalid_arguments")
-    assert error["details"]["fields"]["format"] == "must be one of native, openai, anthropic, mcp"
+    assert error["details"]["fields"]["format"] == "must be one of native, openai, responses, anthropic, mcp"
 
 
 #: What models of other systems call, and the tool they mean.
