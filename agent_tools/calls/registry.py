@@ -5,7 +5,8 @@ tool does is in `tools/`; running one, with everything around it, in `execution`
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Required, TypedDict, TypeVar, Unpack, get_type_hints
@@ -18,6 +19,7 @@ from agent_tools.calls.arguments import Arguments, NoteWriteArguments, WriteArgu
 from agent_tools.calls.foreign_names import nearest
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
+from memory_app.text.sentences import sentences
 
 A = TypeVar("A", bound=Arguments)
 
@@ -260,6 +262,34 @@ def _is_of(tool: Tool[Any], family: Family) -> bool:
 def is_on(asked: ApiOperation[Any]) -> bool:
     """Whether this installation offers it."""
     return settings.MEMORIES_ENABLED or asked.name not in NOTE_TOOLS
+
+
+#: Names of the tools that the caller of this call sees; None for all. Set around each call.
+LISTED: ContextVar[Collection[str] | None] = ContextVar("LISTED", default=None)
+
+
+def is_listed(name: str) -> bool:
+    """Whether the caller of this call sees the tool of this name."""
+    listed = LISTED.get()
+    return is_on(TOOLS[name]) and (listed is None or name in listed)
+
+
+def for_list(text: str) -> str:
+    """Return a text of ours for the caller of this call: without the sentences that name a tool it does not see.
+
+    So each sentence has to stand without the others.
+    """
+    missing = [name for name in TOOLS if not is_listed(name)]
+    if not missing:
+        return text
+    named = re.compile(rf"\b(?:{'|'.join(missing)})\b")
+    kept: list[str] = []
+    for sentence in sentences(text):
+        if not named.search(sentence):
+            kept.append(sentence)
+        elif kept and "\n" in (after := sentence[len(sentence.rstrip()) :]):
+            kept[-1] = kept[-1].rstrip() + after  # where a paragraph or an item ends, it ends still
+    return "".join(kept)
 
 
 def require_on(tool: ApiOperation[Any]) -> None:

@@ -68,8 +68,8 @@ class ContextArguments(Arguments):
         int | None,
         Field(
             description=(
-                "Tokens that blocks and notes may have together, about: blocks first, the last changed of them; "
-                "0 = no limit. By default the installation's MEMORIES_BLOCKS_BUDGET and MEMORIES_BUDGET."
+                "Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of "
+                "what the guides leave. By default MEMORIES_BLOCKS_BUDGET for blocks and MEMORIES_BUDGET for notes."
             ),
             ge=0,
             le=1_000_000,
@@ -119,7 +119,7 @@ def context_read(call: Call, arguments: ContextArguments) -> Answer:
             "budget": context.budget,
         },
         "notes": context.primed.text if context.primed else "",
-        "instructions": guidance.INSTRUCTIONS,
+        "instructions": guidance.instructions(),
         "skill": context.skill,
         "inject": settings.MEMORIES_INJECT if settings.MEMORIES_ENABLED else "none",
         "receipt": _receipt(context.primed, context.commit) if context.primed else None,

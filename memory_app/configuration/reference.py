@@ -79,7 +79,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "MEMORIES_INJECT": "`auto`: notes and skill; `manual`: the skill alone, agents ask for notes; `none`: neither",
         "MEMORIES_BUDGET": "tokens of notes in a context, about; `0` for no limit",
         "MEMORIES_BLOCKS_BUDGET": "tokens of blocks in a context, about; `0` for no limit. Those that do not fit are "
-        "named, and read by tool; `?budget=` holds for blocks and notes together",
+        "named, and read by tool; `?budget=` holds for all that is sent",
         "MEMORIES_FILTER_TYPES": "only notes of these types",
         "MEMORIES_FILTER_TAGS": "only notes with one of these tags",
         "MEMORIES_FILTER_RECENT": "only notes of the last so many days; `0` for all",

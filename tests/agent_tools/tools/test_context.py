@@ -7,6 +7,7 @@ import pytest
 from django.db import connections
 from django.test import override_settings
 
+from agent_tools.calls import registry
 from agent_tools.calls.registry import TOOLS
 from agent_tools.tools import guidance
 from approvals.models import User
@@ -16,6 +17,7 @@ from assent_client.text.memories_md import SKILL, TYPES, skill
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.reads.catalogue import catalogue
+from memory_app.text import context_budget
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.support.acts import save
@@ -159,7 +161,7 @@ def test_a_context_without_memories_is_the_instructions_and_the_skill(api: Machi
     assert "Student Context\n" not in data["text"].replace(guidance.INSTRUCTIONS, "")
     assert data["blocks"] == []
     # The guide says which tool changes a block, and prefers the small ones.
-    wanted = "Update it with `propose_memory_edit` or\n  `propose_memory_append` to persist important information"
+    wanted = "update one with `propose_memory_edit` or\n  `propose_memory_append` to persist important information"
     assert wanted in data["text"]
     assert "Prefer these atomic edits over full rewrites" in data["text"]
     proposing = [name for name in TOOLS if name.startswith("propose_")]
@@ -169,6 +171,40 @@ def test_a_context_without_memories_is_the_instructions_and_the_skill(api: Machi
         assert said not in data["skill"], "there are no notes"
     for name in (*TYPES, "`remember`", "`recall`", "`memory_search`", "`forget`", "`prime_memories`"):
         assert name in data["skill"]
+
+
+@pytest.mark.parametrize("budget", [600, 1_500, 2_500, 4_000, 8_000])
+def test_a_budget_counts_all_that_is_sent_and_notes_get_a_third_of_what_guides_leave(
+    api: Machine, alice: User, make_block: MakeBlock, budget: int
+) -> None:
+    for number in range(12):
+        make_block(alice, f"log-{number:02}", f"{number} " + "x" * 3_000)
+    for number in range(60):
+        save(alice, f"{number} " + "y" * 300)
+    data = context(api, f"?budget={budget}")
+    assert context_budget.tokens_of(data["text"]) <= budget
+    assert data["text"].count("## Memory Blocks\n") == 1
+    beside = context_budget.tokens_of(data["text"]) - data["receipt"]["tokens"] - data["blocks_receipt"]["tokens"]
+    assert data["receipt"]["tokens"] >= (budget - beside) / 3 - 120, "one note has about 100 tokens"
+
+
+@pytest.mark.parametrize(
+    ("names", "says", "says_not"),
+    [
+        (None, ["`recall` filters", "| `propose_section_update` |", "## Memory Blocks"], []),
+        (["memory_search", "memory_save"], ["`memory_save` keeps one."], ["_block", "propose_", "recall", "## Memory"]),
+        (["list_memory_blocks", "read_memory_block"], ["names the blocks"], ["propose_", "memory_s", "## Memory"]),
+        (["read_memory_block", "propose_memory_edit"], ["## Memory Blocks", "| `propose_memory_edit` |"], ["append"]),
+    ],
+)
+def test_the_guides_name_only_tools_that_the_caller_sees(names: Any, says: list[str], says_not: list[str]) -> None:
+    listed = registry.LISTED.set(names)
+    try:
+        text = f"{guidance.instructions()}\n\n{guidance.which_tools()}"
+    finally:
+        registry.LISTED.reset(listed)
+    assert [said for said in says if said not in text] == []
+    assert [said for said in says_not if said in text] == []
 
 
 @pytest.mark.parametrize(
@@ -201,11 +237,11 @@ def test_the_context_keeps_to_its_budget_however_many_blocks_there_are(
     labels = [f"log-{number:02}" for number in range(30)]
     for label in labels:
         make_block(alice, label, f"{label} " + "x" * 800)
-    make_block(alice, "diary", "x" * 9_000)
+    make_block(alice, "diary", "x" * 15_000)
     save(alice, "She likes owls.")
-    data = context(api, "?budget=2000")
+    data = context(api, "?budget=4000")
     receipt = data["blocks_receipt"]
-    assert receipt["tokens"] + data["receipt"]["tokens"] <= 2_000
+    assert context_budget.tokens_of(data["text"]) <= 4_000
     refused(api.get(f"{CONTEXT}?budget=x"), 400, "invalid_arguments")
     assert receipt["included"] == [block["label"] for block in data["blocks"]] == sorted(receipt["included"])
     assert receipt["left_out_count"] == 31 - len(receipt["included"])

@@ -650,8 +650,8 @@ class Context(Resource):
         goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block.
 
         Args:
-            budget: Tokens that blocks and notes may have together, about: blocks first, the last changed of them; 0 =
-                no limit. By default the installation's MEMORIES_BLOCKS_BUDGET and MEMORIES_BUDGET.
+            budget: Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of
+                what the guides leave. By default MEMORIES_BLOCKS_BUDGET for blocks and MEMORIES_BUDGET for notes.
             session_id: The conversation this call belongs to, as provenance.
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
