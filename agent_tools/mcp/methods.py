@@ -23,7 +23,7 @@ from agent_tools.tools.proposals import list_proposals
 from agent_tools.tools.read import block_list, read_memory_block
 from agent_tools.tools.recall import note_list, note_read
 from approvals.models import Status
-from assent_client.text import memories_md, notes
+from assent_client.text import notes
 from memory_app.models import LABEL, USERNAME
 
 # -- Pages of the lists of the protocol: an opaque cursor out, the same one back in.

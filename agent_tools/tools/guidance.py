@@ -73,8 +73,9 @@ WHICH_TOOLS = """\
 
 - **At the start** of a conversation use what is in your context already; look further only for what is missing.
   `list_memory_blocks` names the blocks. `prime_memories` gives the newest notes and those most used.
-- **Short statements** (a fact, a preference, a decision) are notes: `memory_search` finds them, `memory_save` keeps one.
-  `memory_update` corrects a note and `memory_delete` removes it: use these when the user asks, or when it is wrong.
+- **Short statements** (a fact, a preference, a decision) are notes. `memory_search` finds them,
+  `memory_save` keeps one. `memory_update` corrects a note and `memory_delete` removes it: use these when the user
+  asks, or when it is wrong.
   `remember` keeps a note with a type, a reason and how sure you are; `recall` filters by them, and lists without a
   query. `forget` marks a note as outdated and names what took its place.
 - **Longer texts** about the user that belong together are memory blocks: update one with `propose_memory_edit` or
