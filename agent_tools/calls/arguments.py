@@ -1,11 +1,13 @@
-"""What tools take in common: pydantic models, strict but for aliases and `null`.
+"""What tools take in common: pydantic models, strict but for aliases, `null` and what clients turned into text.
 
-The text "true" is no boolean, and an unknown argument is refused. Two things are lenient: the aliases of the contract,
-and `null` for what may be left out. `parse` reads a caller's JSON as a model, or raises the refusal that names each bad
-field with a plain reason; `json_schema` says what a model takes.
+An unknown argument is refused. Lenient are the aliases of the contract, `null` for what may be left out, and the JSON
+of a list, number or truth value as text, with one value for a list of one (`json_values.taken`). `parse` reads a
+caller's arguments as a model, or raises the refusal that names each bad field with a plain reason; `json_schema` says
+what a model takes.
 """
 
 import difflib
+import json
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from agent_tools.calls.json_values import taken
 from agent_tools.errors import ApiError, ErrorCode
 
 #: Other names agents use, from other systems' edit tools.
@@ -44,6 +47,8 @@ class Strict(BaseModel):
                         "twice", "is another name for {name}; give one of them", {"name": name, "alias": alias}
                     )
                 named[name] = named.pop(alias)
+        for name in named.keys() & cls.model_fields.keys():
+            named[name] = taken(name, cls.model_fields[name].annotation, named[name])
         return {
             name: value
             for name, value in named.items()
@@ -388,12 +393,35 @@ def _reason(model: type[Arguments], detail: ErrorDetails) -> str:
         case "too_long":
             return f"must have at most {_counted(context['max_length'], 'item')}"
         case "too_short":
-            return f"must have at least {_counted(context['min_length'], 'item')}"
+            return f"must have at least {_counted(context['min_length'], 'item')}{_such_as(model, detail['loc'])}"
         case "greater_than_equal":
             return f"must be at least {_number(context['ge'])}"
         case "less_than_equal":
             return f"must be at most {_number(context['le'])}"
+        case "list_type" | "model_type" | "model_attributes_type":
+            return _REASONS[kind] + _such_as(model, detail["loc"])
     return _REASONS.get(kind) or detail["msg"]
+
+
+def _such_as(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
+    """Return what has the shape that is wanted at `loc`."""
+    raw = model.model_json_schema()
+    wanted = _clean(raw, raw.get("$defs", {}))
+    for part in loc:
+        wanted = wanted.get("items", {}) if isinstance(part, int) else wanted.get("properties", {}).get(part, {})
+    return f", such as {json.dumps(_example(wanted), ensure_ascii=False)}"
+
+
+def _example(schema: dict[str, Any], number: int = 1) -> Any:
+    """Return the shortest value of a schema: what is required, with dots for texts."""
+    match schema.get("type"):
+        case "array":
+            return [_example(schema["items"], 1 + each) for each in range(max(1, schema.get("minItems", 1)))]
+        case "object":
+            return {name: _example(schema["properties"][name]) for name in schema.get("required", ())}
+        case "integer":
+            return number
+    return schema.get("enum", ["…"])[0]
 
 
 def _counted(count: int, what: str) -> str:

@@ -8,8 +8,6 @@ is looser and its answer is HTML.
 """
 
 import json
-import re
-from collections import Counter
 from typing import Any
 
 import structlog
@@ -20,12 +18,9 @@ from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
 from agent_tools.calls.execution import Audit, current_request_id
+from agent_tools.calls.json_values import check_texts, invalid_json, parse
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token
 from memory_app.runtime.unavailable import is_away
-
-#: Arguments are at most evidence turns inside a list inside the object; more is a mistake or an attack.
-_DEEPEST = 12
-_FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
 
 
 def read_object(request: HttpRequest) -> tuple[dict[str, Any], int]:
@@ -71,25 +66,9 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     """Return `raw` as a JSON object. Raise ApiError (invalid_json, forbidden_character)."""
     value = parse(raw)
     if not isinstance(value, dict):
-        raise _invalid("The body must be one JSON object with the arguments.")
+        raise invalid_json("The body must be one JSON object with the arguments.")
     check_texts(value)
     return value
-
-
-def parse(raw: bytes) -> Any:
-    """Return `raw` as JSON of any kind, its texts unchecked. Raise ApiError (invalid_json)."""
-    try:
-        return json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_unique)
-    except UnicodeDecodeError as error:
-        raise _invalid(f"The body is not UTF-8 (byte {error.start}).") from error
-    except json.JSONDecodeError as error:
-        raise _invalid(
-            f"The body is not JSON: {error.msg.lower()} (line {error.lineno}, column {error.colno})."
-        ) from error
-    except RecursionError as error:
-        raise _invalid("The body is nested too deeply.") from error
-    except ValueError as error:  # a number of thousands of digits
-        raise _invalid("The body holds a number that is too long.") from error
 
 
 def _read(request: HttpRequest, limit: int) -> bytes:
@@ -115,47 +94,6 @@ def _check_media_type(request: HttpRequest) -> None:
             "Send the arguments as JSON, with the header Content-Type: application/json.",
             details={"content_type": media_type},
         )
-
-
-def check_texts(value: dict[str, Any]) -> None:
-    """Refuse NUL, lone surrogates and deep nesting, naming every place; without recursion."""
-    bad: dict[str, str] = {}
-    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
-    while waiting:
-        path, item, depth = waiting.pop()
-        if depth > _DEEPEST:
-            raise _invalid("The body is nested too deeply.")
-        if isinstance(item, str):
-            if found := _FORBIDDEN.search(item):
-                bad[path] = f"contains the character U+{ord(found[0]):04X} at position {found.start()}"
-        elif isinstance(item, dict):
-            for key, inner in item.items():
-                if _FORBIDDEN.search(key):
-                    bad[path or "the body"] = "has a name with a NUL or half of a surrogate pair in it"
-                else:
-                    waiting.append((f"{path}.{key}" if path else key, inner, depth + 1))
-        elif isinstance(item, list):
-            waiting.extend((f"{path}[{index}]", inner, depth + 1) for index, inner in enumerate(item))
-    if bad:
-        fields = dict(sorted(bad.items()))
-        message = "; ".join(f"{field} {reason}" for field, reason in fields.items())
-        raise ApiError(ErrorCode.FORBIDDEN_CHARACTER, f"{message}, which cannot be stored.", details={"fields": fields})
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise _invalid(f"The body names {twice[:100]!a} twice.")
-    return found
-
-
-def _refuse_constant(name: str) -> Any:
-    raise _invalid(f"{name} is not JSON.")
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError(ErrorCode.INVALID_JSON, message)
 
 
 def too_large(limit: int) -> ApiError:

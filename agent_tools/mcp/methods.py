@@ -12,6 +12,7 @@ from agent_tools.answers.paging import pack, unpack
 from agent_tools.calls import execution, registry
 from agent_tools.calls.arguments import LONGEST_ANSWER, invalid
 from agent_tools.calls.foreign_names import nearest
+from agent_tools.calls.json_values import check_texts
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError
@@ -402,7 +403,7 @@ def _find(exchange: Exchange, name: str) -> registry.Tool[Any]:
 
 def _given(exchange: Exchange, tool: registry.Tool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with what the address adds. Raise ApiError for texts that cannot be, and another user."""
-    messages.check_texts(arguments)
+    check_texts(arguments)
     options = exchange.options
     given = dict(arguments)
     if options.user is not None and given.setdefault("user_id", options.user) != options.user:

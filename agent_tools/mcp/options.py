@@ -13,7 +13,7 @@ from pydantic import Field
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import Arguments, invalid, parse
-from agent_tools.http import messages
+from agent_tools.calls.json_values import check_texts
 
 _CALLED = "this address"
 _SWITCHES = {"1": True, "true": True, "0": False, "false": False}
@@ -66,7 +66,7 @@ def read(query: Mapping[str, Sequence[str]]) -> AddressChoices:
             raise invalid({name[:200]: "is given more than once"}, called=_CALLED)
         else:
             given[name] = _SWITCHES.get(values[0], values[0]) if name in ("readonly", "structured") else values[0]
-    messages.check_texts(given)
+    check_texts(given)
     asked = parse(AddressQuery, given, called=_CALLED)
     return AddressChoices(
         user=asked.user,

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agent_tools.calls.json_values import check_texts
 from agent_tools.errors import ApiError
-from agent_tools.http import messages
 from agent_tools.http.json_rpc import Id, RpcCode, RpcError
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -137,7 +137,7 @@ def _check_version(requested: str | None) -> None:
 
 def _check_texts(value: dict[str, Any]) -> None:
     try:
-        messages.check_texts(value)
+        check_texts(value)
     except ApiError as error:
         raise RpcError(RpcCode.INVALID_PARAMS, error.message) from error
 

@@ -2,8 +2,7 @@
 `/api/v1/tools/`: the definitions, and running one.
 """
 
-import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_origin
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -23,6 +22,7 @@ from agent_tools.auth import Caller, caller_of, count_call
 from agent_tools.calls import execution, registry
 from agent_tools.calls.arguments import Arguments, invalid, parse
 from agent_tools.calls.execution import Audit
+from agent_tools.calls.json_values import check_texts, options_of
 from agent_tools.calls.registry import Answer, ApiOperation
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import llms as written
@@ -114,42 +114,29 @@ def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:
     """Return arguments with those the address names, which a body may not name again."""
     if twice := [name for name in path if name in given]:
         raise invalid(dict.fromkeys(twice, "is given by the address already"), called="this endpoint")
-    messages.check_texts(dict(path))
+    check_texts(dict(path))
     return given | path
 
 
+#: What an address may say for a truth value beside the JSON of one.
+_SWITCHES = {"1": True, "0": False}
+
+
 def from_query(request: HttpRequest, model: type[Arguments]) -> dict[str, Any]:
-    """Return the query as arguments: numbers and booleans where the model wants them; each name once, but for lists."""
+    """Return the query as arguments: each name once, but for lists."""
     given: dict[str, Any] = {}
     for name in request.GET:
         values = request.GET.getlist(name)
         field = model.model_fields.get(name)
-        wanted = {field.annotation, *get_args(field.annotation)} if field is not None else set()
-        if any(getattr(kind, "__origin__", kind) is list for kind in wanted):
-            given[name] = [_plain(value, _of_items(wanted)) for value in values]
-            continue
-        if len(values) > 1:
+        options = options_of(field.annotation) if field is not None else []
+        if any(get_origin(option) is list for option in options):
+            given[name] = values
+        elif len(values) > 1:
             raise invalid({name: "is given more than once"}, called="this endpoint")
-        given[name] = _plain(values[0], wanted)
-    messages.check_texts(given)
+        else:
+            given[name] = _SWITCHES.get(values[0], values[0]) if bool in options else values[0]
+    check_texts(given)
     return given
-
-
-def _of_items(wanted: set[Any]) -> set[Any]:
-    """Return what the items of a list are wanted as."""
-    return {item for kind in wanted if getattr(kind, "__origin__", kind) is list for item in get_args(kind)}
-
-
-#: Enough digits for the refusal to say that it is too large.
-_WHOLE = re.compile(r"-?[0-9]{1,30}")
-_SWITCHES = {"1": True, "true": True, "0": False, "false": False}
-
-
-def _plain(value: str, wanted: set[Any]) -> Any:
-    """Return a text of the query as what the model wants, or as it is, to be refused by name."""
-    if int in wanted and _WHOLE.fullmatch(value):
-        return int(value)
-    return _SWITCHES.get(value, value) if bool in wanted else value
 
 
 @csrf_exempt

@@ -11,6 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from agent_tools.auth import Caller, caller_of, count_call
 from agent_tools.calls.execution import Audit
+from agent_tools.calls.json_values import parse
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import json_rpc, messages
 from agent_tools.http.json_rpc import Id, RpcCode, RpcError
@@ -33,7 +34,7 @@ def mcp(request: HttpRequest) -> HttpResponse:
         audit.request_bytes = len(raw)
         if not raw.strip():
             raise RpcError(RpcCode.PARSE_ERROR, "The body is empty: send one JSON-RPC message.")
-        value = messages.parse(raw)
+        value = parse(raw)
     except RpcError as error:
         return json_rpc.failed(error)
     except Exception as error:

@@ -1,5 +1,6 @@
 """Arguments that are none: each is named, with a reason that is true and reads well."""
 
+import json
 from typing import Any
 
 import pytest
@@ -27,10 +28,13 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "block_propose": {"label": "goals", "reasoning": "r"},
     "propose_memory_block": {"label": "diary", "title": "Diary", "body": "", "reasoning": "r"},
 }
+SWAP = {"old_string": "a", "new_string": "b"}
 SAID = {"role": "user", "content": "x"}
 ROLES = "must be one of user, assistant, system, tool"
 TIME = "must be a date or time in ISO 8601"
 AT_MOST_128 = "must have at most 128 characters"
+TURN, EDIT = '{"role": "user", "content": "…"}', '{"old_string": "…", "new_string": "…"}'
+LINES = "[1, 2]"
 SHA256 = "must be 64 hexadecimal digits in lower case"
 TYPES = f"must be one of {', '.join(notes.TYPES)}"
 
@@ -42,13 +46,19 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
         ("memory_search", {"top_k": 0}, "top_k", "must be at least 1"),
         ("memory_search", {"top_k": 1_000}, "top_k", "must be at most 20"),
         ("memory_search", {"top_k": 10**40}, "top_k", "must be at most 20"),
-        ("memory_search", {"top_k": "7"}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": "2-3"}, "top_k", "must be a whole number"),
         ("memory_search", {"top_k": True}, "top_k", "must be a whole number"),
         ("memory_search", {"top_k": [7]}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": "[7]"}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": "true"}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": "1e999"}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": "9" * 5_000}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": "[" * 1_000_000}, "top_k", "must be a whole number"),
+        ("memory_search", {"top_k": "21"}, "top_k", "must be at most 20"),
         ("memory_search", {"query": ["x"]}, "query", "must be a string"),
         ("memory_search", {"query": "  "}, "query", "must not be empty"),
         ("memory_search", {"query": "x" * 20_001}, "query", "must have at most 20,000 characters"),
-        ("memory_search", {"sources": []}, "sources", "must have at least 1 item"),
+        ("memory_search", {"sources": []}, "sources", 'must have at least 1 item, such as ["user_memory"]'),
         ("memory_search", {"sources": ["user_memory"] * 4}, "sources", "must have at most 3 items"),
         ("memory_search", {"sources": ["x"]}, "sources[0]", "must be one of user_memory, memory_block, conversation"),
         ("memory_search", {"include_conversation": "yes"}, "include_conversation", "must be true or false"),
@@ -65,7 +75,9 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
         ("recall", {"match": "fuzzy"}, "match", "must be one of hybrid, text"),
         ("recall", {"include_superseded": "yes"}, "include_superseded", "must be true or false"),
         ("remember", {"type": "all"}, "type", TYPES),
-        ("remember", {"confidence": "0.8"}, "confidence", "must be a number"),
+        ("remember", {"confidence": "high"}, "confidence", "must be a number"),
+        ("remember", {"confidence": "NaN"}, "confidence", "must be a number"),
+        ("remember", {"confidence": "9" * 400}, "confidence", "must be a number"),
         ("remember", {"confidence": True}, "confidence", "must be a number"),
         ("remember", {"confidence": []}, "confidence", "must be a number"),
         ("prime_memories", {"budget": 10**7}, "budget", "must be at most 1,000,000"),
@@ -76,23 +88,25 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
         ("prime_memories", {"format": "xml"}, "format", "must be one of markdown, json"),
         ("get_proposal", {"proposal_id": 0}, "proposal_id", "must be at least 1"),
         ("get_proposal", {"proposal_id": 2**63}, "proposal_id", "must be at most 9,223,372,036,854,775,807"),
-        ("get_proposal", {"proposal_id": "1"}, "proposal_id", "must be a whole number"),
+        ("get_proposal", {"proposal_id": "1.5"}, "proposal_id", "must be a whole number"),
         ("get_proposal", {"proposal_id": None}, "proposal_id", "must be a whole number"),
-        ("read_memory_block", {"view_range": "1-2"}, "view_range", "must be a list"),
-        ("read_memory_block", {"view_range": [1]}, "view_range", "must have at least 2 items"),
+        ("read_memory_block", {"view_range": "1-2"}, "view_range", f"must be a list, such as {LINES}"),
+        ("read_memory_block", {"view_range": {"first": 1}}, "view_range", f"must be a list, such as {LINES}"),
+        ("read_memory_block", {"view_range": 1}, "view_range", f"must have at least 2 items, such as {LINES}"),
         ("read_memory_block", {"view_range": [1, 2, 3]}, "view_range", "must have at most 2 items"),
-        ("read_memory_block", {"view_range": ["1", 2]}, "view_range[0]", "must be a whole number"),
+        ("read_memory_block", {"view_range": ["1-", 2]}, "view_range[0]", "must be a whole number"),
         ("read_memory_block", {"max_characters": 99}, "max_characters", "must be at least 100"),
         ("read_memory_block", {"max_characters": 1_000_001}, "max_characters", "must be at most 1,000,000"),
         ("propose_memory_edit", {"old_str": "a"}, "old_str", "is another name for old_string; give one of them"),
         ("propose_memory_edit", {"block_label": 7}, "block_label", "must be a string"),
-        ("propose_memory_edit", {"replace_all": "true"}, "replace_all", "must be true or false"),
+        ("propose_memory_edit", {"replace_all": "True"}, "replace_all", "must be true or false"),
         ("propose_memory_edit", {"resoning": "x"}, "resoning", "is not known here (did you mean reasoning?)"),
         ("propose_memory_edit", {"colour": "red"}, "colour", "is not known here"),
         ("propose_memory_edit", {"confidence": "certain"}, "confidence", "must be one of low, medium, high"),
         ("propose_memory_edit", {"expected_sha256": "a"}, "expected_sha256", SHA256),
         ("propose_memory_edit", {"session_id": "s" * 129}, "session_id", AT_MOST_128),
-        ("propose_memory_edit", {"evidence": "she said"}, "evidence", "must be a list"),
+        ("propose_memory_edit", {"evidence": "she said"}, "evidence", f"must be a list, such as [{TURN}]"),
+        ("propose_memory_edit", {"evidence": ["she"]}, "evidence[0]", f"must be an object, such as {TURN}"),
         ("propose_memory_edit", {"evidence": [SAID | {"role": "ghost"}]}, "evidence[0].role", ROLES),
         ("propose_memory_edit", {"evidence": [SAID | {"at": "later"}]}, "evidence[0].at", TIME),
         ("propose_memory_block", {"description": "x" * 1_001}, "description", "must have at most 1,000 characters"),
@@ -102,15 +116,16 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
         ("comment_on_proposal", {"comment": "Hm.", "change": "no id"}, "change", SHA256),
         ("memory_save", {"tags": ["y" * 65]}, "tags[0]", "must have at most 64 characters"),
         ("memory_save", {"tags": ["y"] * 51}, "tags", "must have at most 50 items"),
-        ("remember", {"tags": "y"}, "tags", "must be a list"),
+        ("remember", {"tags": "['y']"}, "tags", 'must be a list, such as ["…"]'),
+        ("remember", {"tags": [7]}, "tags[0]", "must be a string"),
         # By address.
-        ("block_propose", {"edits": []}, "edits", "must have at least 1 item"),
+        ("block_propose", {"edits": []}, "edits", f"must have at least 1 item, such as [{EDIT}]"),
         ("block_propose", {"edits": [{"old_string": "a"}]}, "edits[0].new_string", "is required"),
         ("block_propose", {"body": 7}, "body", "must be a string"),
         ("block_propose", {"body": "x", "user_id": "alice"}, "user_id", "is not known here"),
         ("block_propose", {"body": "x", "proposal_id": 0}, "proposal_id", "must be at least 1"),
-        ("message_keep", {"messages": "Hello"}, "messages", "must be a list"),
-        ("message_keep", {"messages": []}, "messages", "must have at least 1 item"),
+        ("message_keep", {"messages": "Hello"}, "messages", f"must be a list, such as [{TURN}]"),
+        ("message_keep", {"messages": []}, "messages", f"must have at least 1 item, such as [{TURN}]"),
         ("message_keep", {"messages": [SAID] * 501}, "messages", "must have at most 500 items"),
         ("message_keep", {"messages": [{"role": "user"}]}, "messages[0].content", "is required"),
         ("message_keep", {"messages": [SAID | {"role": "robot"}]}, "messages[0].role", ROLES),
@@ -133,6 +148,62 @@ def test_the_argument_is_named_with_the_reason(tool: str, arguments: dict[str, A
     assert refusal.value.text.startswith(f"Error: invalid arguments for {tool}: {field} {reason}.")
 
 
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("tool", "name", "given", "taken"),
+    [
+        ("memory_search", "top_k", "3", 3),
+        ("memory_search", "top_k", 3.0, 3),
+        ("memory_search", "top_k", "1e1", 10),
+        ("memory_search", "top_k", "null", 5),
+        ("get_proposal", "proposal_id", " 54.0 ", 54),
+        ("memory_search", "include_conversation", "true", True),
+        ("propose_memory_edit", "replace_all", "false", False),
+        ("recall", "min_confidence", "0.25", 0.25),
+        ("read_memory_block", "view_range", "[1, 2]", [1, 2]),
+        ("read_memory_block", "view_range", ["1", 2.0], [1, 2]),
+        ("memory_search", "sources", '["memory_block"]', ["memory_block"]),
+        ("memory_save", "tags", "tea", ["tea"]),
+        ("memory_save", "tags", "api, naming", ["api", "naming"]),
+        ("memory_save", "tags", '["a, b"]', ["a, b"]),
+        ("memory_save", "tags", ["a, b"], ["a, b"]),
+        ("memory_save", "tags", "3", ["3"]),
+        ("memory_save", "evidence", SAID, [SAID]),
+        ("memory_save", "evidence", [json.dumps(SAID)], [SAID]),
+        ("block_propose", "edits", json.dumps([SWAP | {"replace_all": "true"}]), [SWAP | {"replace_all": True}]),
+        # Where text is wanted, it stays text, also inside of what was read.
+        *(("memory_save", "content", text, text) for text in ("[1, 2]", "true", "null", "3.0", '{"a": 1}', "a, b")),
+        ("memory_save", "evidence", json.dumps(SAID | {"content": "[1]"}), [SAID | {"content": "[1]"}]),
+        (
+            "block_propose",
+            "edits",
+            [{"old_string": "null", "new_string": "1"}],
+            [{"old_string": "null", "new_string": "1"}],
+        ),
+    ],
+)
+def test_what_a_client_turned_into_text_or_left_alone_is_taken(tool: str, name: str, given: Any, taken: Any) -> None:
+    arguments = parse((TOOLS | ENDPOINTS)[tool].arguments, REQUIRED.get(tool, {}) | {name: given}, called=tool)
+    found = getattr(arguments, name)
+    if isinstance(found, list):
+        found = [item if isinstance(item, str | int) else item.model_dump(exclude_unset=True) for item in found]
+    assert (found, type(found)) == (taken, type(taken))
+
+
+@pytest.mark.parametrize(
+    ("tags", "code"), [(r'["\u0000"]', "forbidden_character"), ("[" * 99 + "]" * 99, "invalid_json")]
+)
+def test_what_was_turned_into_text_is_held_to_the_same(api: Machine, tags: str, code: str) -> None:
+    refused(api.call("memory_save", content="x", tags=tags), 400, code)
+    assert not answered(api.call("recall"))["data"]["count"]
+
+
+def test_a_key_takes_a_call_and_the_same_as_text_for_one(api: Machine, goals: Block) -> None:
+    key = {"content": "She rows.", "idempotency_key": "k"}
+    first = answered(api.call("remember", **key, confidence=1, tags=["a"], force=False))["data"]
+    assert answered(api.call("remember", **key, confidence="1.0", tags="a", force="false"))["data"] == first
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
@@ -141,7 +212,7 @@ def test_the_argument_is_named_with_the_reason(tool: str, arguments: dict[str, A
         ("limit=201", "must be at most 200"),
         ("limit=99999999999", "must be at most 200"),
         ("limit=abc", "must be a whole number"),
-        ("limit=1e1", "must be a whole number"),
+        ("limit=1.5", "must be a whole number"),
         ("limit=", "must be a whole number"),
         ("limit=" + "9" * 5_000, "must be a whole number"),
         ("limit=1&limit=2", "is given more than once"),
@@ -158,6 +229,7 @@ def test_numbers_of_the_query_are_refused_for_what_they_are(
 def test_lists_of_numbers_can_stand_in_the_query(api: Machine, goals: Block) -> None:
     data = answered(api.get(f"{ALICE}/blocks/goals/?view_range=3&view_range=-1"))["data"]
     assert data["view_range"] == [3, 5]
+    assert len(answered(api.get(f"{ALICE}/blocks/?limit=1e0"))["data"]["items"]) == 1
     refused(api.get(f"{ALICE}/blocks/goals/?view_range=3&view_range=x"), 400, "invalid_arguments")
 
 

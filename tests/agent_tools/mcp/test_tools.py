@@ -228,6 +228,25 @@ def test_an_unknown_tool_is_an_error_that_names_the_nearest_the_token_may_use(
     assert "propose_memory_edit" not in [error["data"]["nearest"], *error["data"]["tools"]]
 
 
+def test_arguments_that_a_client_turned_into_text_are_taken(peer: Peer, goals: Block) -> None:
+    edits = json.dumps([{key: EDIT[key] for key in ("old_string", "new_string")} | {"replace_all": "false"}])
+    made = peer.call("propose_memory_edits", block_label="goals", edits=edits, reasoning="She said so.")
+    number = made["_meta"]["assent/data"]["proposal_id"]
+    for tool, arguments in (
+        ("get_proposal", {"proposal_id": str(number), "wait": 0.0}),
+        (
+            "memory_save",
+            {"content": "She drinks tea.", "tags": '["tea"]', "evidence": {"role": "user", "content": "Tea!"}},
+        ),
+        ("memory_search", {"query": "tea", "sources": '["user_memory"]', "top_k": "3", "include_conversation": "true"}),
+        ("recall", {"min_confidence": "0.5", "limit": 3.0}),
+        ("read_memory_block", {"block_label": "goals", "view_range": "[1, 2]"}),
+        ("withdraw_proposal", {"proposal_id": f"{number}.0"}),
+    ):
+        answer = peer.call(tool, **arguments)
+        assert not answer["isError"], text_of(answer)
+
+
 def test_what_fails_by_our_fault_says_so_and_nothing_more(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*args: Any, **more: Any) -> Any:
         raise RuntimeError("secret words of an exception")
