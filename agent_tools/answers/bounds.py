@@ -1,4 +1,4 @@
-"""How long an answer may be: whole items that fit, and a sentence about the rest.
+"""How long an answer may be: whole items that fit, and a sentence about what is missing.
 
 Half a note or half a line could be taken for the whole. The first item is always included, even where it is too long.
 """
@@ -58,6 +58,13 @@ def rest_of(items: Sequence[Any], shown: int, what: str) -> str:
         f"({shown} of {len(items)} {what} are shown, the others were left out for their length: "
         f"max_characters={needed} brings all.)"
     )
+
+
+def missing_of(*, index_behind: bool) -> str:
+    """Return the sentence that says what a search could not know; empty where it knew all."""
+    if not index_behind:
+        return ""
+    return "(The search does not know the newest changes yet: what was saved a moment ago may be missing. Ask again.)"
 
 
 ViewRange = Annotated[

@@ -7,6 +7,8 @@ from assent_client.text.notes import TYPES
 
 Fields = dict[str, str]
 
+INDEX_BEHIND = "true while the search does not know the newest changes yet; the text says so too"
+
 #: Notes of a proposal in an answer; an import may have thousands.
 NOTES_SHOWN = 50
 

@@ -48,7 +48,7 @@ _RECALLED = {
     "memories[].superseded_by": "the memory that took its place, or null; not there while it holds",
     "memories[].superseded_reason": "why it was forgotten, or null; not there while it holds",
     "left_out": "how many more match, and were left out for their length",
-    "index_behind": "true while the search does not know the newest changes yet",
+    "index_behind": fields.INDEX_BEHIND,
 }
 
 
@@ -107,8 +107,8 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         "left_out": len(items) - shown,
         "index_behind": index_behind,
     }
-    rest = bounds.rest_of(items, shown, "memories")
-    return Answer("\n".join(filter(None, [_listed(found, "No memories match."), rest])), data)
+    rest = bounds.rest_of(items, shown, "memories"), bounds.missing_of(index_behind=index_behind)
+    return Answer("\n".join(filter(None, [_listed(found, "No memories match."), *rest])), data)
 
 
 def _recalled(note: reads.Note) -> dict[str, Any]:
@@ -179,7 +179,8 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     recalled = recall_counts.for_owner(call.owner, [note.id for note in shown])
     items = [representations.note(note, recalled.get(note.id)) for note in shown]
     data = {"items": items, "next": cursor, "index_behind": index_behind}
-    return Answer(_listed(shown, "There are no such notes."), data)
+    behind = bounds.missing_of(index_behind=index_behind)
+    return Answer("\n".join(filter(None, [_listed(shown, "There are no such notes."), behind])), data)
 
 
 class NoteReadArguments(Arguments):

@@ -4,12 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from agent_tools.answers import bounds, refusals, representations
+from agent_tools.answers import bounds, fields, refusals, representations
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words, version_field
 from approvals import services
-from memory_app import reads
 from memory_app.search import service
 
 Source = Literal["user_memory", "memory_block", "conversation"]
@@ -48,7 +47,7 @@ _RESULTS = {
     "results[].weak": "true of a note that does not match and follows as one of the nearest; else not there",
     "left_out": "how many more there are, which were left out for their length",
     "broad": "true for a question about everything: after what matches, the newest and most used notes follow",
-    "index_behind": "true while the search does not know the newest changes yet",
+    "index_behind": fields.INDEX_BEHIND,
     "words_only": "true when meaning was left out, since the embedder did not answer",
 }
 
@@ -100,8 +99,6 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
     answers = []
     with refusals.explained(representations.Subject(call, as_of=arguments.as_of)):
         if memory:
-            # The index answers without the memory, and does not know what was deleted while the memory was away.
-            head = reads.head()
             answers.append(service.search(call.owner, arguments.query, sources=memory, **asked))
         if "conversation" in sources:
             # A session filters messages, never notes and blocks: memory belongs to the user.
@@ -116,17 +113,18 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
     found = [_result(hit, is_broad=is_broad) for hit in hits[: arguments.top_k]]
     results = found[: bounds.that_fit(found, bounds.characters(arguments))]
     # Where the ledger has the newest commit, no change is under way that search could not know of.
-    is_recorded = bool(memory) and all(answer.newest_commit == head for answer in answers[:1])
-    interrupted = arguments.as_of is None and not is_recorded and services.is_interrupted(call.owner)
+    interrupted = not all(answer.is_recorded for answer in answers) and services.is_interrupted(call.owner)
+    index_behind = interrupted or any(answer.index_behind for answer in answers)
     data = {
         "results": results,
         "left_out": len(found) - len(results),
         "broad": is_broad,
-        "index_behind": interrupted or any(answer.index_behind for answer in answers),
+        "index_behind": index_behind,
         "words_only": any(answer.words_only for answer in answers),
     }
     rest = bounds.rest_of(found, len(results), "results")
-    return Answer("\n".join(filter(None, [_text(results, is_broad=is_broad), rest])), data)
+    behind = bounds.missing_of(index_behind=index_behind)
+    return Answer("\n".join(filter(None, [_text(results, is_broad=is_broad), rest, behind])), data)
 
 
 class SearchQuery(BoundedArguments):

@@ -112,13 +112,11 @@ class Gatherer(Generic[Item]):
 
     Args:
         work: called with what was added, in order. What it raises is logged.
-        pause: seconds between two runs, beside the tenth of a second that it waits for more.
     """
 
-    def __init__(self, name: str, work: Callable[[list[Item]], None], pause: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(self, name: str, work: Callable[[list[Item]], None]) -> None:
         self._name = name
         self._work = work
-        self._pause = pause
         self._changed = threading.Condition()
         self._items: list[Item] = []
         self._settling = 0
@@ -153,6 +151,3 @@ class Gatherer(Generic[Item]):
             if not items:
                 return
             self._work(items)
-            if pause := self._pause():
-                with self._changed:
-                    self._changed.wait_for(lambda: self._settling, timeout=pause)

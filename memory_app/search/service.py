@@ -63,10 +63,10 @@ class SearchAnswer:
 
     Args:
         is_broad: the query narrows nothing down: the weak hits are in the order of `context_budget`.
-        index_behind: the memory has changes that the index does not have.
+        index_behind: the memory has changes that the index does not have: what is new may be missing.
         words_only: the embedder did not answer; meaning was left out.
         commit: the commit of main the index reflects.
-        newest_commit: the newest one in the ledger when the search began; empty for a search of the past.
+        is_recorded: the ledger, which the index follows, had all of main when the search began.
     """
 
     results: tuple[SearchHit, ...]
@@ -74,7 +74,7 @@ class SearchAnswer:
     index_behind: bool = False
     words_only: bool = False
     commit: str = ""
-    newest_commit: str = ""
+    is_recorded: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def shown_chunks(owner: str, ids: Sequence[int]) -> dict[int, ShownChunk]:
     return {row.id: row for row in found if row.owner == owner and not row.removed}
 
 
-def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit) -> SearchHit:
+def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit | SearchHit) -> SearchHit:
     source = str(chunk.source)
     title = " › ".join(part for part in (chunk.title, chunk.section) if part)
     return SearchHit(
@@ -222,7 +222,7 @@ def search(
 
     if as_of is not None:
         return _search_the_past(owner, run, reads.resolve_revision(as_of), with_deleted=with_deleted, is_broad=broad)
-    return _search_now(owner, run, is_broad=broad)
+    return _search_now(owner, run, filters, is_broad=broad)
 
 
 def rank_notes(
@@ -276,12 +276,15 @@ def _up_to_date_state(owner: str) -> tuple[index_state.IndexState, bool]:
     return state, state.is_behind
 
 
-def _search_now(owner: str, run: Run, *, is_broad: bool) -> SearchAnswer:
-    """Search the owner's arrays and read the row of each hit.
+def _search_now(owner: str, run: Run, filters: ChunkFilters, *, is_broad: bool) -> SearchAnswer:
+    """Search the owner's arrays and read the row of each hit, and main where it may have changed since.
 
     A chunk may be replaced in between: 2 % of the searches for a note that was being changed did not find it. The
     arrays are then searched again; if a row is missing even then, the answer counts as behind.
     """
+    of_memory = filters.sources != {Source.CONVERSATION.value}
+    # Before the state: what is committed after it came after this search began.
+    head = reads.head() if of_memory else None
     useful = _most_useful(owner, {each.id: each.created_at for each in catalogue(owner).entries} if is_broad else {})
     state, is_behind = _up_to_date_state(owner)
     at: index_state.IndexState | None = state
@@ -295,32 +298,64 @@ def _search_now(owner: str, run: Run, *, is_broad: bool) -> SearchAnswer:
         is_behind = is_behind or index_state.is_behind(owner)
     else:
         is_behind = True
+    results = [hit_of(chunks[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in chunks]
+    is_recorded = head in (None, state.newest_commit)
+    if of_memory and (is_behind or not is_recorded):
+        results = _as_they_are(owner, results, filters)
     return SearchAnswer(
-        results=tuple(hit_of(chunks[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in chunks),
+        results=tuple(results),
         is_broad=is_broad,
         index_behind=is_behind,
         words_only=found.by_words_only or state.embedder == embedders.WORDS_ONLY,
         commit=state.commit,
-        newest_commit=state.newest_commit,
+        is_recorded=is_recorded,
     )
 
 
-def _catch_up(state: index_state.IndexState) -> None:
-    """Wait a little for an index that is behind.
+def _as_they_are(owner: str, hits: Sequence[SearchHit], filters: ChunkFilters) -> list[SearchHit]:
+    """Return the hits as main has them now, for an index that may be behind.
 
-    An owner's first index is made here, also after a first attempt that was cut short; so is any index where there are
-    no workers.
+    What is gone is left out, and so is what changed, unless it still has a word of the query: then in its new words.
+    """
+    notes = reads.find_notes(owner, [hit.note_id for hit in hits if hit.note_id]).values()
+    blocks = reads.find_blocks([(owner, hit.block_label) for hit in hits if hit.block_label]).values()
+    there = {note.id: store.note_chunks(note) for note in notes if filters.include_superseded or not note.is_superseded}
+    there_of_blocks = {block.label: store.block_chunks(block) for block in blocks}
+    found: dict[tuple[str, str], SearchHit] = {}
+    for hit in hits:
+        id_ = hit.note_id or hit.block_label or ""
+        now = (there if hit.note_id else there_of_blocks).get(id_, ())
+        if hit.message_id or any(chunk.text == hit.text for chunk in now):
+            found.setdefault((id_, hit.text), hit)
+        elif still := next((chunk for chunk in now if any(word in chunk.text.casefold() for word in hit.words)), None):
+            found.setdefault((id_, still.text), hit_of(still, hit))
+    return list(found.values())
+
+
+def _catch_up(state: index_state.IndexState) -> None:
+    """Bring up an index that is behind, or wait a little for who does.
+
+    Also where there are workers: of searches right after a change, all 15 tried gave the old text while they waited for
+    one, for up to 0.7 s. What is much is left to them, but for an owner's first index.
     """
     is_first = not (state.change_id or state.message_id)
-    if not is_first and not settings.CELERY_TASK_ALWAYS_EAGER:
+    if not is_first and not settings.CELERY_TASK_ALWAYS_EAGER and store.is_much(state):
         return
-    making = store.in_background(state.owner)
+    making, was_busy = store.in_background(state.owner), False
     end = time.monotonic() + (SHORT_WAIT if state.is_behind_by(WORTH_WAITING_FOR) else LONGEST_WAIT)
     while time.monotonic() < end:
         making.join(0.05)
         deadlines.require()
-        # A worker, or an earlier search, may be making it.
-        if not making.is_alive() and not (index_state.is_behind(state.owner) and index_state.is_busy(state.owner)):
+        if making.is_alive():
+            continue
+        if not index_state.is_behind(state.owner):
+            break
+        if index_state.is_busy(state.owner):  # another process is at it
+            was_busy = True
+            time.sleep(0.02)
+        elif was_busy:  # it ended before it knew of the last change
+            making, was_busy = store.in_background(state.owner), False
+        else:
             break
 
 

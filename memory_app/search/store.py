@@ -7,6 +7,7 @@ Not here: how a text becomes chunks (`ranking.chunking`), the lease and the mark
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from memory_app.databases.prepared import batched
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines
-from memory_app.runtime.workers import NoWorker, are_expected, enqueue
+from memory_app.runtime.workers import NoWorker, enqueue
 from memory_app.search import embedders, index_state
 from memory_app.search.ranking.chunking import (
     ConversationMessage,
@@ -146,7 +147,7 @@ def reindex(
 
     Args:
         whole: rebuild all of them, whatever the ledger says, unless another process has the lease.
-        unless_many: do nothing, and take no lease, where `_is_much`: ten thousand notes take 4 s.
+        unless_many: do nothing, and take no lease, where `is_much`: ten thousand notes take 4 s.
         progress: called with (documents done, documents in all) during a rebuild.
 
     Raises:
@@ -156,7 +157,7 @@ def reindex(
     for _ in range(MOST_ROUNDS):
         # Checked before taking the lease: a search that finds the lease taken makes no index, so a run that took it
         # and then left the work made that search answer nothing.
-        if unless_many and _is_much(owner):
+        if unless_many and is_much(index_state.state_of(owner)):
             break
         if not index_state.take_lease(owner):
             break  # the process that has the lease checks again after ending it
@@ -178,9 +179,8 @@ def reindex(
     return done
 
 
-def _is_much(owner: str) -> bool:
+def is_much(state: index_state.IndexState) -> bool:
     """Whether all of the owner's chunks have to be rebuilt, or those of more than `MANY` changes."""
-    state = index_state.state_of(owner)
     return state.embedder is None or state.is_outdated or state.is_behind_by(MANY)
 
 
@@ -352,9 +352,6 @@ def _row(owner: str, chunk: TextChunk, vector: bytes, version: int) -> ChunkRow:
 
 # -- enqueueing -----------------------------------------------------------------------------------
 
-#: Seconds between two messages to the workers: each takes 2 ms of a processor here and 30 there.
-_BETWEEN_MESSAGES = 0.5
-
 
 def enqueue_reindex(owner: str) -> None:
     """Enqueue the reindexing of an owner's chunks from the memory and the conversations."""
@@ -376,21 +373,27 @@ def in_background(owner: str) -> threading.Thread:
 
 def _bring_up(owners: list[str]) -> None:
     for owner in dict.fromkeys(owners):
-        try:
-            enqueue("memory_app.reindex", owner)
-        except NoWorker:
-            _bring_up_here(owner)
+        if not _is_brought_up_here(owner):
+            with suppress(NoWorker):
+                enqueue("memory_app.reindex", owner)
 
 
-def _bring_up_here(owner: str) -> None:
+def _is_brought_up_here(owner: str) -> bool:
+    """Bring up an index that lacks little, in the process that made the change; return whether it is done.
+
+    A message to a worker takes 2 ms of a processor here and 30 there, as much as indexing some notes.
+    """
     try:
-        # An owner never searched gets an index with the first search. So does a change so large that everything is
-        # indexed again: the process that writes it needs its processor for other work.
-        if SearchIndex.objects.filter(owner=owner).exists():
-            reindex(owner, unless_many=True)
+        # An owner never searched gets an index with the first search, or by a worker. So does a change so large that
+        # everything is indexed again: the process that writes it needs its processor for other work.
+        if not SearchIndex.objects.filter(owner=owner).exists():
+            return False
+        reindex(owner, unless_many=True)
+        return not index_state.is_behind(owner)
     except Exception:
         # The index is derived data: its failure must not break the change it follows.
         log.exception("reindex_failed", user_id=owner)
+        return False
 
 
-_changed = background.Gatherer("reindex", _bring_up, pause=lambda: _BETWEEN_MESSAGES if are_expected() else 0.0)
+_changed = background.Gatherer("reindex", _bring_up)

@@ -3,24 +3,30 @@
 import itertools
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from approvals.models import User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import conversations
-from memory_app.models import Chunk, Message
-from memory_app.search import index_state, store
+from memory_app.models import Chunk, Message, SearchIndex
+from memory_app.runtime import background
+from memory_app.search import index_state, service, store
 from memory_app.search.cache import IndexCache, indices
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.service import rank_notes, search
 from tests import environment
+from tests.agent_tools.checks import answered
+from tests.agent_tools.conftest import Machine
 from tests.conftest import in_a_thread
 from tests.memory_app.search.indexed import save, texts, up_to_date
 from tests.support import acts
+from tests.support.fixtures import MakeBlock
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("worker")]
 
@@ -76,6 +82,46 @@ def test_a_search_that_keeps_missing_a_note_says_that_it_is_behind(changed_after
     changed_after_searching(2)
     assert rank_notes("alice", "kayak", top_k=5).index_behind
     assert texts("kayak") == ["Kayak 4"]
+
+
+def test_an_index_that_stays_behind_shows_nothing_that_is_gone(
+    alice: User, token: str, make_block: MakeBlock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a process that died with the lease: another minute passes until somebody may index."""
+    block = make_block(alice, "boats", "Sails a red kayak on Sundays.\n")
+    reworded, other, gone, old = (save(alice, f"Kayak in {colour}.") for colour in ("red", "blue", "green", "grey"))
+    assert len(texts("kayak")) == 5
+    by = ChangeContext(actor=alice)
+    monkeypatch.setattr(background, "_GATHERING", 60.0)  # nothing is indexed by this process
+    monkeypatch.setattr(service, "LONGEST_WAIT", 0.2)
+    SearchIndex.objects.update(busy_until=timezone.now() + timedelta(hours=1))
+    notes.update(by=by, owner="alice", note_id=reworded, content="Kayak in yellow.")
+    notes.update(by=by, owner="alice", note_id=other, content="Keeps bees.")
+    notes.delete(by=by, owner="alice", note_id=gone)
+    notes.supersede(by=by, owner="alice", note_id=old)
+    acts.edit(alice, "boats", block.body, "Sails a kayak in Bonn.")
+    answers = [answered(Machine(token).call(tool, query="kayak")) for tool in ("memory_search", "recall")]
+    hits = answers[0]["data"]["results"]
+    assert sorted(hit["text"] for hit in hits) == ["Kayak in yellow.", "Sails a kayak in Bonn."]
+    assert reworded in answers[1]["text"]
+    assert gone not in answers[1]["text"]
+    for answer in answers:
+        assert answer["data"]["index_behind"]
+        assert "does not know the newest changes yet" in answer["text"]
+    SearchIndex.objects.update(busy_until=None)
+    assert set(texts("kayak")) - {"Keeps bees."} == {"Kayak in yellow.", "Sails a kayak in Bonn."}
+
+
+def test_what_a_process_without_its_lease_writes_late_is_written_again(alice: User, kayak: str) -> None:
+    """It read the note before the next change, stood still until another had indexed that, and then wrote."""
+    late = index_state.state_of("alice")
+    read = store.note_documents("alice", [kayak])
+    notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=kayak, content="Kayak 1")
+    up_to_date()
+    store._write("alice", read, [], {"change_id": late.change_id, "commit": late.commit})
+    SearchIndex.objects.update(busy_until=None)
+    assert texts("kayak") == ["Kayak 1"]
+    assert Chunk.objects.filter(removed=False).count() == 1
 
 
 def test_arrays_take_up_a_changed_note_in_one_step(alice: User, kayak: str, monkeypatch: pytest.MonkeyPatch) -> None:
