@@ -1,9 +1,9 @@
 """What tools take in common: pydantic models, strict but for aliases, `null` and what clients turned into text.
 
-An unknown argument is refused. Lenient are the aliases of the contract, `null` for what may be left out, and the JSON
+An unknown argument is refused. Lenient are other names for an argument, `null` for what may be left out, and the JSON
 of a list, number or truth value as text, with one value for a list of one (`json_values.taken`). `parse` reads a
 caller's arguments as a model, or raises the refusal that names each bad field with a plain reason; `json_schema` says
-what a model takes.
+what is taken, `shown_schema` what a language model is told of it.
 """
 
 import difflib
@@ -13,20 +13,41 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from agent_tools.calls.json_values import taken
 from agent_tools.errors import ApiError, ErrorCode
 
-#: Other names agents use, from other systems' edit tools.
-ALIASES = {"old_str": "old_string", "new_str": "new_string", "label": "block_label", "reason": "reasoning"}
+#: Other names for an argument, taken for the first of these that a model is shown: from other systems' tools, and where
+#: two of our plans say one thing differently. A tool that has an argument of such a name means that one.
+ALIASES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("old_str", "old_text"), ("old_string",)),
+    **dict.fromkeys(("new_str", "new_text"), ("new_string", "content", "new_content")),
+    **dict.fromkeys(("label", "block", "block_name", "block_id"), ("block_label",)),
+    **dict.fromkeys(("reason", "rationale", "why", "explanation", "justification"), ("reasoning",)),
+    **dict.fromkeys(("note_id", "memory_id", "id"), ("note_id", "memory_id")),
+    **dict.fromkeys(("limit", "top_k", "k", "n_results", "num_results", "max_results"), ("limit", "top_k")),
+    **dict.fromkeys(("q", "search_query", "question"), ("query",)),
+    **dict.fromkeys(
+        ("text", "file_text", "insert_text", "body", "note", "memory", "fact"), ("content", "new_content", "body")
+    ),
+    "content": ("new_content", "body"),
+    **dict.fromkeys(("header", "heading", "section_name", "section_title"), ("section_header",)),
+    **dict.fromkeys(("memory_type", "note_type"), ("type",)),
+    "tag": ("tags",),
+}
 
 #: Characters of the longest answer a caller may ask for.
 LONGEST_ANSWER = 1_000_000
 
 #: Marks an argument that has a default only so that another check refuses its absence, with a text of its own.
 REQUIRED = "x-required"
+#: Marks an argument that a program gives and no model can know or use. It is taken, and models are not shown it.
+FOR_PROGRAMS = "x-for-programs"
+#: Marks what models are shown an argument as, which has a plan's name: `note_id`, `limit`.
+SHOWN_AS = "x-shown-as"
+_MARKS = (REQUIRED, FOR_PROGRAMS, SHOWN_AS)
 
 
 class Strict(BaseModel):
@@ -40,8 +61,8 @@ class Strict(BaseModel):
         if not isinstance(given, dict):
             return given
         named = dict(given)
-        for alias, name in ALIASES.items():
-            if alias in named and alias not in cls.model_fields and name in cls.model_fields:
+        for alias in given.keys() & ALIASES.keys() - cls.model_fields.keys():
+            if name := named_by(cls, alias):
                 if name in named:
                     raise PydanticCustomError(
                         "twice", "is another name for {name}; give one of them", {"name": name, "alias": alias}
@@ -54,6 +75,13 @@ class Strict(BaseModel):
             for name, value in named.items()
             if value is not None or name not in cls.model_fields or cls.model_fields[name].is_required()
         }
+
+
+def named_by(model: type[BaseModel], alias: str) -> str | None:
+    """Return the argument that another name stands for; None where it stands for none, or is one itself."""
+    if alias in model.model_fields:
+        return None
+    return next((name for name in ALIASES.get(alias, ()) if name in shown_names(model)), None)
 
 
 def is_time(text: str) -> str:
@@ -80,7 +108,12 @@ class Arguments(Strict):
     """What every tool takes."""
 
     session_id: Annotated[
-        str, Field(description="The conversation this call belongs to, as provenance.", max_length=128)
+        str,
+        Field(
+            description="The conversation this call belongs to, as provenance.",
+            max_length=128,
+            json_schema_extra={FOR_PROGRAMS: True},
+        ),
     ] = ""
 
 
@@ -94,6 +127,7 @@ class BoundedArguments(Arguments):
             "The installation's default is 20000.",
             ge=100,
             le=LONGEST_ANSWER,
+            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -107,6 +141,7 @@ class WriteArguments(Arguments):
             description="Any text of your own: the same key with the same arguments gives the first answer again.",
             min_length=1,
             max_length=200,
+            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -117,9 +152,7 @@ LARGEST_ID = 2**63 - 1
 _AmendedId = Annotated[
     int | None,
     Field(
-        description="Amend this undecided proposal of yours, about the same block or note, instead of making another: "
-        "its next revision, made on the text as it is now. So you answer a reviewer who asks for changes. "
-        "Where one approved it in part and asks for the rest again (propose_again), a new proposal answers it.",
+        description="Amend this undecided proposal of yours, about the same block or note, instead of making another.",
         ge=1,
         le=LARGEST_ID,
     ),
@@ -131,8 +164,44 @@ _Force = Annotated[
     Field(
         description="Ask the user again about what was rejected before (rejected_before), with new reasoning. "
         "Only where something has changed since.",
+        # The refusal that needs it names it.
+        json_schema_extra={FOR_PROGRAMS: True},
     ),
 ]
+
+
+def _as_turns(said: Any) -> Any:
+    """Return a sentence, or sentences, as turns of the user's."""
+    turns = said if isinstance(said, list) else [said]
+    return [{"role": "user", "content": turn} if isinstance(turn, str) else turn for turn in turns if turn != ""]
+
+
+_Evidence = Annotated[
+    Annotated[list[TurnArguments], Field(max_length=50)],
+    BeforeValidator(_as_turns, json_schema_input_type=str | list[TurnArguments]),
+    Field(description="What the user said, word for word."),
+]
+
+#: What the words of a confidence stand for, on the scale from 0 to 1 of notes.
+_CONFIDENCE = {"low": 0.3, "medium": 0.6, "high": 0.9}
+_Word = Literal["low", "medium", "high"]
+
+
+def _as_word(sure: Any) -> Any:
+    """Return how sure a number says one is, as proposals have it: the nearest word."""
+    number = taken("confidence", float, sure)
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return sure
+    return min(_CONFIDENCE, key=lambda word: abs(_CONFIDENCE[word] - number))
+
+
+def as_confidence(sure: Any) -> Any:
+    """Return a word as the number it stands for, for `BeforeValidator`."""
+    return _CONFIDENCE.get(sure, sure) if isinstance(sure, str) else sure
+
+
+#: A confidence in a note's scale or in words. Models are shown the numbers.
+TakesConfidence = BeforeValidator(as_confidence, json_schema_input_type=float | _Word)
 
 
 class NoteWriteArguments(WriteArguments):
@@ -141,10 +210,7 @@ class NoteWriteArguments(WriteArguments):
     reasoning: Annotated[
         str, Field(description="Why, in a sentence the user can read beside the change.", max_length=4_000)
     ] = ""
-    evidence: Annotated[
-        list[TurnArguments],
-        Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
-    ] = Field(default_factory=list)
+    evidence: _Evidence = Field(default_factory=list)
     proposal_id: _AmendedId = None
     force: _Force = False
 
@@ -161,12 +227,11 @@ class ReasonedArguments(WriteArguments):
         ),
     ] = ""
     confidence: Annotated[
-        Literal["low", "medium", "high"], Field(description="How sure you are that the user will agree.")
+        _Word,
+        BeforeValidator(_as_word, json_schema_input_type=float | _Word),
+        Field(description="How sure you are that the user will agree, from 0 to 1."),
     ] = "medium"
-    evidence: Annotated[
-        list[TurnArguments],
-        Field(description="The conversation turns this change rests on, shown beside it.", max_length=50),
-    ] = Field(default_factory=list)
+    evidence: _Evidence = Field(default_factory=list)
     proposal_id: _AmendedId = None
     force: _Force = False
 
@@ -179,6 +244,7 @@ class ProposeArguments(ReasonedArguments):
         Field(
             description="The sha256 that read_memory_block returned; refused when the block has changed since.",
             pattern="^[0-9a-f]{64}$",
+            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -196,8 +262,18 @@ def given(arguments: Arguments, *, without: set[str]) -> dict[str, Any]:
 
 def required_names(model: type[Arguments]) -> list[str]:
     """Return the arguments that are required although they have a default; see `REQUIRED`."""
-    extras = ((name, field.json_schema_extra) for name, field in model.model_fields.items())
-    return [name for name, extra in extras if isinstance(extra, dict) and extra.get(REQUIRED)]
+    return [name for name in model.model_fields if _mark(model, name, REQUIRED)]
+
+
+def shown_names(model: type[BaseModel]) -> dict[str, str]:
+    """Return the arguments that a language model is shown, and what they are called there."""
+    shown = (name for name in model.model_fields if not _mark(model, name, FOR_PROGRAMS))
+    return {name: _mark(model, name, SHOWN_AS) or name for name in shown}
+
+
+def _mark(model: type[BaseModel], name: str, mark: str) -> Any:
+    extra = model.model_fields[name].json_schema_extra
+    return extra.get(mark) if isinstance(extra, dict) else None
 
 
 _SHARED: tuple[tuple[int, type[Strict]], ...] = (
@@ -232,12 +308,38 @@ def json_schema(model: type[Arguments]) -> dict[str, Any]:
     return {"type": "object", **cleaned}
 
 
+#: What the server checks, and a refusal says.
+_LIMITS = frozenset({"minLength", "maxLength", "pattern"})
+
+
+def shown_schema(model: type[Arguments]) -> dict[str, Any]:
+    """Return JSON Schema as language models read it: what they can know and use, each in its plainest form."""
+    schema, shown = json_schema(model), shown_names(model)
+    properties = {shown[name]: _plainest(each) for name, each in schema["properties"].items() if name in shown}
+    return schema | {"properties": properties, "required": [shown[name] for name in schema["required"]]}
+
+
+def _plainest(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with the first of several forms, and without limits that a model hardly meets."""
+    plain = {**schema, **schema.get("anyOf", [{}])[0]}
+    gone = {"anyOf", *_LIMITS}
+    if plain.get("maximum") == LARGEST_ID:
+        gone |= {"minimum", "maximum"}
+    if "anyOf" in schema or plain.get("default") in (False, []):
+        gone.add("default")
+    if "items" in plain:
+        plain["items"] = _plainest(plain["items"])
+    if "properties" in plain:
+        plain["properties"] = {name: _plainest(each) for name, each in plain["properties"].items()}
+    return {key: value for key, value in plain.items() if key not in gone}
+
+
 def _clean(node: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(node, list):
         return [_clean(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
-    node = {key: value for key, value in node.items() if key not in ("$defs", REQUIRED)}
+    node = {key: value for key, value in node.items() if key not in ("$defs", *_MARKS)}
     if "$ref" in node:
         referred = definitions[node.pop("$ref").rsplit("/", 1)[-1]]
         node = {**referred, **node}
@@ -292,19 +394,14 @@ MOST_REASONS = 20
 
 #: What other systems call an argument, and ours: told in a refusal, never taken for it. The first that the tool has.
 _FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        ("text", "file_text", "insert_text", "body", "data", "value", "new_text"), ("content", "new_content")
-    ),
-    **dict.fromkeys(("new_string", "new_str", "replacement"), ("content", "new_content", "new_string")),
-    **dict.fromkeys(("old_text", "find", "search", "target"), ("old_string",)),
-    "content": ("new_content", "new_string", "body"),
-    "memory": ("content",),
+    **dict.fromkeys(("data", "value"), ("content", "new_content")),
+    **dict.fromkeys(("new_string", "replacement"), ("content", "new_content", "new_string")),
+    **dict.fromkeys(("find", "search", "target"), ("old_string",)),
+    "content": ("new_string",),
     **dict.fromkeys(("line", "line_number", "after_line", "position", "at"), ("insert_line", "section_line")),
-    **dict.fromkeys(("header", "heading", "section", "section_name", "section_title"), ("section_header",)),
-    **dict.fromkeys(
-        ("block", "name", "path", "file_path", "file", "block_name", "block_id", "title"), ("block_label",)
-    ),
-    **dict.fromkeys(("why", "explanation", "rationale", "justification", "description", "summary"), ("reasoning",)),
+    "section": ("section_header",),
+    **dict.fromkeys(("name", "path", "file_path", "file", "title"), ("block_label",)),
+    **dict.fromkeys(("description", "summary"), ("reasoning",)),
     **dict.fromkeys(("replacements", "changes", "operations"), ("edits",)),
     **dict.fromkeys(("sha256", "base_sha256", "etag", "version"), ("expected_sha256",)),
 }
@@ -331,12 +428,15 @@ def parse(model: type[A], given: dict[str, Any], *, called: str) -> A:
         # Each unknown name is compared with the known ones: 90,000 of them took 2.8 s, and an answer as long.
         for detail in wrong[:MOST_REASONS]:
             loc = detail["loc"] + ((detail["ctx"]["alias"],) if detail["type"] == "twice" else ())
+            if loc and loc[0] not in given:  # it has another name in the call, or is missing
+                loc = (shown_names(model).get(str(loc[0]), loc[0]), *loc[1:])
             fields.setdefault(_path(loc) or "arguments", _reason(model, detail))
         for name in required_names(model):
-            if not given.keys() & _names_of(name):
+            if name not in given and not any(named_by(model, alias) == name for alias in given):
                 fields.setdefault(name, "is required")
         more = max(len(wrong) - MOST_REASONS, 0)
-        raise invalid(fields, called=called, known=accepted(model), more=more) from error
+        known = [shown_names(model)[name] for name in accepted(model) if name in shown_names(model)]
+        raise invalid(fields, called=called, known=known, more=more) from error
 
 
 def invalid(fields: dict[str, str], *, called: str, known: Iterable[str] = (), more: int = 0) -> ApiError:
@@ -408,6 +508,7 @@ def _such_as(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
     raw = model.model_json_schema()
     wanted = _clean(raw, raw.get("$defs", {}))
     for part in loc:
+        wanted = wanted.get("anyOf", [wanted])[-1]
         wanted = wanted.get("items", {}) if isinstance(part, int) else wanted.get("properties", {}).get(part, {})
     return f", such as {json.dumps(_example(wanted), ensure_ascii=False)}"
 
@@ -434,9 +535,10 @@ def _number(bound: float) -> str:
 
 def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
     """Return the reason with the name that is meant; case and punctuation (`replaceAll`) do not count."""
-    fields = _model_at(model, loc).model_fields
+    inner = _model_at(model, loc)
+    fields = inner.model_fields
     known = {_bare(name): name for name in fields}
-    known |= {_bare(alias): name for alias, name in ALIASES.items() if name in fields and alias not in fields}
+    known |= {_bare(alias): meant for alias in ALIASES if (meant := named_by(inner, alias))}
     name = str(loc[-1])
     meant = next((ours for ours in _FOREIGN_NAMES.get(name, ()) if ours in fields), None)
     if meant is None:
@@ -468,7 +570,3 @@ def _path(loc: tuple[int | str, ...]) -> str:
     for part in loc:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
     return path[:200]
-
-
-def _names_of(name: str) -> set[str]:
-    return {name, *(alias for alias, target in ALIASES.items() if target == name)}

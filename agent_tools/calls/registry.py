@@ -15,7 +15,14 @@ from django.conf import settings
 
 from agent_tools import auth
 from agent_tools.auth import Caller
-from agent_tools.calls.arguments import Arguments, NoteWriteArguments, WriteArguments, json_schema, strict_schema
+from agent_tools.calls.arguments import (
+    Arguments,
+    NoteWriteArguments,
+    WriteArguments,
+    json_schema,
+    shown_schema,
+    strict_schema,
+)
 from agent_tools.calls.foreign_names import nearest
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
@@ -140,6 +147,7 @@ class ApiOperation(Generic[A]):
 
     @property
     def schema(self) -> dict[str, Any]:
+        """Return everything that is taken."""
         return json_schema(self.arguments)
 
 
@@ -394,7 +402,8 @@ def definition(tool: Tool[Any], form: str, *, is_strict: bool = False) -> dict[s
         form: native, openai, responses, anthropic or mcp.
         is_strict: with `strict_schema`, and marked so where the form has a mark for it.
     """
-    made = _FORMATS[form](tool, strict_schema(tool.schema) if is_strict else tool.schema)
+    shown = shown_schema(tool.arguments)
+    made = _FORMATS[form](tool, strict_schema(shown) if is_strict else shown)
     if is_strict and form != "mcp":
         made.get("function", made)["strict"] = True
     return made

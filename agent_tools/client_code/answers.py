@@ -83,6 +83,8 @@ class ObjectArguments:
         """Return the type of an argument."""
         if "enum" in schema:
             return f"Literal[{', '.join(map(_literal, schema['enum']))}]"
+        if "anyOf" in schema:
+            return " | ".join(self.annotation(name, form) for form in schema["anyOf"])
         kind = schema.get("type")
         if kind == "array":
             items = schema.get("items", {})

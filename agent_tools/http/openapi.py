@@ -79,6 +79,8 @@ def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, An
                 for name, inner in schema["properties"].items()
             }
         }
+    elif "anyOf" in schema:
+        schema = schema | {"anyOf": [_as_taken(form, with_null=with_null) for form in schema["anyOf"]]}
     elif schema.get("type") == "array":
         schema = schema | {"items": _as_taken(schema["items"], with_null=with_null)}
     elif schema.get("type") == "string" and not schema.keys() & {"enum", "pattern"}:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
+from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments, TakesConfidence
 from agent_tools.calls.registry import Call
 from approvals.services.notes import ChangeContext
 from assent_client.text import notes
@@ -37,8 +37,7 @@ def has_words(query: str) -> str:
 def version_field(reads: str) -> Any:
     """Return the field of a version to read: `version_field("Read the block")`."""
     return Field(
-        description=f"{reads} as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted "
-        "since is not found without the scope memory:history.",
+        description=f"{reads} as it was then: a date or time (ISO 8601, UTC), or a commit hash.",
         min_length=1,
         max_length=64,
     )
@@ -66,7 +65,7 @@ Tags = Annotated[
     Field(description="Words to find the note by.", max_length=50),
 ]
 Confidence = Annotated[
-    float, Field(description="Confidence level, 0.0 to 1.0; what lies outside is brought to the nearer end.")
+    float, TakesConfidence, Field(description="How sure you are, from 0 to 1; 0.8 if you do not say.")
 ]
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import execution
-from agent_tools.calls.arguments import NoteWriteArguments
+from agent_tools.calls.arguments import FOR_PROGRAMS, SHOWN_AS, NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
@@ -102,7 +102,11 @@ class RememberArguments(NoteWriteArguments):
     content: Content
     type: Annotated[Type, Field(description="Type of memory.")] = "fact"
     confidence: Confidence = 0.8
-    rationale: Annotated[str | None, Field(description="Why this is worth remembering.", max_length=2_000)] = None
+    rationale: Annotated[
+        str | None,
+        # Models are shown `reasoning` alone, which stands for it.
+        Field(description="Why this is worth remembering.", max_length=2_000, json_schema_extra={FOR_PROGRAMS: True}),
+    ] = None
     tags: Tags = Field(default_factory=list)
     memory_id: Annotated[
         str | None,
@@ -110,6 +114,7 @@ class RememberArguments(NoteWriteArguments):
             description="An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.",
             min_length=1,
             max_length=64,
+            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -137,7 +142,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
             content=arguments.content,
             type=arguments.type,
             confidence=arguments.confidence,
-            rationale=arguments.rationale,
+            rationale=arguments.rationale or arguments.reasoning.strip(),
             tags=arguments.tags,
             note_id=arguments.memory_id,
         )
@@ -152,17 +157,32 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
 
 
 class ForgetArguments(NoteWriteArguments):
-    memory_id: Annotated[str, Field(description="ID of memory to supersede.", min_length=1, max_length=200)]
-    reason: Annotated[str | None, Field(description="Why this memory is being superseded.", max_length=2_000)] = None
+    memory_id: Annotated[
+        str,
+        Field(
+            description="ID of the note to supersede.",
+            min_length=1,
+            max_length=200,
+            json_schema_extra={SHOWN_AS: "note_id"},
+        ),
+    ]
+    reason: Annotated[
+        str | None,
+        # As with `rationale`.
+        Field(
+            description="Why this memory is being superseded.", max_length=2_000, json_schema_extra={FOR_PROGRAMS: True}
+        ),
+    ] = None
     replacement_id: Annotated[
         str | None,
-        Field(description="ID of memory that supersedes this one (optional).", min_length=1, max_length=200),
+        Field(description="ID of the note that takes its place (optional).", min_length=1, max_length=200),
     ] = None
 
 
 @tool(
     description=(
-        "Mark a memory as superseded (soft delete). "
+        "Mark a memory as superseded (soft delete): it is outdated, and stays on record. When the user asks you to "
+        "forget something, call memory_delete instead, which removes it. "
         "The memory remains for provenance but won't be retrieved in normal queries."
     ),
     failing="Error forgetting",
@@ -183,7 +203,7 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
             by=changed_by(call, arguments),
             owner=call.owner,
             note_id=arguments.memory_id,
-            reason=arguments.reason,
+            reason=arguments.reason or arguments.reasoning.strip() or None,
             replacement_id=arguments.replacement_id,
         )
     before = outcome.changes[0].before

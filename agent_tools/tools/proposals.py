@@ -27,7 +27,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     status: Annotated[
         str | None,
         Field(
-            description=f"Only proposals in this state: {', '.join(Status.values)}.",
+            description="Only proposals in this state.",
             json_schema_extra={"enum": list(Status.values)},
         ),
     ] = None
@@ -35,9 +35,8 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     decided_since: Annotated[
         str | None,
         Field(
-            description="List what people decided about your proposals instead, in the order it happened: after this "
-            "`next` of an answer before, from the start (empty), or from now on ('now'). Items are those of "
-            "decision_list.",
+            description="Instead list what people decided, in the order it happened: after this `next` of an answer "
+            "before, from the start (empty), or from now on ('now').",
             max_length=200,
         ),
     ] = None

@@ -188,7 +188,7 @@ class EditItem(Strict):
     expected_replacements: Annotated[
         int | None,
         Field(
-            description="How many occurrences you count on replacing; refused when there are more or fewer.",
+            description="How many occurrences you expect; refused when there are more or fewer.",
             ge=1,
             le=100_000,
         ),
@@ -329,8 +329,8 @@ class InsertArguments(BlockEditArguments):
 @_tool(
     description=(
         "Insert new lines into a memory block after a given line number, such as an item in the middle of a list. "
-        "Nothing that is there is changed. Read the block first and give its sha256 as expected_sha256, so that the "
-        "number counts lines you have seen. Requires user approval."
+        "Nothing that is there is changed. Read the block first, so that the number counts lines you have seen. "
+        "Requires user approval."
     ),
 )
 def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
 from agent_tools.calls import execution
-from agent_tools.calls.arguments import Arguments, BoundedArguments
+from agent_tools.calls.arguments import Arguments, BoundedArguments, TakesConfidence
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words, version_field
@@ -24,7 +24,9 @@ Query = Annotated[
 class RecallArguments(BoundedArguments):
     query: Query = None
     type: Annotated[TypeOrAll, Field(description="Filter by memory type.")] = ALL
-    min_confidence: Annotated[float, Field(description="Minimum confidence threshold.", ge=0, le=1)] = 0.5
+    min_confidence: Annotated[
+        float, TakesConfidence, Field(description="Minimum confidence threshold, from 0 to 1.", ge=0, le=1)
+    ] = 0.5
     limit: Annotated[int, Field(description="Maximum memories to return.", ge=1, le=50)] = 10
     include_superseded: Annotated[bool, Field(description="Also memories that were forgotten.")] = False
     scope: Annotated[

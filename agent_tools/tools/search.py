@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, refusals, representations
-from agent_tools.calls.arguments import BoundedArguments
+from agent_tools.calls.arguments import SHOWN_AS, BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words, version_field
 from approvals import services
@@ -19,11 +19,8 @@ Query = Annotated[
     Field(description="Natural language search query.", min_length=1, max_length=20_000),
     AfterValidator(has_words),
 ]
-_TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20)]
-_IncludeConversation = Annotated[
-    bool,
-    Field(description="Also search what was said: in the conversation session_id, or in all of the user's without it."),
-]
+_TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20, json_schema_extra={SHOWN_AS: "limit"})]
+_IncludeConversation = Annotated[bool, Field(description="Also search what was said in conversations.")]
 _Sources = Annotated[
     list[Source] | None,
     Field(description="Where to search; overrides include_conversation.", min_length=1, max_length=3),
@@ -53,7 +50,7 @@ _RESULTS = {
 
 _WEAK = "These do not match, they are only the nearest notes (weak):"
 _ALL_WEAK = "Nothing matches; these are only the nearest notes (weak):"
-_BROAD = "(A question about everything: the newest and most used notes are listed. top_k, up to 20, shows more.)"
+_BROAD = "(A question about everything: the newest and most used notes are listed. limit, up to 20, shows more.)"
 
 
 class SearchArguments(BoundedArguments):
@@ -71,10 +68,9 @@ class SearchArguments(BoundedArguments):
     description=(
         "Search your persistent memory for relevant information. Use this when you need to recall user preferences, "
         "past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic "
-        "similarity and keyword matching. By default searches only your saved notes; set include_conversation to true "
-        "to also search the current conversation history. Memory blocks are searched too. "
-        "That is, a default search covers notes and blocks (`sources` narrows it), notes first where places are few; "
-        "hits marked weak do not match, they are merely the nearest notes."
+        "similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; "
+        "set include_conversation to true to also search the current conversation history. "
+        "Hits marked weak do not match, they are merely the nearest notes."
     ),
     timeout=15,
     failing="Error searching memory",

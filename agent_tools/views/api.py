@@ -20,7 +20,7 @@ from agent_tools import (
 )
 from agent_tools.auth import Caller, caller_of, count_call
 from agent_tools.calls import execution, registry
-from agent_tools.calls.arguments import Arguments, invalid, parse
+from agent_tools.calls.arguments import Arguments, invalid, named_by, parse
 from agent_tools.calls.execution import Audit
 from agent_tools.calls.json_values import check_texts, options_of
 from agent_tools.calls.registry import Answer, ApiOperation
@@ -127,7 +127,7 @@ def from_query(request: HttpRequest, model: type[Arguments]) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name in request.GET:
         values = request.GET.getlist(name)
-        field = model.model_fields.get(name)
+        field = model.model_fields.get(named_by(model, name) or name)
         options = options_of(field.annotation) if field is not None else []
         if any(get_origin(option) is list for option in options):
             given[name] = values

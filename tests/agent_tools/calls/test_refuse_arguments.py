@@ -44,6 +44,10 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
     ("tool", "arguments", "field", "reason"),
     [
         ("memory_search", {"top_k": 0}, "top_k", "must be at least 1"),
+        ("memory_search", {"limit": 0}, "limit", "must be at least 1"),
+        ("forget", {}, "note_id", "is required"),
+        ("forget", {"memory_id": 7}, "memory_id", "must be a string"),
+        ("remember", {"note_id": "note-1"}, "note_id", "is not known here (did you mean content?)"),
         ("memory_search", {"top_k": 1_000}, "top_k", "must be at most 20"),
         ("memory_search", {"top_k": 10**40}, "top_k", "must be at most 20"),
         ("memory_search", {"top_k": "2-3"}, "top_k", "must be a whole number"),
@@ -75,7 +79,7 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
         ("recall", {"match": "fuzzy"}, "match", "must be one of hybrid, text"),
         ("recall", {"include_superseded": "yes"}, "include_superseded", "must be true or false"),
         ("remember", {"type": "all"}, "type", TYPES),
-        ("remember", {"confidence": "high"}, "confidence", "must be a number"),
+        ("remember", {"confidence": "sure"}, "confidence", "must be a number"),
         ("remember", {"confidence": "NaN"}, "confidence", "must be a number"),
         ("remember", {"confidence": "9" * 400}, "confidence", "must be a number"),
         ("remember", {"confidence": True}, "confidence", "must be a number"),
@@ -105,8 +109,7 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
         ("propose_memory_edit", {"confidence": "certain"}, "confidence", "must be one of low, medium, high"),
         ("propose_memory_edit", {"expected_sha256": "a"}, "expected_sha256", SHA256),
         ("propose_memory_edit", {"session_id": "s" * 129}, "session_id", AT_MOST_128),
-        ("propose_memory_edit", {"evidence": "she said"}, "evidence", f"must be a list, such as [{TURN}]"),
-        ("propose_memory_edit", {"evidence": ["she"]}, "evidence[0]", f"must be an object, such as {TURN}"),
+        ("propose_memory_edit", {"evidence": 7}, "evidence[0]", f"must be an object, such as {TURN}"),
         ("propose_memory_edit", {"evidence": [SAID | {"role": "ghost"}]}, "evidence[0].role", ROLES),
         ("propose_memory_edit", {"evidence": [SAID | {"at": "later"}]}, "evidence[0].at", TIME),
         ("propose_memory_block", {"description": "x" * 1_001}, "description", "must have at most 1,000 characters"),
@@ -202,6 +205,41 @@ def test_a_key_takes_a_call_and_the_same_as_text_for_one(api: Machine, goals: Bl
     key = {"content": "She rows.", "idempotency_key": "k"}
     first = answered(api.call("remember", **key, confidence=1, tags=["a"], force=False))["data"]
     assert answered(api.call("remember", **key, confidence="1.0", tags="a", force="false"))["data"] == first
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("tool", "arguments", "taken"),
+    [
+        ("memory_delete", {"memory_id": "m"}, {"note_id": "m"}),
+        ("forget", {"note_id": "m", "why": "r"}, {"memory_id": "m", "reasoning": "r"}),
+        ("forget", {"id": "m", "reason": "old"}, {"memory_id": "m", "reason": "old"}),
+        ("memory_search", {"q": "x", "limit": 7}, {"query": "x", "top_k": 7}),
+        ("recall", {"query": "x", "n_results": 7}, {"query": "x", "limit": 7}),
+        ("memory_save", {"text": "x", "rationale": "r"}, {"content": "x", "reasoning": "r"}),
+        ("remember", {"fact": "x", "rationale": "r"}, {"content": "x", "rationale": "r"}),
+        ("propose_section_update", {"label": "g", "heading": "h", "content": "x"}, {"new_content": "x"}),
+        ("propose_memory_append", {"new_str": "x", "label": "g"}, {"content": "x"}),
+        ("propose_memory_append", {"text": "x", "block": "g"}, {"content": "x", "block_label": "g"}),
+        ("memory_save", {"content": "x", "evidence": "I moved."}, {"evidence": [SAID | {"content": "I moved."}]}),
+        ("memory_save", {"content": "x", "evidence": ["x", SAID]}, {"evidence": [SAID, SAID]}),
+        ("memory_save", {"content": "x", "evidence": ""}, {"evidence": []}),
+        ("remember", {"content": "x", "confidence": "high"}, {"confidence": 0.9}),
+        ("recall", {"min_confidence": "low"}, {"min_confidence": 0.3}),
+        ("propose_block_deletion", {"label": "g", "confidence": 0.2}, {"confidence": "low"}),
+        ("propose_block_deletion", {"label": "g", "confidence": "7"}, {"confidence": "high"}),
+    ],
+)
+def test_other_names_and_plainer_forms_are_taken(tool: str, arguments: dict[str, Any], taken: dict[str, Any]) -> None:
+    found = parse(TOOLS[tool].arguments, arguments, called=tool).model_dump(exclude_none=True)
+    assert found | taken == found
+
+
+@pytest.mark.pure
+def test_a_refusal_names_what_a_model_can_use() -> None:
+    with pytest.raises(ApiError) as refusal:
+        parse(TOOLS["forget"].arguments, {"x": 1}, called="forget")
+    assert "It takes: note_id, replacement_id, reasoning, evidence, proposal_id." in refusal.value.text
 
 
 @pytest.mark.parametrize(

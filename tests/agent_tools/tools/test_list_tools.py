@@ -119,7 +119,34 @@ def test_a_tools_own_arguments_come_first_and_the_required_ones_are_named(api: M
     first = "block_label old_string new_string replace_all expected_replacements reasoning"
     assert list(edit["properties"])[:6] == first.split()
     assert edit["required"] == ["block_label", "old_string", "new_string", "reasoning"]
-    assert edit["properties"]["confidence"]["enum"] == ["low", "medium", "high"]
+    assert {edit["properties"][name]["type"] for name in ("confidence", "evidence")} == {"number", "string"}
+
+
+#: What a model cannot know or use, and names that stand for one of its own vocabulary.
+NOT_SHOWN = set(
+    "idempotency_key session_id max_characters expected_sha256 force top_k memory_id reason rationale".split()
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_is_shown_one_vocabulary_of_what_it_can_use(api: Machine, form: str) -> None:
+    found = schemas(api, form)
+    for name, schema in found.items():
+        shown = NOT_SHOWN & schema["properties"].keys()
+        assert shown == ({"session_id"} if name == "memory_read_session" else set()), name
+    assert next(iter(found["forget"]["properties"])) == "note_id"
+    assert found["memory_search"]["properties"]["limit"]["maximum"] == 20
+    sure = {
+        repr(each["type"])
+        for schema in found.values()
+        for name, each in schema["properties"].items()
+        if "confid" in name
+    }
+    assert sure == {"'number'"}
+    document = api.get("/api/schema/").json()["paths"]["/api/v1/tools/propose_memory_edit/"]["post"]
+    taken = document["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    assert set("idempotency_key session_id expected_sha256 force".split()) <= taken.keys()
+    assert [option["type"] for option in taken["evidence"]["anyOf"]] == ["string", "array"]
 
 
 def test_a_token_sees_the_tools_it_may_use(reader: Machine) -> None:

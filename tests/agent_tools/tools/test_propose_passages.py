@@ -70,7 +70,7 @@ def test_a_line_out_of_range_is_refused_with_the_range_and_a_call_that_works(cal
 def test_each_takes_content_and_warns_of_what_the_block_has_already(
     call: Call, alice: User, goals: Block, make_block: MakeBlock, tool: str
 ) -> None:
-    names = ["text", "file_text", "insert_text", "new_str", "body"]
+    names = ["data", "value", "new_string"]
     asked = {name: value for name, value in ADDING[tool].items() if name != "content"}
     fields = refused(call(tool, **asked | dict.fromkeys(names, "x")), 400, "invalid_arguments")["details"]["fields"]
     hint = "is not known here (did you mean content?)"
@@ -213,8 +213,8 @@ def test_a_header_in_the_content_stands_once_and_one_beside_it_is_warned_about(c
 
 
 def test_other_names_for_the_arguments_are_hinted_at(call: Call, plan: Block) -> None:
-    wrong = {"block_label": "plan", "header": "## Goals", "content": "x", "line": 3}
+    wrong = {"block_label": "plan", "section": "## Goals", "replacement": "x", "line": 3}
     fields = refused(call("propose_section_update", **wrong), 400, "invalid_arguments")["details"]["fields"]
-    for given, ours in {"header": "section_header", "content": "new_content", "line": "section_line"}.items():
+    for given, ours in {"section": "section_header", "replacement": "new_content", "line": "section_line"}.items():
         assert fields[given] == f"is not known here (did you mean {ours}?)"
     assert fields["reasoning"] == "is required"

@@ -269,7 +269,7 @@ class SearchResults(Answer):
     left_out: Any = absent()
     #: true for a question about everything: after what matches, the newest and most used notes follow
     broad: bool = absent()
-    #: true while the search does not know the newest changes yet
+    #: true while the search does not know the newest changes yet; the text says so too
     index_behind: bool = absent()
     #: true when meaning was left out, since the embedder did not answer
     words_only: bool = absent()
@@ -370,7 +370,7 @@ class RecalledNotes(Answer):
     count: int = absent()
     #: how many more match, and were left out for their length
     left_out: Any = absent()
-    #: true while the search does not know the newest changes yet
+    #: true while the search does not know the newest changes yet; the text says so too
     index_behind: bool = absent()
     memories: list[RecalledNote] = absent()
 

@@ -27,7 +27,7 @@ class EditParam(TypedDict, total=False):
     new_string: Required[str]
     #: If True, replace all occurrences. If False (default), old_string must be unique.
     replace_all: bool
-    #: How many occurrences you count on replacing; refused when there are more or fewer.
+    #: How many occurrences you expect; refused when there are more or fewer.
     expected_replacements: int
 
 
@@ -60,14 +60,14 @@ class WriteArguments(CallArguments, total=False):
 
 
 class ChangeArguments(WriteArguments, total=False):
-    evidence: Sequence[EvidenceParam] | None
+    evidence: str | Sequence[EvidenceParam] | None
     proposal_id: int | None
     force: bool | None
 
 
 class EditArguments(ChangeArguments, total=False):
     reasoning: Required[str]
-    confidence: Literal["low", "medium", "high"] | None
+    confidence: float | Literal["low", "medium", "high"] | None
     expected_sha256: str | None
 
 
@@ -132,7 +132,7 @@ class BlocksCreate(ChangeArguments, total=False):
     body: Required[str]
     reasoning: Required[str]
     description: str | None
-    confidence: Literal["low", "medium", "high"] | None
+    confidence: float | Literal["low", "medium", "high"] | None
 
 
 class NotesList(CallArguments, total=False):
@@ -177,7 +177,7 @@ class NotesDelete(ChangeArguments, total=False):
 
 class NotesRemember(ChangeArguments, total=False):
     type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
-    confidence: float | None
+    confidence: float | Literal["low", "medium", "high"] | None
     rationale: str | None
     tags: Sequence[str] | None
     memory_id: str | None
@@ -187,7 +187,7 @@ class NotesRemember(ChangeArguments, total=False):
 class NotesRecall(CallArguments, total=False):
     query: str | None
     type: Literal["all", "note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
-    min_confidence: float | None
+    min_confidence: float | Literal["low", "medium", "high"] | None
     limit: int | None
     include_superseded: bool | None
     scope: Literal["user", "session"] | None
@@ -268,21 +268,21 @@ class FilesEdit(ChangeArguments, total=False):
     old_string: Required[str]
     new_string: Required[str]
     reasoning: str | None
-    confidence: Literal["low", "medium", "high"] | None
+    confidence: float | Literal["low", "medium", "high"] | None
     expected_sha256: str | None
 
 
 class FilesAppend(ChangeArguments, total=False):
     content: Required[str]
     reasoning: str | None
-    confidence: Literal["low", "medium", "high"] | None
+    confidence: float | Literal["low", "medium", "high"] | None
     expected_sha256: str | None
 
 
 class FilesPrepend(ChangeArguments, total=False):
     content: Required[str]
     reasoning: str | None
-    confidence: Literal["low", "medium", "high"] | None
+    confidence: float | Literal["low", "medium", "high"] | None
     expected_sha256: str | None
 
 
@@ -291,12 +291,12 @@ class FilesUpdateSection(ChangeArguments, total=False):
     new_content: Required[str]
     section_line: int | None
     reasoning: str | None
-    confidence: Literal["low", "medium", "high"] | None
+    confidence: float | Literal["low", "medium", "high"] | None
     expected_sha256: str | None
 
 
 class FilesWrite(ChangeArguments, total=False):
     content: Required[str]
     reasoning: str | None
-    confidence: Literal["low", "medium", "high"] | None
+    confidence: float | Literal["low", "medium", "high"] | None
     expected_sha256: str | None

@@ -31,8 +31,7 @@ class Blocks(Resource):
 
         Args:
             block_label: The label/identifier of the block to read (e.g., "student", "goals").
-            as_of: Read the block as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted since is
-                not found without the scope memory:history.
+            as_of: Read the block as it was then: a date or time (ISO 8601, UTC), or a commit hash.
             view_range: Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
@@ -67,13 +66,11 @@ class Blocks(Resource):
             new_string: The text to replace it with. Must be different from old_string.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             replace_all: If True, replace all occurrences. If False (default), old_string must be unique.
-            expected_replacements: How many occurrences you count on replacing; refused when there are more or fewer.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            expected_replacements: How many occurrences you expect; refused when there are more or fewer.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -94,12 +91,10 @@ class Blocks(Resource):
             block_label: The label of the block to edit (e.g., "student", "goals").
             edits: Replacements, made in this order, each on what the one before left: all or none.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -118,12 +113,10 @@ class Blocks(Resource):
             block_label: The label of the block to edit (e.g., "student", "goals").
             content: The text to add at the end of the block, as new lines. An empty block is filled with it.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -145,12 +138,10 @@ class Blocks(Resource):
             content: The text to add at the start of the block, as lines before the first one. An empty block is filled
                 with it.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -163,8 +154,8 @@ class Blocks(Resource):
 
     def propose_insert(self, block_label: str, **given: Unpack[arguments.BlocksProposeInsert]) -> answers.ProposedEdit:
         """Insert new lines into a memory block after a given line number, such as an item in the middle of a list.
-        Nothing that is there is changed. Read the block first and give its sha256 as expected_sha256, so that the
-        number counts lines you have seen. Requires user approval.
+        Nothing that is there is changed. Read the block first, so that the number counts lines you have seen. Requires
+        user approval.
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
@@ -172,12 +163,10 @@ class Blocks(Resource):
                 = after the first line.
             content: The text to put there, as lines of its own between the two.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -201,12 +190,10 @@ class Blocks(Resource):
             new_content: The new content of the section, without its header. Empty text empties the section.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             section_line: The line of the header, where several sections have the same: the refusal names them.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -228,12 +215,10 @@ class Blocks(Resource):
             block_label: The label of the block to edit (e.g., "student", "goals").
             content: The whole new text of the block. What is not in it is gone from the block.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -252,12 +237,10 @@ class Blocks(Resource):
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             body: The whole new text of the block.
             edits: Replacements, made in this order, each on what the one before left: all or none.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -280,12 +263,10 @@ class Blocks(Resource):
             body: The text of the block, in Markdown. May be empty.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             description: What belongs in this block, for people and for agents.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -302,12 +283,10 @@ class Blocks(Resource):
         Args:
             block_label: The label of the block to delete.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -362,8 +341,7 @@ class Notes(Resource):
 
         Args:
             note_id: ID of the note (from memory_search, memory_save or recall results).
-            as_of: Read the note as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted since is
-                not found without the scope memory:history.
+            as_of: Read the note as it was then: a date or time (ISO 8601, UTC), or a commit hash.
             session_id: The conversation this call belongs to, as provenance.
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
@@ -373,22 +351,19 @@ class Notes(Resource):
     def search(self, query: str, **given: Unpack[arguments.NotesSearch]) -> answers.SearchResults:
         """Search your persistent memory for relevant information. Use this when you need to recall user preferences,
         past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic
-        similarity and keyword matching. By default searches only your saved notes; set include_conversation to true to
-        also search the current conversation history. Memory blocks are searched too. That is, a default search covers
-        notes and blocks (`sources` narrows it), notes first where places are few; hits marked weak do not match, they
-        are merely the nearest notes.
+        similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; set
+        include_conversation to true to also search the current conversation history. Hits marked weak do not match,
+        they are merely the nearest notes.
 
         Args:
             query: Natural language search query.
             top_k: Max results to return.
-            include_conversation: Also search what was said: in the conversation session_id, or in all of the user's
-                without it.
+            include_conversation: Also search what was said in conversations.
             sources: Where to search; overrides include_conversation.
             category: Only notes of this category.
             type: Only notes of this type.
             tags: Only notes with one of these tags.
-            as_of: Search the memory as it was: a commit hash, or a date or time (ISO 8601, UTC). What was deleted since
-                is not found without the scope memory:history.
+            as_of: Search the memory as it was then: a date or time (ISO 8601, UTC), or a commit hash.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
@@ -408,11 +383,9 @@ class Notes(Resource):
             category: One word to organise notes by.
             tags: Words to find the note by.
             reasoning: Why, in a sentence the user can read beside the change.
-            evidence: The conversation turns this change rests on, shown beside it.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -431,11 +404,9 @@ class Notes(Resource):
             note_id: ID of the note (from memory_search, memory_save or recall results).
             content: Natural language text: one concise statement, at most 2,000 characters.
             reasoning: Why, in a sentence the user can read beside the change.
-            evidence: The conversation turns this change rests on, shown beside it.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -452,11 +423,9 @@ class Notes(Resource):
         Args:
             note_id: ID of the note (from memory_search, memory_save or recall results).
             reasoning: Why, in a sentence the user can read beside the change.
-            evidence: The conversation turns this change rests on, shown beside it.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -473,16 +442,14 @@ class Notes(Resource):
         Args:
             content: Natural language text: one concise statement, at most 2,000 characters.
             type: Type of memory.
-            confidence: Confidence level, 0.0 to 1.0; what lies outside is brought to the nearer end.
+            confidence: How sure you are, from 0 to 1; 0.8 if you do not say.
             rationale: Why this is worth remembering.
             tags: Words to find the note by.
             memory_id: An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.
             reasoning: Why, in a sentence the user can read beside the change.
-            evidence: The conversation turns this change rests on, shown beside it.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -499,7 +466,7 @@ class Notes(Resource):
         Args:
             query: Search query or keywords; without it the newest come first.
             type: Filter by memory type.
-            min_confidence: Minimum confidence threshold.
+            min_confidence: Minimum confidence threshold, from 0 to 1.
             limit: Maximum memories to return.
             include_superseded: Also memories that were forgotten.
             scope: user: everything about the user; session: only what this session_id stored.
@@ -513,19 +480,18 @@ class Notes(Resource):
         return self._run(operations.NOTES_RECALL, given)
 
     def forget(self, memory_id: str, **given: Unpack[arguments.NotesForget]) -> answers.ForgottenNote:
-        """Mark a memory as superseded (soft delete). The memory remains for provenance but won't be retrieved in normal
-        queries.
+        """Mark a memory as superseded (soft delete): it is outdated, and stays on record. When the user asks you to
+        forget something, call memory_delete instead, which removes it. The memory remains for provenance but won't be
+        retrieved in normal queries.
 
         Args:
-            memory_id: ID of memory to supersede.
+            memory_id: ID of the note to supersede.
             reason: Why this memory is being superseded.
-            replacement_id: ID of memory that supersedes this one (optional).
+            replacement_id: ID of the note that takes its place (optional).
             reasoning: Why, in a sentence the user can read beside the change.
-            evidence: The conversation turns this change rests on, shown beside it.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -578,8 +544,7 @@ class Proposals(Resource):
         Args:
             limit: How many at most.
             cursor: `next` of the page before.
-            status: Only proposals in this state: preparing, open, changes_requested, merging, approved, rejected,
-                withdrawn, expired, applied.
+            status: Only proposals in this state.
             block_label: Only proposals to this block.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
@@ -790,12 +755,10 @@ class Files(Resource):
             old_string: The exact text to find. It has to be unique in the file.
             new_string: The text to replace it with.
             reasoning: Why, in a sentence the user can read beside the change.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -815,12 +778,10 @@ class Files(Resource):
             path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
             content: The text to put at the end, exactly as given.
             reasoning: Why, in a sentence the user can read beside the change.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -839,12 +800,10 @@ class Files(Resource):
             path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
             content: The text to put at the beginning, exactly as given.
             reasoning: Why, in a sentence the user can read beside the change.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -865,12 +824,10 @@ class Files(Resource):
             new_content: New content for the section (without header).
             section_line: The line of the header, where several sections have the same.
             reasoning: Why, in a sentence the user can read beside the change.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -890,12 +847,10 @@ class Files(Resource):
             path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
             content: The whole text. What is not in it is gone from the file.
             reasoning: Why, in a sentence the user can read beside the change.
-            confidence: How sure you are that the user will agree.
-            evidence: The conversation turns this change rests on, shown beside it.
+            confidence: How sure you are that the user will agree, from 0 to 1.
+            evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another: its next revision, made on the text as it is now. So you answer a reviewer who asks for
-                changes. Where one approved it in part and asks for the rest again (propose_again), a new proposal
-                answers it.
+                another.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
