@@ -306,6 +306,7 @@ def require_scope(token: AgentToken, *scopes: Scope) -> None:
         ErrorCode.MISSING_SCOPE,
         f"This token does not have the scope {' or '.join(scope.value for scope in scopes)}.",
         details={"required": scopes[0].value, "granted": list(token.scopes)},
+        headers={"WWW-Authenticate": f'Bearer realm="assent", error="insufficient_scope", scope="{scopes[0].value}"'},
     )
 
 

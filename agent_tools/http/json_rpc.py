@@ -3,6 +3,7 @@
 Not here: what the methods do, and what the protocol asks of a message (`agent_tools.mcp`).
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -111,9 +112,20 @@ def succeeded(result: dict[str, Any], id: Id, *, outcome: str = "ok") -> message
     return messages.json_response({"jsonrpc": "2.0", "id": id, "result": result}, outcome=outcome)
 
 
+def together(answers: Sequence[messages.ApiResponse]) -> messages.ApiResponse:
+    """Return the answers to a batch as one: a list of those that there are."""
+    said = [answer.content for answer in answers if answer.content]
+    if not said:
+        return accepted()
+    response = messages.json_response({})
+    response.content = b"[" + b",".join(said) + b"]"
+    return response
+
+
 def accepted() -> messages.ApiResponse:
     """Return the answer to a notification, which has none."""
     response = messages.ApiResponse(status=202)
+    del response["Content-Type"]  # of a body that is not there
     response["Cache-Control"] = "no-store"
     response.outcome = "ok"
     return response

@@ -17,7 +17,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError
 from agent_tools.mcp.exchange import Exchange
-from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, MODERN_VERSIONS
+from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, SUPPORTED_VERSIONS
 from agent_tools.models import Scope
 from agent_tools.tools import guidance
 from agent_tools.tools.proposals import list_proposals
@@ -493,7 +493,7 @@ def _initialize(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 
 def _discover(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     return {
-        "supportedVersions": list(MODERN_VERSIONS),
+        "supportedVersions": list(SUPPORTED_VERSIONS),
         "capabilities": _capabilities(exchange),
         "instructions": registry.for_list(INSTRUCTIONS),
     }

@@ -17,8 +17,13 @@ from agent_tools.http.json_rpc import Id, RpcCode, RpcError
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
+SUPPORTED_VERSIONS = (*MODERN_VERSIONS, *HANDSHAKE_VERSIONS)
 
 VERSION_HEADER = "MCP-Protocol-Version"
+#: The one version with batches, and the one a client speaks that sends no header: that came with the next.
+_BATCHES = "2025-03-26"
+#: Messages of a batch that are answered: one after the other, in one thread of the server.
+_MOST_TOGETHER = 20
 #: Where a request or result says what is about the protocol itself.
 META = "io.modelcontextprotocol/"
 _VERSION, _CAPABILITIES = f"{META}protocolVersion", f"{META}clientCapabilities"
@@ -50,7 +55,7 @@ def read(value: Any) -> RpcMessage:
     The texts are checked but for a tool's arguments, of which the tool says what is wrong.
     """
     if isinstance(value, list):
-        raise _invalid_request("Send one message at a time: batches are not taken.")
+        raise _invalid_request(f"Send one message at a time: batches are those of {_BATCHES} alone.")
     if not isinstance(value, dict):
         raise _invalid_request("The body must be one JSON-RPC message.")
     if value.get("jsonrpc") != "2.0":
@@ -64,6 +69,15 @@ def read(value: Any) -> RpcMessage:
     given: dict[str, Any] = params or {}
     _check_texts({name: inner for name, inner in given.items() if name != "arguments"})
     return RpcMessage(id_of(value), "id" not in value, method, given)
+
+
+def is_batch(value: Any, headers: Mapping[str, str]) -> bool:
+    """Whether a decoded body is several messages that are answered together. Raise RpcError for too many."""
+    if not isinstance(value, list) or not value or headers.get(VERSION_HEADER, _BATCHES) != _BATCHES:
+        return False
+    if len(value) > _MOST_TOGETHER:
+        raise _invalid_request(f"A batch has at most {_MOST_TOGETHER} messages.")
+    return True
 
 
 def id_of(value: Any) -> Id:
@@ -127,11 +141,10 @@ def decoded(header: str | None) -> str | None:
 def _check_version(requested: str | None) -> None:
     if requested in MODERN_VERSIONS:
         return
-    supported = [*MODERN_VERSIONS, *HANDSHAKE_VERSIONS]
     raise RpcError(
         RpcCode.UNSUPPORTED_VERSION,
         "Unsupported protocol version",
-        data={"supported": supported, "requested": requested or ""},
+        data={"supported": list(SUPPORTED_VERSIONS), "requested": requested or ""},
     )
 
 

@@ -43,6 +43,8 @@ class ApiView(APIView):
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     #: Begins the text of errors of ours; known once the tool is.
     failing = "Error"
+    #: Of the header Accept, those that take an answer.
+    kinds = frozenset(("", "*/*", "application/*", "application/json"))
     audit: Audit
     caller: Caller
 
@@ -52,7 +54,8 @@ class ApiView(APIView):
         caller = None
         try:
             self.caller = caller = caller_of(request)
-            if not _takes_json(request.META.get("HTTP_ACCEPT", "")):
+            accept = request.META.get("HTTP_ACCEPT", "")
+            if self.kinds.isdisjoint(kind.partition(";")[0].strip().lower() for kind in accept.split(",")):
                 raise NotAcceptable
             count_call(caller.token)
             method = str(request.method).lower()
@@ -103,11 +106,6 @@ class ApiView(APIView):
         """Return the JSON object in the body."""
         given, self.audit.request_bytes = messages.read_object(request)
         return given
-
-
-def _takes_json(accept: str) -> bool:
-    kinds = {kind.partition(";")[0].strip().lower() for kind in accept.split(",")}
-    return not kinds.isdisjoint(("", "*/*", "application/*", "application/json"))
 
 
 def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:

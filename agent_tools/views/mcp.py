@@ -35,6 +35,10 @@ def mcp(request: HttpRequest) -> HttpResponse:
         if not raw.strip():
             raise RpcError(RpcCode.PARSE_ERROR, "The body is empty: send one JSON-RPC message.")
         value = parse(raw)
+        if protocol.is_batch(value, request.headers):
+            for _ in value[1:]:  # all before the first is answered: what was done must not be done again
+                count_call(caller.token)
+            return json_rpc.together([_answer(request, caller, Audit(), message) for message in value])
     except RpcError as error:
         return json_rpc.failed(error)
     except Exception as error:

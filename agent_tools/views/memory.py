@@ -137,6 +137,8 @@ class ContextDetail(ApiView):
 
 
 class MemoriesFile(ApiView):
+    kinds = ApiView.kinds | {"text/*", "text/markdown"}
+
     @describe(
         operation_id="memories_export",
         tags=["notes"],

@@ -117,7 +117,9 @@ def test_proposing_needs_its_scope(issue: Issue, alice: User, goals: Block) -> N
     edit = {"old_string": "likes math", "new_string": "loves math", "reasoning": "r"}
     refused(reader.call("propose_memory_edit", block_label="goals", **edit), 403, "missing_scope")
     whole = {"body": "x", "reasoning": "r"}
-    refused(reader.post("/api/v1/users/alice/blocks/goals/propose/", whole), 403, "missing_scope")
+    response = reader.post("/api/v1/users/alice/blocks/goals/propose/", whole)
+    refused(response, 403, "missing_scope")
+    assert 'error="insufficient_scope", scope="memory:propose"' in response["WWW-Authenticate"]
 
 
 @override_settings(RATE_LIMIT=3)

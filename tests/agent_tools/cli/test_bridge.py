@@ -103,6 +103,30 @@ def test_after_a_handshake_the_version_is_sent_with_what_follows() -> None:
     assert [each.headers.get("MCP-Protocol-Version") for each in sent] == [None, "2025-06-18"]
 
 
+def test_the_messages_of_a_batch_are_answered_each_on_its_id() -> None:
+    begin = request(1, "initialize", protocolVersion="2025-03-26")
+    notice = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+    def answer(request_: httpx2.Request) -> httpx2.Response:
+        return result(json.loads(request_.content)["id"], protocolVersion="2025-03-26")
+
+    answers = ran(begin, [request(2), notice, request(3)], answer=answer)
+    assert {each["id"] for each in answers if "result" in each} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("method", ["initialize", "server/discover"])
+def test_a_server_that_is_being_started_is_waited_for(method: str) -> None:
+    sent: list[httpx2.Request] = []
+
+    def answer(request_: httpx2.Request) -> httpx2.Response:
+        if len(sent) < 3:
+            raise httpx2.ConnectError("Connection refused")
+        return echo(request_)
+
+    (said,) = ran(request(1, method), answer=answer, sent=sent)
+    assert (said["result"]["method"], len(sent)) == (method, 3)
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [

@@ -104,6 +104,10 @@ def test_a_wrong_method_names_the_right_one(api: Machine, method: str) -> None:
 def test_who_accepts_no_json_gets_none_of_ours(api: Machine) -> None:
     refused(api.get("/api/v1/tools/", Accept="text/html"), 406, "not_acceptable")
     answered(api.get("/api/v1/tools/", Accept="*/*"))
+    for accept in ("text/markdown", "text/*;q=0.9", "application/json"):
+        file = api.get("/api/v1/users/alice/memories.md", Accept=accept)
+        assert (file.status_code, file["Content-Type"]) == (200, "text/markdown; charset=utf-8")
+    refused(api.get("/api/v1/users/alice/memories.md", Accept="text/html"), 406, "not_acceptable")
 
 
 def test_a_nul_in_the_address_is_refused(api: Machine, goals: Block) -> None:

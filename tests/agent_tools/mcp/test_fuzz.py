@@ -75,11 +75,12 @@ def check(response: Any) -> Any:
         assert said == ""
         return None
     answer = json.loads(said)
-    assert answer["jsonrpc"] == "2.0"
-    assert ("result" in answer) != ("error" in answer)
-    if "error" in answer:
-        assert isinstance(answer["error"]["code"], int)
-        assert answer["error"]["code"] != -32603, said
+    for each in answer if isinstance(answer, list) else [answer]:  # a list answers a batch
+        assert each["jsonrpc"] == "2.0"
+        assert ("result" in each) != ("error" in each)
+        if "error" in each:
+            assert isinstance(each["error"]["code"], int)
+            assert each["error"]["code"] != -32603, said
     return answer
 
 
@@ -87,6 +88,7 @@ def check(response: Any) -> Any:
 @given(message=messages)
 def test_any_json_is_answered_by_the_protocol(token: str, message: Any) -> None:
     raw = json.dumps(message)
+    check(Peer(token).send(f"[{raw}, {raw}]"))
     for headers in ({}, {"MCP-Protocol-Version": OLD[0]}, {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call"}):
         check(Peer(token).send(raw, **headers))
 

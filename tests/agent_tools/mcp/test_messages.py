@@ -50,7 +50,7 @@ def test_a_handshake_without_a_version_is_refused(old: Peer) -> None:
 
 def test_without_a_handshake_the_server_is_discovered(modern: Peer) -> None:
     found = modern.result("server/discover")
-    assert found["supportedVersions"] == [MODERN]
+    assert found["supportedVersions"] == [MODERN, *OLD], "what the refusal of another version says"
     assert (found["ttlMs"] > 0, found["cacheScope"]) == (True, "private")
     assert "instructions" in found
 
@@ -111,6 +111,33 @@ def test_parameters_that_cannot_be_are_refused(old: Peer) -> None:
         assert about in error_of(old.send(raw), PARAMS, 200)["message"]
 
 
+@pytest.mark.parametrize("headers", [{}, {"MCP-Protocol-Version": "2025-03-26"}])
+def test_a_batch_is_answered_in_the_version_that_has_them(token: str, headers: dict[str, str]) -> None:
+    """A client of that version sends no header: it came with the next."""
+    peer = Peer(token)
+    notice = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    save = {"name": "memory_save", "arguments": {"content": "She rows."}}
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        notice,
+        {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": save},
+        {"jsonrpc": "2.0", "id": 3, "method": "nothing"},
+        [],
+    ]
+    response = peer.send(batch, **headers)
+    first, second, third, last = response.json()
+    assert (response.status_code, response["Content-Type"]) == (200, "application/json")
+    assert first == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert (second["id"], second["result"]["isError"]) == ("two", False)
+    assert (third["id"], third["error"]["code"], last["id"], last["error"]["code"]) == (3, NO_METHOD, None, INVALID)
+    assert peer.send([notice, notice], **headers).status_code == 202
+    error_of(peer.send(batch[:1] * 21, **headers), INVALID, 400)
+    early_in_a_minute()
+    with override_settings(RATE_LIMIT=4):
+        error_of(peer.send(batch[:3] * 2, **headers), REFUSED, 429)
+    assert peer.call("recall")["_meta"]["assent/data"]["count"] == 1, "of a batch that is too much, nothing is done"
+
+
 def test_an_answer_has_the_id_of_its_request(old: Peer) -> None:
     for id in (7, -1, 0, 1.5, "seven", "", "ä", 2**70):
         answer = old.send({"jsonrpc": "2.0", "id": id, "method": "ping"}).json()
@@ -124,6 +151,7 @@ def test_a_notification_is_taken_and_nothing_is_done(peer: Peer) -> None:
         del message["id"]
         response = peer.send(message, **headers)
         assert (response.status_code, response.content) == (202, b"")
+        assert "Content-Type" not in response
     assert peer.call("recall")["_meta"]["assent/data"]["count"] == 0
 
 

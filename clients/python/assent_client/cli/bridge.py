@@ -12,6 +12,7 @@ import json
 import logging
 import re
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -27,6 +28,13 @@ _AT_ONCE = 4
 _TIMEOUT = httpx2.Timeout(60, connect=10)
 #: Bytes of the longest line that is read, the server's own limit and some room.
 _LONGEST_LINE = 8 * 1024 * 1024
+
+#: What a client begins with. It gives a server up that refuses it, so one that is being started is waited for: seconds,
+#: less than the minute after which clients end the wait, and those between two attempts.
+_BEGINNINGS = ("initialize", "server/discover")
+_PATIENCE, _PAUSE = 45.0, 0.5
+#: The version in which a line may have several messages.
+_WITH_BATCHES = "2025-03-26"
 
 _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
 #: The server cannot be reached, or answers otherwise than by JSON-RPC.
@@ -99,6 +107,13 @@ class Bridge:
         except (ValueError, RecursionError):
             self._refuse(None, _PARSE_ERROR, "The line is not JSON.")
             return
+        if isinstance(message, list) and message and self._agreed == _WITH_BATCHES:
+            for each in message:  # each is answered on its own id, the next not held up by the one before
+                self._take_message(each, json.dumps(each).encode(), pool)
+        else:
+            self._take_message(message, line, pool)
+
+    def _take_message(self, message: Any, line: bytes, pool: ThreadPoolExecutor) -> None:
         if not isinstance(message, dict):
             self._refuse(None, _INVALID_REQUEST, "Each line has to be one JSON-RPC message.")
             return
@@ -139,14 +154,19 @@ class Bridge:
 
     def _asked(self, message: dict[str, Any], line: bytes) -> dict[str, Any]:
         """Return the server's JSON-RPC answer. Raise Unanswered where there is none."""
-        try:
-            response = self._http.post(
-                self._address, content=line, params=dict(self.query), headers=self._headers(message)
-            )
-        except httpx2.TimeoutException as error:
-            raise Unanswered(f"{self.url} did not answer in time; what was asked may still be done.") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            raise Unanswered(f"{self.url} cannot be reached ({error}). Is the server running?") from error
+        until = time.monotonic() + (_PATIENCE if message.get("method") in _BEGINNINGS else 0)
+        while True:
+            try:
+                response = self._http.post(
+                    self._address, content=line, params=dict(self.query), headers=self._headers(message)
+                )
+                break
+            except httpx2.TimeoutException as error:
+                raise Unanswered(f"{self.url} did not answer in time; what was asked may still be done.") from error
+            except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+                if not isinstance(error, httpx2.ConnectError) or time.monotonic() > until:
+                    raise Unanswered(f"{self.url} cannot be reached ({error}). Is the server running?") from error
+                time.sleep(_PAUSE)
         if response.is_redirect:
             raise Unanswered(f"{self.url} has moved to {response.headers.get('Location')}: change MEMORY_URL.")
         try:
