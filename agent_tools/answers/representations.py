@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from agent_tools.answers import asked as asking
 from agent_tools.answers import fields
 from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
 from agent_tools.calls.registry import Call
@@ -25,6 +26,7 @@ from memory_app.models import Change, TargetKind
 from memory_app.reads import Block, Note
 from memory_app.recall_counts import Access
 from memory_app.text import edits
+from memory_app.text.lines import first_words
 from memory_app.text.worddiff import Hunk
 
 _CONFLICT = "The text has changed and your change no longer fits. Propose it again on the text as it is now."
@@ -48,6 +50,8 @@ _WHOLE_BLOCKS: dict[str, str] = {Kind.CREATE_BLOCK: "new block", Kind.DELETE_BLO
 
 #: Characters of a reviewer's comment in a list.
 _WORDS_LISTED = 300
+#: Places of an approval that is not as proposed, in the text of one proposal.
+_PLACES = 10
 
 
 def block(block: Block) -> dict[str, Any]:
@@ -208,33 +212,38 @@ def told(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
     if proposal.decision_reason:
         told += f" ({proposal.decision_reason})"
     if not proposal.is_decided:
-        told += f" ({proposal.mergeability})"
+        return f"{told}: {asking.STANDS[proposal.mergeability]}.\n{how_to_amend(proposal)}"
     if proposal.reverted_by_commit:
         told += ", and was undone since"
     told = f"{told}: {proposal.decision_comment}" if proposal.decision_comment else f"{told}."
     return f"{told}\n{_REDACTED}" if proposal.is_redacted else told
 
 
+#: Which call amends a proposal, by its kind.
+_AMENDED_BY: dict[str, str] = {
+    Kind.CREATE_BLOCK: "call propose_memory_block again, or another tool for blocks to change the text it proposes,",
+    Kind.DELETE_BLOCK: "call propose_memory_edit, or another tool for blocks,",
+    Kind.IMPORT: "import the corrected file",
+    Kind.SAVE: "save the note again (memory_save), or update it,",
+}
+_AMENDED = {
+    TargetKind.BLOCK: "read the block and call propose_memory_edit, or another tool for blocks, on the text there is,",
+    TargetKind.NOTE: "make the change of the note again (memory_update, or as before), as it should be,",
+}
+
+
 def how_to_amend(proposal: Proposal) -> str:
-    """Return what to do about a request for changes, in a sentence."""
-    if proposal.kind == Kind.CREATE_BLOCK:
-        how = "propose the block again"
-    elif proposal.target_kind == TargetKind.BLOCK:
-        how = "read the block and propose again"
-    elif proposal.target_kind == TargetKind.IMPORT:
-        how = "import the corrected file"
-    elif proposal.kind == Kind.SAVE:
-        how = "save the note again, or update it,"
-    else:
-        how = "make the change of the note again, as it should be,"
+    """Return how an undecided proposal is changed or taken back, in a sentence."""
+    how = _AMENDED_BY.get(proposal.kind) or _AMENDED[TargetKind(proposal.target_kind)]
     return f"To amend it, {how} with proposal_id={proposal.pk}; or take it back with withdraw_proposal."
 
 
-def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: bool = False) -> str:
-    """Return a line of a list: what became of a proposal, and the reviewer's comment on the same line.
+def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: bool, is_gone: bool) -> str:
+    """Return an entry of a list: what became of a proposal, with the reviewer's comment, and what it asks for below.
 
     Args:
         asked, asks_you: what its agent is asked to change; whether a person commented since.
+        is_gone: see `proposal`.
     """
     line = f"- {proposal.pk}: {target(proposal)}, {outcome(proposal)}"
     if asks_you:
@@ -245,12 +254,15 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
         line += ", undone since"
     if asked and asked.reason:
         line += f" ({asked.reason})"
-    words = " ".join((wanted(asked.comment, asked.automatic) if asked else proposal.decision_comment).split())
-    if not (asked or proposal.is_decided):
-        words = ""
-    if len(words) > _WORDS_LISTED:
-        words = f"{words[:_WORDS_LISTED].rstrip()}… (get_proposal has all of it)"
-    return f"{line}: {words}" if words else line
+    if asked or proposal.is_decided:
+        said = wanted(asked.comment, asked.automatic) if asked else proposal.decision_comment
+        words = first_words(said, _WORDS_LISTED)
+        line += f": {words}" if words else ""
+        line += " (get_proposal has all of it)" if words.endswith("…") else ""
+    else:
+        line += f"; {asking.STANDS[proposal.mergeability]}"
+    below = [asking.in_short(proposal, is_gone=is_gone), how_to_amend(proposal) if asked else ""]
+    return line + "".join(f"\n  {each}" for each in below if each)
 
 
 def outcome(proposal: Proposal) -> str:
@@ -326,17 +338,18 @@ def comment(event: Event) -> dict[str, Any]:
     }
 
 
-def unanswered(comments: list[dict[str, Any]]) -> str:
-    """Return what people wrote since the agent last did, as lines of text; empty when nobody did.
+def thread(comments: list[dict[str, Any]]) -> str:
+    """Return the comments as lines of text, those whole that people wrote since the agent last did.
 
     Args:
         comments: those of `comment`, newest first.
     """
-    since = list(takewhile(lambda each: each["by_kind"] != Event.ActorKind.AGENT, comments))
-    if not since:
-        return ""
-    lines = [f"{each['by']} commented: {each['text']}" for each in reversed(since)]
-    return "\n".join(["", *lines, "Answer with comment_on_proposal."])
+    since = len(list(takewhile(lambda each: each["by_kind"] != Event.ActorKind.AGENT, comments)))
+    lines = ["Answer with comment_on_proposal."] if since else []
+    for place, each in enumerate(comments[: since + _PLACES]):
+        who = "You" if each["by_kind"] == Event.ActorKind.AGENT else each["by"]
+        lines.append(f"{who} commented: {each['text'] if place < since else first_words(each['text'], _WORDS_LISTED)}")
+    return "".join(f"\n{line}" for line in reversed(lines))
 
 
 #: Why a change waits although others like it do not, for the agent.
@@ -403,18 +416,19 @@ def on_approval(proposal: Proposal, data: dict[str, Any]) -> str:
     """Return a line about what was changed, for the model; empty for an approval as proposed.
 
     Args:
-        data: what `approved_otherwise` returned.
+        data: what `approved_otherwise` returned, with the number of the proposal.
     """
     taken = taken_of(proposal)
     if taken is None:
         return ""
+    how = asking.otherwise(data, places=_PLACES, most=_WORDS_LISTED)
     if proposal.approval != Approval.PART:
-        return "\nThe memory has the reviewer's wording (final_text). difference says where it is not yours."
+        title = f" Its title is {data['final_title']!r}." if data["final_title"] else ""
+        return f"\nThe memory has the reviewer's wording. {how}{title}"
     what = f"{taken.left} of {taken.asked_for} {'notes' if taken.notes_left else 'changes'}"
     if data["propose_again"]:
-        how = f"change them as the reviewer asks, and propose them again, with proposal_id={proposal.pk}"
-        return f"\n{what} came back to you (not_accepted): {how}."
-    return f"\n{what} were not accepted (not_accepted). Do not propose them again as they were."
+        return f"\n{what} came back to you. {how}"
+    return f"\n{what} were not accepted. Do not propose them again as they were. {how}"
 
 
 def changes_left(taken: ChangedApproval, gone: Collection[str] = ()) -> list[dict[str, Any]]:

@@ -9,12 +9,13 @@ from typing import Any
 
 from django.db.models import F, Q
 
-from agent_tools.answers import bounds, representations, withholding
+from agent_tools.answers import asked, bounds, representations, withholding
 from agent_tools.calls.registry import Call
 from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
 from approvals.review.reworded import ChangedApproval, taken_of
 from memory_app.models import TargetKind
+from memory_app.text.lines import first_words
 
 #: Characters of the approved text, and of the places where it differs, in an item; get_proposal has longer ones.
 #: A note fits whole.
@@ -65,7 +66,8 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None) -> dict[st
         "status": proposal.status,
         **_wording(event, taken),
     }
-    return item | {"text": line(item), "cursor": reading.after(event.pk)}
+    about = f" {asked.in_short(proposal, is_gone=is_gone)}".rstrip()
+    return item | {"text": line(item) + about, "cursor": reading.after(event.pk)}
 
 
 def _reason(event: Event) -> str | None:
@@ -140,7 +142,7 @@ def line(item: dict[str, Any]) -> str:
 
 def _said(comment: str) -> str:
     """Return the end of a sentence: what a person said, or a full stop."""
-    words = _short(comment, _WORDS)
+    words = first_words(comment, _WORDS)
     if not words:
         return "."
     return f": {words}" if words[-1] in ".!?…" else f": {words}."
@@ -154,31 +156,8 @@ def _target(item: dict[str, Any]) -> str:
 
 def _changed(item: dict[str, Any]) -> str:
     """Return what of an approval is not as proposed."""
-    more = " get_proposal has all of it." if item["is_cut"] else ""
-    again = ""
-    if item["propose_again"]:
-        again = f" Change that as asked, and propose it again, with proposal_id={item['proposal_id']}."
-    if left := item["not_accepted"]:
-        quoted = _quoted(str(left[0].get("after") or left[0].get("before") or ""))
-        return f" Not accepted: {quoted}{_and_more(left)}.{again}{more}"
-    if places := item["difference"]:
-        first = places[0]
-        instead = f"{_quoted(first['approved'])} instead of {_quoted(first['proposed'])}"
-        return f" The memory has {instead}{_and_more(places)}.{more}"
-    return again + more
-
-
-def _and_more(places: list[dict[str, Any]]) -> str:
-    return f" and {len(places) - 1} more" if len(places) > 1 else ""
-
-
-def _quoted(text: str) -> str:
-    return f'"{_short(text, _WORDING)}"' if text.strip() else "nothing"
-
-
-def _short(text: str, most: int) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= most else f"{words[:most].rstrip()}…"
+    more = ["get_proposal has all of it."] if item["is_cut"] else []
+    return "".join(f" {said}" for said in (asked.otherwise(item, places=1, most=_WORDING), *more) if said)
 
 
 def _taken(proposals: Sequence[Proposal]) -> dict[int, ChangedApproval]:

@@ -40,6 +40,7 @@ _RETRY_AFTER = 1
 _NEEDED = (
     *("owner", "target_kind", "target", "target_title", "kind", "status", "approval", "current_revision_number"),
     *("created_at", "decision_reason", "handed_back_at", "merge_commit", "redacted_at"),
+    *("excerpt", "reasoning"),
 )
 
 

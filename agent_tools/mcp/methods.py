@@ -178,7 +178,8 @@ def _proposals(exchange: Exchange) -> str:
 def _listed(exchange: Exchange, arguments: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     """Return the newest proposals: each as data and as its line of the list."""
     found = exchange.run(list_proposals, arguments | {"limit": _PROPOSALS_READ})
-    lines = [line for line in found["text"].split("\n") if line.startswith("- ")]
+    entries = found["text"].partition("\n\n")[2].partition("\n\n")[0].split("\n- ")
+    lines = [f"- {entry.removeprefix('- ')}" for entry in entries if found["data"]["items"]]
     return list(zip(found["data"]["items"], lines, strict=True))
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from pydantic import Field
 
 from agent_tools import auth
+from agent_tools.answers import asked as asking
 from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
@@ -16,6 +17,7 @@ from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
 from approvals.review import turn
 from approvals.review.collisions import MOST_COMPARED, collisions_of, others_on_target
+from approvals.review.targets import agents_revision
 from approvals.services.errors import ProposalNotFound
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -83,10 +85,17 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
     lines = [
-        representations.listed(proposal, asked.get(proposal.pk), asks_you=turn.thread_summary(proposal).asks_agent)
+        representations.listed(
+            proposal,
+            asked.get(proposal.pk),
+            asks_you=turn.thread_summary(proposal).asks_agent,
+            is_gone=proposal.pk in gone,
+        )
         for proposal in shown
     ]
     text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
+    if any(not proposal.is_decided for proposal in shown):
+        text += f"\n\n{_UNDECIDED}"
     if cursor:
         text += f"\n\n(There are more: call again with cursor {cursor}.)"
     return Answer(text, {"items": items[: len(shown)], "next": cursor}, tells_decisions=True)
@@ -139,7 +148,7 @@ _READ = (
     target="proposal_id",
 )
 def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
-    return _proposal(call, arguments.proposal_id, arguments.wait, bounds.characters(arguments))
+    return _proposal(call, arguments)
 
 
 class ProposalAwaitArguments(BoundedArguments):
@@ -159,7 +168,7 @@ class ProposalAwaitArguments(BoundedArguments):
     target="proposal_id",
 )
 def proposal_read(call: Call, arguments: ProposalAwaitArguments) -> Answer:
-    return _proposal(call, arguments.proposal_id, arguments.wait, bounds.characters(arguments))
+    return _proposal(call, arguments)
 
 
 def _is_settled(call: Call, proposal_id: int) -> bool:
@@ -168,7 +177,8 @@ def _is_settled(call: Call, proposal_id: int) -> bool:
     return proposal is None or proposal.is_decided or proposal.is_with_agent
 
 
-def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
+def _proposal(call: Call, arguments: ProposalReadArguments | ProposalAwaitArguments) -> Answer:
+    proposal_id, seconds = arguments.proposal_id, arguments.wait
     proposal = _own(call, proposal_id)
     is_over = partial(_is_settled, proposal_id=proposal_id)
     call, retry_after = telling.until(is_over, call, seconds, work=get_proposal.time_limit)
@@ -179,9 +189,14 @@ def _proposal(call: Call, proposal_id: int, seconds: int, most: int) -> Answer:
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
     data["comments"] = representations.comments(proposal)
     data["collides_with"] = _collisions(call, proposal)
-    left_out, needed = _left_out(data, most)
+    left_out, needed = _left_out(data, bounds.characters(arguments))
+    asked_for = asking.in_full(agents_revision(proposal), data, arguments.max_characters or _ASKED)
+    if proposal.reasoning:
+        asked_for.append(f"Your reason: {proposal.reasoning}")
     text = representations.told(proposal, asked) + representations.on_approval(proposal, data)
-    text += representations.unanswered(data["comments"])
+    if undone := data["undone"]:
+        text += f"\nIt was {undone['what']} by {undone['by']}: {undone['comment'] or 'no reason was given'}"
+    text += "".join(f"\n{line}" for line in asked_for) + representations.thread(data["comments"])
     if against := [each["proposal_id"] for each in data["collides_with"] if each["effect"] == "no_longer_fits"]:
         named = ", ".join(map(str, against))
         text += f"\n(Once it is approved, these of yours no longer fit: {named}. Amend or withdraw what is not needed.)"
@@ -219,6 +234,12 @@ _LEFT_OUT = {
     "edits": "of the edits",
 }
 _TEXTS = ("final_text", "result")
+#: Characters of each text that was asked for.
+_ASKED = 1_000
+
+_UNDECIDED = (
+    "An undecided one is amended by asking again with its number as proposal_id; withdraw_proposal takes it back."
+)
 
 
 def _left_out(data: dict[str, Any], most: int) -> tuple[dict[str, int], int]:

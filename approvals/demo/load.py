@@ -193,7 +193,8 @@ def _play(step: Step, at: datetime) -> None:
         _take_turn(step, at)
     elif step.verb == "create":
         fields = story.block_fields(step.owner, step.target, until=step.data.get("until"))
-        services.create_block(actor=_person(step.by), owner=step.owner, label=step.target, fields=fields)
+        person = _person(step.by)
+        services.create_block(actor=person, owner=step.owner, label=step.target, fields=fields, made_at=at)
     elif step.verb == "edit":
         _edit(step)
     else:

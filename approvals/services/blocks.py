@@ -6,6 +6,7 @@ with, so that no edit overwrites a text its author has not seen.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Unpack
 
 import structlog
@@ -241,8 +242,13 @@ def edit_block(
     return _write(actor, BlockWrite(owner, label, fields, loaded_sha256), action=Change.Action.EDITED, comment=comment)
 
 
-def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, comment: str = "") -> Change:
+def create_block(
+    *, actor: User, owner: str, label: str, fields: BlockFields, comment: str = "", made_at: datetime | None = None
+) -> Change:
     """Create a block.
+
+    Args:
+        made_at: when it was made, where that is not now.
 
     Raises:
         `not_allowed`, `over_limit`, Refusal, ForbiddenCharacter: as for `edit_block`.
@@ -256,7 +262,8 @@ def create_block(*, actor: User, owner: str, label: str, fields: BlockFields, co
     if reads.find_block(owner, label):
         raise taken
     try:
-        return _write(actor, BlockWrite(owner, label, fields, ""), action=Change.Action.CREATED, comment=comment)
+        write = BlockWrite(owner, label, fields, "", made_at)
+        return _write(actor, write, action=Change.Action.CREATED, comment=comment)
     except BlockChanged:
         raise taken from None
 

@@ -131,7 +131,7 @@ def write_block(write: BlockWrite) -> None:
             raise TargetMoved(reads.find_block(write.owner, write.label))
         return
     _require_as_expected(write)
-    insert(MemoryBlock(id=key, owner=write.owner, label=write.label, created_at=now, **values))
+    insert(MemoryBlock(id=key, owner=write.owner, label=write.label, created_at=write.made_at or now, **values))
 
 
 def _require_as_expected(write: BlockWrite) -> None:

@@ -1,6 +1,7 @@
 """Plain values that describe a write: the services create them, `commits` writes them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from memory_app.reads import Note
 
@@ -24,12 +25,14 @@ class BlockWrite:
     Args:
         expected_sha256: the required current sha256 of the row (empty: no such block may exist), checked inside the
             transaction.
+        made_at: of a new one, where that is not now.
     """
 
     owner: str
     label: str
     fields: BlockFields | None
     expected_sha256: str
+    made_at: datetime | None = None
 
 
 @dataclass(frozen=True)

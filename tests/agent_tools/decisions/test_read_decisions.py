@@ -32,6 +32,12 @@ from tests.conftest import eventually, in_a_thread
 from tests.support.acts import approve, as_seen, change, edit, reject
 from tests.support.fixtures import MakeBlock, Propose
 
+#: What a line says of the change of `proposal`, after what became of it.
+LOVES = (
+    'You asked: "# Goals Alice likes math. She wants …" → "# Goals Alice loves math. She wants …". '
+    "Your reason: Alice said so."
+)
+
 
 def whats(items: list[Any]) -> list[tuple[int, str]]:
     return [(item["proposal_id"], item["what"]) for item in items]
@@ -47,7 +53,7 @@ def test_an_approval_is_told_with_who_when_and_a_line(
     assert (item["what"], item["by"], item["comment"], item["status"]) == ("approved", "tim", "Well seen.", "approved")
     assert (item["approval"], item["final_text"], item["difference"]) == ("as_proposed", None, [])
     assert item["at"].endswith("Z")
-    assert item["text"] == f"Proposal {proposal.pk} for block 'goals' was approved by tim: Well seen."
+    assert item["text"] == f"Proposal {proposal.pk} for block 'goals' was approved by tim: Well seen. {LOVES}"
 
 
 def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
@@ -83,7 +89,8 @@ def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
     note_id = Proposal.objects.get(pk=other).target
     assert items[-2]["note_id"] == note_id
     what = f"Proposal {number} for block 'goals'"
-    assert [item["text"] for item in items] == [
+    assert {item["text"].partition(" You asked: ")[2] for item in items[:7]} == {LOVES.partition(": ")[2]}
+    assert [item["text"].partition(" You asked: ")[0] for item in items] == [
         f"{what}: tim commented: Which exam? Answer with comment_on_proposal.",
         f"{what}: changes are requested by tim (badly_worded): Say which.",
         f"{what} was opened again by tim and waits for a person.",
@@ -118,7 +125,7 @@ def test_the_reviewers_wording_comes_with_the_difference(
     assert item["difference"] == [{"proposed": "Alice loves math.\n", "approved": "Alice enjoys algebra.\n"}]
     assert item["text"] == (
         f"Proposal {proposal.pk} for block 'goals' was approved with changes by tim. "
-        'The memory has "Alice enjoys algebra." instead of "Alice loves math.".'
+        f'The memory has "Alice enjoys algebra." instead of "Alice loves math.". {LOVES}'
     )
 
 
@@ -134,7 +141,7 @@ def test_what_was_not_accepted_and_what_came_back_are_told(
     (item,), cursor = read_on(api)
     assert (item["approval"], item["reason"], item["difference"]) == ("part", "wrong", [])
     assert [each["after"] for each in item["not_accepted"]] == ["She reads two books a month.\n"]
-    assert item["text"].endswith('(wrong): Only one. Not accepted: "She reads two books a month.".')
+    assert '(wrong): Only one. Not accepted: "She reads two books a month.". You asked: "' in item["text"]
 
     services.undo(actor=tim, proposal_id=proposal.pk)
     again = change(scribe, *edits)
@@ -143,7 +150,7 @@ def test_what_was_not_accepted_and_what_came_back_are_told(
     assert whats(items) == [(proposal.pk, "reverted"), (again.pk, "approved")]
     assert (item["propose_again"], items[1]["propose_again"]) == (False, True)
     asked = f"Change that as asked, and propose it again, with proposal_id={items[1]['proposal_id']}."
-    assert items[1]["text"].endswith(f'"She reads two books a month.". {asked}')
+    assert f'"She reads two books a month.". {asked} You asked: "' in items[1]["text"]
 
 
 def test_a_long_wording_is_left_to_the_call_that_reads_one(
@@ -155,7 +162,7 @@ def test_a_long_wording_is_left_to_the_call_that_reads_one(
     services.approve_edited(actor=tim, **as_seen(proposal), text=text)
     (item,), _ = read_on(api)
     assert (item["final_text"], item["difference"], item["is_cut"]) == (None, [], True)
-    assert item["text"].endswith("get_proposal has all of it.")
+    assert "get_proposal has all of it. You asked: " in item["text"]
     assert len(item["text"]) < 500
 
 
@@ -191,7 +198,7 @@ def test_the_tool_lists_the_same(api: Machine, call: Call, tim: User, proposal: 
     by_tool = answered(call("list_proposals", decided_since=""))
     assert by_tool == answered(api.get(FEED))
     assert by_tool["text"].splitlines()[-1] == (
-        f"- Proposal {proposal.pk} for block 'goals' was rejected by tim (wrong): No."
+        f"- Proposal {proposal.pk} for block 'goals' was rejected by tim (wrong): No. {LOVES}"
     )
     assert answered(call("list_proposals", decided_since=by_tool["data"]["next"]))["data"]["items"] == []
     error = refused(call("list_proposals", decided_since="", status="open", cursor="x"), 400, "invalid_arguments")

@@ -23,6 +23,16 @@ from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.support.acts import approve, as_seen, change, edit, proposed_import
 from tests.support.fixtures import MakeBlock, Propose
 
+#: What get_proposal says of the change of `proposal`, and how it is amended.
+LOVES = (
+    'You asked on line 3: propose_memory_edit {"old_string": "likes math", "new_string": "loves math"}\n'
+    "Your reason: Alice said so."
+)
+AMEND = (
+    "To amend it, read the block and call propose_memory_edit, or another tool for blocks, on the text there is, with "
+    "proposal_id={}; or take it back with withdraw_proposal.\n"
+)
+
 
 def look_at(call: Call, proposal: Proposal) -> tuple[str, dict[str, Any]]:
     """The text and the data of get_proposal."""
@@ -44,12 +54,13 @@ def test_an_open_proposal_is_told_with_its_mergeability_and_an_approval_as_propo
     assert (data["status"], data["mergeability"], data["decision"]) == ("open", "clean", None)
     assert data["result"] == proposal.current_revision.result_text
     assert data["edits"][0]["old_string"] == "likes math"
-    assert text == f"Proposal {proposal.pk} for block 'goals' is open (clean)."
+    first = f"Proposal {proposal.pk} for block 'goals' is open: it still applies.\n"
+    assert text == first + AMEND.format(proposal.pk) + LOVES
     approve(tim, proposal)
     text, data = look_at(call, proposal)
     assert (data["approval"], data["final_text"], data["difference"]) == ("as_proposed", None, [])
     assert (data["not_accepted"], data["merge_commit"], data["decision"]["by"]) == ([], reads.head(), "tim")
-    assert text == f"Proposal {proposal.pk} for block 'goals' is approved, by tim."
+    assert text == f"Proposal {proposal.pk} for block 'goals' is approved, by tim.\n{LOVES}"
 
 
 def test_a_rejection_comes_back_with_its_reason_and_no_branch(call: Call, tim: User, proposal: Proposal) -> None:
@@ -60,10 +71,11 @@ def test_a_rejection_comes_back_with_its_reason_and_no_branch(call: Call, tim: U
     assert (data["branch"], data["mergeability"]) == (None, None)
     decision = data["decision"]
     assert (decision["by"], decision["reason"], decision["comment"]) == ("tim", "badly_worded", said)
-    assert text.endswith(f"is rejected, by tim (badly_worded): {said}")
-    line = answered(call("list_proposals"))["text"].split("\n")[-1]
-    assert line.startswith(f"- {proposal.pk}: block 'goals', rejected (badly_worded): Say it warmer. xxx")
-    assert line.endswith("x… (get_proposal has all of it)")
+    assert text.endswith(f"is rejected, by tim (badly_worded): {said}\n{LOVES}")
+    line, below = answered(call("list_proposals"))["text"].split("\n")[-2:]
+    assert line.startswith(f"- {proposal.pk}: block 'goals', rejected (badly_worded): Say it warmer.")
+    assert line.endswith("… (get_proposal has all of it)")
+    assert below.startswith('  You asked: "# Goals Alice likes math. She wants …" → "# Goals Alice loves math.')
 
 
 @override_settings(CELERY_TASK_ALWAYS_EAGER=True)
@@ -188,7 +200,8 @@ def test_an_agent_reads_what_a_person_asks_and_answers(call: Call, tim: User, pr
     assert (said["data"]["by"], said["data"]["text"], said["data"]["change"]) == ("scribe", "Since May.", "abc")
     text, data = look_at(call, proposal)
     assert [each["text"] for each in data["comments"]] == ["Since May.", "Since when?"]
-    assert "commented" not in text
+    assert "tim commented: Since when?\nYou commented: Since May." in text
+    assert "Answer with" not in text
     assert answered(call("list_proposals"))["data"]["items"][0]["asks_you"] is False
 
 
@@ -250,7 +263,11 @@ def test_what_was_not_accepted_is_told_with_the_reason(call: Call, alice: User, 
     assert (data["decision"]["reason"], data["decision"]["comment"]) == ("wrong", "Only one.")
     assert text == (
         f"Proposal {two.pk} for block 'goals' is approved in part, by tim (wrong): Only one.\n"
-        "1 of 2 changes were not accepted (not_accepted). Do not propose them again as they were."
+        "1 of 2 changes were not accepted. Do not propose them again as they were. "
+        'Not accepted: "She reads two books a month.".\n'
+        'You asked on line 3: propose_memory_edit {"old_string": "math", "new_string": "maths"}\n'
+        'You asked on line 5: propose_memory_edit {"old_string": "one book", "new_string": "two books"}\n'
+        "Your reason: Alice said so."
     )
     assert f"- {two.pk}: block 'goals', approved in part (wrong): Only one." in answered(call("list_proposals"))["text"]
 
@@ -259,8 +276,8 @@ def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: Use
     approve_first(tim, two, rest=Rest.AGENT, comment="Ask her.")
     text, data = look_at(call, two)
     assert (data["status"], data["propose_again"], len(data["not_accepted"])) == ("approved", True, 1)
-    assert "Ask her.\n1 of 2 changes came back to you (not_accepted): change them as the reviewer" in text
-    assert f"and propose them again, with proposal_id={two.pk}." in text
+    left = 'Not accepted: "She reads two books a month.". Change that as asked, and propose it again, with'
+    assert f"Ask her.\n1 of 2 changes came back to you. {left} proposal_id={two.pk}." in text
     again = {"block_label": "goals", "old_string": "one book", "new_string": "three books", "reasoning": "She said so."}
     made = answered(call("propose_memory_edit", **again, proposal_id=two.pk))["data"]
     assert (made["status"], made["waits_because"]) == ("open", None)
@@ -277,7 +294,8 @@ def test_a_reviewers_wording_comes_with_the_difference(call: Call, alice: User, 
     assert data["difference"] == [{"proposed": "Alice loves math.\n", "approved": "Alice enjoys algebra.\n"}]
     assert "loves math" in data["result"]
     said = f"Proposal {proposal.pk} for block 'goals' is approved with changes, by tim: Her word.\nThe memory has"
-    assert told.startswith(said)
+    wording = """ the reviewer's wording. The memory has "Alice enjoys algebra." instead of "Alice loves math."."""
+    assert told.startswith(said + wording)
 
 
 def test_a_resolved_conflict_is_told(call: Call, alice: User, tim: User, proposal: Proposal) -> None:
@@ -339,13 +357,14 @@ def test_the_agent_is_told_what_it_is_asked_for(call: Call, asked: Proposal) -> 
     assert data["expires_at"]
     assert answer["text"] == (
         f"Proposal {asked.pk} for block 'goals': changes are requested by tim (badly_worded): Not love.\nLike.\n"
-        f"To amend it, read the block and propose again with proposal_id={asked.pk}; or take it back with "
-        "withdraw_proposal."
+        + AMEND.format(asked.pk)
+        + LOVES
     )
     listed = answered(call("list_proposals", status="changes_requested"))
     assert listed["data"]["items"][0]["changes_requested"]["comment"] == "Not love.\nLike."
     line = f"- {asked.pk}: block 'goals', changes_requested (badly_worded): Not love. Like."
-    assert listed["text"].split("\n")[-1] == line
+    assert listed["text"].split("\n")[2] == line
+    assert AMEND.format(asked.pk).strip() in listed["text"].split("\n")[4]
 
 
 def test_an_amendment_is_the_next_revision(call: Call, api: Machine, asked: Proposal) -> None:

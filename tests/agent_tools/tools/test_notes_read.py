@@ -151,10 +151,12 @@ def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Machine, call: C
     assert Proposal.objects.get().target_kind == "import"
     number = answer["data"]["proposal_id"]
     seen = answered(api.get(f"/api/v1/proposals/{number}/"))
-    assert seen["text"] == f"Proposal {number} for an import of memories is open (clean)."
+    assert seen["text"].startswith(f"Proposal {number} for an import of memories is open: it still applies.\n")
+    assert "\nYou asked: note mem-1737372000-a1b2, nothing → " in seen["text"]
     assert (seen["data"]["note_count"], len(seen["data"]["notes"])) == (2, 2)
     assert (seen["data"]["note_id"], seen["data"]["block_label"]) == (None, None)
-    assert answered(call("list_proposals"))["text"].endswith(f"- {number}: an import of memories, open")
+    listed = answered(call("list_proposals"))["text"]
+    assert f"- {number}: an import of memories, open; it still applies\n  You asked: adds " in listed
 
 
 def test_an_import_keeps_what_the_format_cannot_carry(api: Machine, call: Call) -> None:

@@ -52,7 +52,9 @@ def test_a_new_block_becomes_a_proposal(call: Call) -> None:
     assert reads.find_block("alice", "diary") is None
 
     told = answered(call("get_proposal", proposal_id=proposal.pk))
-    assert told["text"] == f"Proposal {proposal.pk} for new block 'diary' is open (clean)."
+    asked = '"title": "Diary", "description": "What she did.", "body": "# Monday\\nShe read Noether.\\n"'
+    assert told["text"].startswith(f"Proposal {proposal.pk} for new block 'diary' is open: it still applies.\n")
+    assert f"\nYou asked: propose_memory_block {{{asked}}}\n" in told["text"]
     data = told["data"]
     assert (data["kind"], data["title"], data["result"]) == ("create_block", "Diary", NEW["body"])
     assert data["edits"] == [{"op": "create_block", "title": "Diary", "description": "What she did.", "limit": 20_000}]
@@ -178,7 +180,7 @@ def test_a_deletion_becomes_a_proposal(call: Call, goals: Block) -> None:
     assert (answer["data"]["length"], answer["data"]["content_sha256"]) == (0, goals.body_sha256)
     assert reads.block("alice", "goals") == goals
     told = answered(call("get_proposal", proposal_id=number))
-    assert told["text"] == f"Proposal {number} for the deletion of block 'goals' is open (clean)."
+    assert told["text"].startswith(f"Proposal {number} for the deletion of block 'goals' is open: it still applies.")
     assert (told["data"]["edits"], told["data"]["result"]) == ([{"op": "delete_block"}], "")
 
 

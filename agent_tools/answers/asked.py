@@ -1,0 +1,122 @@
+"""What a proposal asks for, and what of it was approved, in words for its agent: a model reads the text, not `data`.
+
+In short from what its row has, so that a list asks for no texts; in full from its revision. All of it is bounded, and
+what is cut says so.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from approvals.models import Mergeability, Proposal, Revision
+from approvals.review.summary import excerpt_shown
+from memory_app.text.lines import first_words
+
+#: Characters of the agent's reason in a list; edits, or notes, in the text of one proposal.
+_REASON, _SHOWN = 200, 10
+
+#: Whether an undecided proposal still applies.
+STANDS: Mapping[str, str] = {
+    Mergeability.CLEAN: "it still applies",
+    Mergeability.REBASABLE: "its target changed, and it still applies",
+    Mergeability.CONFLICT: "it no longer fits what is there now",
+    Mergeability.ALREADY_APPLIED: "the memory has this already",
+    Mergeability.UNKNOWN: "whether it still applies could not be checked",
+}
+
+
+#: What the tools call an edit and its parts, where that is not what a revision calls them.
+_TOOLS = {"replace": "propose_memory_edit", "section": "propose_section_update", "create_block": "propose_memory_block"}
+_TOOLS |= {"delete_block": "propose_block_deletion"}
+_ARGUMENTS = {("insert", "line"): "insert_line", ("section", "line"): "section_line"}
+_ARGUMENTS |= {("section", "header"): "section_header", ("section", "content"): "new_content"}
+_NOT_GIVEN = ("op", "occurrences", "own_line", "limit")
+
+
+def in_short(proposal: Proposal, *, is_gone: bool) -> str:
+    """Return what it changes and why, in a sentence or two; empty where its texts were removed.
+
+    Args:
+        is_gone: see `representations.proposal`.
+    """
+    if is_gone or proposal.is_redacted:
+        return ""
+    parts = excerpt_shown(proposal.excerpt)
+    old = "".join(text for kind, text in parts if kind not in ("added", "moved")).strip()
+    new = "".join(text for kind, text in parts if kind != "removed").strip()
+    has_old, has_new = old.strip("… "), new.strip("… ")
+    change = f'"{old}" → "{new}"' if has_old and has_new else f'adds "{new}"' if has_new else f'removes "{old}"'
+    if old == new:  # a note that is retired, or whose tags change
+        change = f'{proposal.kind} "{proposal.target_title}"'
+    why = f" Your reason: {first_words(proposal.reasoning, _REASON)}" if proposal.reasoning else ""
+    return f"You asked: {change}.{why}"
+
+
+def in_full(revision: Revision, told: Mapping[str, Any], most: int) -> list[str]:
+    """Return what a revision asks for, as lines.
+
+    Args:
+        told: `edits` and `notes`, as `data` has them.
+        most: characters of each text.
+    """
+    lines = [_edit(revision, edit, most) for edit in told["edits"]] + list(_of_notes(told["notes"], most))
+    more = [f"(and {len(lines) - _SHOWN} more)"] if len(lines) > _SHOWN else []
+    return lines[:_SHOWN] + more
+
+
+def _edit(revision: Revision, edit: Mapping[str, Any], most: int) -> str:
+    """Return the call that asked for an edit."""
+    op = edit["op"]
+    given = {
+        _ARGUMENTS.get((op, name), name): value for name, value in edit.items() if value and name not in _NOT_GIVEN
+    }
+    if op == "create_block":
+        given["body"] = revision.result_text
+    shown = {name: _cut(value, most) if isinstance(value, str) else value for name, value in given.items()}
+    at = revision.base_text.find(edit.get("old_string", "\0"))
+    line = revision.base_text.count("\n", 0, at) + 1
+    where = f" on line {line}" if at >= 0 else ""
+    return f"You asked{where}: {_TOOLS.get(op, f'propose_memory_{op}')} {json.dumps(shown, ensure_ascii=False)}"
+
+
+def _cut(text: str, most: int) -> str:
+    more = f"… ({len(text) - most:,} more characters: max_characters={len(text)} brings them)"
+    return text[:most] + more if len(text) > most else text
+
+
+def _of_notes(changes: Sequence[Mapping[str, Any]], most: int) -> Iterator[str]:
+    for change in changes:
+        if change["before"] or change["after"]:
+            after, old = change["after"] or {}, _quoted(change["before"], most)
+            by = f", replaced by {after['superseded_by']}" if after.get("superseded_by") else ""
+            yield f"You asked: note {change['id']}, {old} → {_quoted(after, most)}{by}"
+
+
+def otherwise(told: Mapping[str, Any], *, places: int, most: int) -> str:
+    """Return what of an approval is not as proposed, in sentences; empty where all of it is.
+
+    Args:
+        told: `difference`, `not_accepted`, `propose_again` and `proposal_id`, as `data` has them.
+        places: how many are quoted.
+        most: characters of each.
+    """
+    left = [_quoted(each["after"] or each["before"], most) for each in told["not_accepted"]]
+    other = [
+        f"{_quoted(each['approved'], most)} instead of {_quoted(each['proposed'], most)}" for each in told["difference"]
+    ]
+    said = [f"Not accepted: {_each(left, places)}."] if left else []
+    said += [f"The memory has {_each(other, places)}."] if other else []
+    if told["propose_again"]:
+        said.append(f"Change that as asked, and propose it again, with proposal_id={told['proposal_id']}.")
+    return " ".join(said)
+
+
+def _quoted(text: str | Mapping[str, Any] | None, most: int) -> str:
+    """Return a text, or what a note says, in quotation marks."""
+    words = text if isinstance(text, str) else (text or {}).get("content", "")
+    return f'"{first_words(words, most)}"' if words.strip() else "nothing"
+
+
+def _each(said: Sequence[str], places: int) -> str:
+    more = len(said) - places
+    return "; ".join(said[:places]) + (f" and {more} more" if more > 0 else "")
