@@ -22,7 +22,7 @@ from tests.agent_tools.calls.test_statements import statements
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.agent_tools.decisions.conftest import ReadOn
-from tests.agent_tools.decisions.test_read_decisions import deciding, needs_postgresql
+from tests.agent_tools.decisions.test_read_decisions import LOVES, deciding, needs_postgresql
 from tests.conftest import at_once
 from tests.support.acts import approve
 from tests.support.crashing import crash_at
@@ -58,9 +58,8 @@ def test_the_next_answer_tells_what_was_decided_once(call: Call, tim: User, numb
     assert told(call("recall")) == []
     reject(tim, number, comment="Say it warmer.", reason="badly_worded")
     answer = answered(call("recall"))
-    assert answer["text"].endswith(
-        f"\n\n{HEADING}\n- Proposal {number} for block 'goals' was rejected by tim (badly_worded): Say it warmer."
-    )
+    line = f"- Proposal {number} for block 'goals' was rejected by tim (badly_worded): Say it warmer. {LOVES}"
+    assert answer["text"].endswith(f"\n\n{HEADING}\n{line}")
     (item,) = answer["data"]["decisions"]["items"]
     assert (item["what"], item["reason"], item["comment"]) == ("rejected", "badly_worded", "Say it warmer.")
     assert told(call("recall")) == []
