@@ -354,6 +354,10 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Assent agent API",
     "DESCRIPTION": "What an AI agent remembers about a person: read it freely, propose changes to it.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    # Relative to the document: whatever address leads here is right, behind a proxy too.
+    "SERVERS": [{"url": "/", "description": "This installation"}],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,

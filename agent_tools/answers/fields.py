@@ -1,121 +1,153 @@
-"""The fields of `data` and what they mean.
+"""The fields of `data`: of which type they are, and what they mean.
 
-The OpenAPI document has these tables, and a test compares them with what is really answered.
+The OpenAPI document and the classes of the client are made from these tables, and tests compare them with every answer
+they get. A field is written `string | null: what it means`. Types are those of JSON Schema and the names in `OBJECTS`;
+`integer[]` is a list, `integer{}` an object with values of that type, and what begins with `optional` may not be there.
+Of a list of objects, each field has a row: `items[].label`.
 """
 
 from assent_client.text.notes import TYPES
 
 Fields = dict[str, str]
 
-INDEX_BEHIND = "true while the search does not know the newest changes yet; the text says so too"
+
+def read(text: str) -> tuple[str, bool, str]:
+    """Return a field's type, whether it may be missing, and what it means. Raise ValueError where it has no type."""
+    kind, colon, meaning = text.partition(": ")
+    if not colon:
+        raise ValueError(f"{text!r} has no type")
+    return kind.removeprefix("optional "), kind.startswith("optional "), meaning
+
+
+def split(returns: Fields) -> tuple[Fields, dict[str, Fields]]:
+    """Return the plain fields, and those of each list of objects."""
+    plain: Fields = {}
+    nested: dict[str, Fields] = {}
+    for field, text in returns.items():
+        where, dot, inner = field.partition("[].")
+        if dot:
+            nested.setdefault(where, {})[inner] = text
+        else:
+            plain[field] = text
+    return plain, nested
+
+
+def of_either(one: Fields, other: Fields) -> Fields:
+    """Return the fields of an answer that is about one thing or another: what only one has is null for the other."""
+    found = {}
+    for name, text in (one | other).items():
+        kind, _, meaning = read(text)
+        is_in_both = all(name in each and "null" not in read(each[name])[0] for each in (one, other))
+        found[name] = text if is_in_both or "null" in kind else f"{kind} | null: {meaning}"
+    return found
+
+
+INDEX_BEHIND = "boolean: true while the search does not know the newest changes yet; the text says so too"
 
 #: Notes of a proposal in an answer; an import may have thousands.
 NOTES_SHOWN = 50
 
 BLOCK: Fields = {
-    "label": "the block's name in every call",
-    "title": "for people; made from the label where the owner gave none",
-    "description": "what the block is for",
-    "length": "characters of the text",
-    "limit": "characters the text may have",
-    "read_only": "agents may not change it",
-    "sha256": "of the text, for `expected_sha256`",
-    "created_at": "ISO 8601, UTC",
-    "updated_at": "ISO 8601, UTC",
+    "label": "string: the block's name in every call",
+    "title": "string: for people; made from the label where the owner gave none",
+    "description": "string: what the block is for",
+    "length": "integer: characters of the text",
+    "limit": "integer: characters the text may have",
+    "read_only": "boolean: agents may not change it",
+    "sha256": "string: of the text, for `expected_sha256`",
+    "created_at": "string: ISO 8601, UTC",
+    "updated_at": "string: ISO 8601, UTC",
 }
 
 CHANGE: Fields = {
-    "commit": "hash of the commit, for `as_of`",
-    "action": "approved, edited, created, superseded, reinstated, deleted, applied, imported, reverted or recovered",
-    "actor": "username of the person, or null",
-    "agent": "name of the agent that proposed it, or null",
-    "proposal_id": "the proposal it came from, or null",
-    "reasoning": "why the agent proposed it, or null",
-    "comment": "what the person wrote with it",
-    "at": "ISO 8601, UTC",
+    "commit": "string: hash of the commit, for `as_of`",
+    "action": "string: approved, edited, created, superseded, reinstated, deleted, applied, imported, reverted or "
+    "recovered",
+    "actor": "string | null: username of the person, or null",
+    "agent": "string | null: name of the agent that proposed it, or null",
+    "proposal_id": "integer | null: the proposal it came from, or null",
+    "reasoning": "string | null: why the agent proposed it, or null",
+    "comment": "string: what the person wrote with it",
+    "at": "string: ISO 8601, UTC",
 }
 
 PROPOSAL: Fields = {
-    "proposal_id": "its number in every call",
-    "user_id": "whose memory",
-    "target_kind": "block, note or import (many notes as a whole)",
-    "block_label": "which block; null for notes",
-    "note_id": "which note; null for blocks and imports",
-    "title": "the block's title, or the beginning of the note, when it was proposed; null "
+    "proposal_id": "integer: its number in every call",
+    "user_id": "string: whose memory",
+    "target_kind": "string: block, note or import (many notes as a whole)",
+    "block_label": "string | null: which block; null for notes",
+    "note_id": "string | null: which note; null for blocks and imports",
+    "title": "string | null: the block's title, or the beginning of the note, when it was proposed; null "
     "when the block or note was deleted since; once redacted, its label or id",
-    "kind": "edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import",
-    "status": "preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, "
-    "expired or applied",
+    "kind": "string: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import",
+    "status": "string: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, "
+    "withdrawn, expired or applied",
     "mergeability": (
-        "how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit "
-        "still fits or the deletion still stands), conflict, already_applied or unknown; null once decided"
+        "string | null: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, "
+        "the edit still fits or the deletion still stands), conflict, already_applied or unknown; null once decided"
     ),
-    "revision": "number of the revision that counts",
-    "reasoning": "yours",
-    "confidence": "yours: low, medium or high",
-    "session_id": "yours, or empty",
-    "created_at": "ISO 8601, UTC",
-    "expires_at": "when it closes by itself; null once decided",
-    "redacted": "true once its texts were removed, as too private or for its owner: they are empty then",
-    "decision": "null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not "
-    "accepted: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the "
-    "reviewer's words",
-    "reverted": "true when it was approved or applied and undone since: the memory no longer has it; get_proposal says "
-    "who did and why",
-    "approval": "how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or "
-    "resolved (a text that settles a conflict); null for others",
-    "changes_requested": "while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, "
-    "`reason` (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted "
-    "or block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is "
-    "about; else null",
-    "answers": "your decided proposal that this one takes up again, as far as can be told; null for none",
-    "review_url": "where people look at it",
-    "comment_count": "comments in its thread",
-    "asks_you": "true when a person commented since you last did: read it with get_proposal, answer with "
+    "revision": "integer: number of the revision that counts",
+    "reasoning": "string: yours",
+    "confidence": "string: yours: low, medium or high",
+    "session_id": "string: yours, or empty",
+    "created_at": "string: ISO 8601, UTC",
+    "expires_at": "string | null: when it closes by itself; null once decided",
+    "redacted": "boolean: true once its texts were removed, as too private or for its owner: they are empty then",
+    "decision": "Decision | null: who decided, when and why: `by`, `at`, `reason`, `comment`",
+    "reverted": "boolean: true when it was approved or applied and undone since: the memory no longer has it; "
+    "get_proposal says who did and why",
+    "approval": "string | null: how it was approved: as_proposed, part (some of its changes), edited (in the "
+    "reviewer's words) or resolved (a text that settles a conflict); null for others",
+    "changes_requested": "ChangeRequest | null: while it is your turn what you are asked for: `by`, `at`, `reason`, "
+    "`comment` and the `revision` it is about",
+    "answers": "integer | null: your decided proposal that this one takes up again, as far as can be told; null for "
+    "none",
+    "review_url": "string: where people look at it",
+    "comment_count": "integer: comments in its thread",
+    "asks_you": "boolean: true when a person commented since you last did: read it with get_proposal, answer with "
     "comment_on_proposal",
 }
 
 COMMENT: Fields = {
-    "by": "username of the person, or name of the agent",
-    "by_kind": "person or agent",
-    "text": "what was written",
-    "change": "id of the change it is about, or null for the whole proposal",
-    "revision": "the revision it was written about",
-    "at": "ISO 8601, UTC",
+    "by": "string: username of the person, or name of the agent",
+    "by_kind": "string: person or agent",
+    "text": "string: what was written",
+    "change": "string | null: id of the change it is about, or null for the whole proposal",
+    "revision": "integer: the revision it was written about",
+    "at": "string: ISO 8601, UTC",
 }
 
 #: The thread of a proposal, newest first.
 COMMENTS: Fields = {f"comments[].{name}": meaning for name, meaning in COMMENT.items()}
 
 PROPOSAL_IN_FULL: Fields = PROPOSAL | {
-    "branch": "the branch that holds it; null once it is decided, since the branch is gone then",
-    "base_commit": "the commit it was made on",
-    "head_commit": "the commit with the change",
-    "merge_commit": "the commit that brought it into the memory, or null",
-    "edits": "what was asked for, each with `op`: replace, rewrite, append, prepend, insert, section, create_block or "
-    "delete_block; empty for notes",
-    "notes": "what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); "
-    f"the first {NOTES_SHOWN}",
-    "note_count": "how many notes it changes; 0 for a block",
-    "undone": "null, or what a person undid: `what` (reverted: the memory is as it was before your change; reopened: a "
-    "rejection was taken back, and it waits again), `by`, `at`, `comment`, and `commit`, the one that "
-    "reverted it or null",
-    "result": "the block's text, or the notes' contents, with the change; null when the block, or one of the notes, "
-    "was deleted since",
-    "final_text": "where a person approved something else than you proposed: the block's text, or the notes' contents, "
-    "as approved; else null",
-    "final_title": "of a new block whose title the person changed, the one it got; else null",
-    "difference": "places where it is not what you proposed, each `proposed` and `approved`; empty for an approval in "
-    "part, and where nothing differs",
-    "not_accepted": "of an approval in part: each change that was not accepted, `before` and `after`, of what was to "
-    "be moved `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the "
-    f"first {NOTES_SHOWN}",
-    "propose_again": "true where these came back to you, to be changed and proposed again, with this proposal_id; "
-    "false: they were rejected",
+    "branch": "string | null: the branch that holds it; null once it is decided, since the branch is gone then",
+    "base_commit": "string: the commit it was made on",
+    "head_commit": "string: the commit with the change",
+    "merge_commit": "string | null: the commit that brought it into the memory, or null",
+    "edits": "ProposedEdit[]: what was asked for, each with `op`: replace, rewrite, append, prepend, insert, section, "
+    "create_block or delete_block; empty for notes",
+    "notes": "NoteChange[]: what becomes of each note: `id`, `before`, `after` (both null when the note was deleted "
+    f"since); the first {NOTES_SHOWN}",
+    "note_count": "integer: how many notes it changes; 0 for a block",
+    "undone": "Undone | null: what a person undid: `what` (reverted: the memory is as it was before your change; "
+    "reopened: a rejection was taken back, and it waits again), `by`, `at`, `comment` and `commit`",
+    "result": "string | null: the block's text, or the notes' contents, with the change; null when the block, or one "
+    "of the notes, was deleted since",
+    "final_text": "string | null: where a person approved something else than you proposed: the block's text, or the "
+    "notes' contents, as approved; else null",
+    "final_title": "string | null: of a new block whose title the person changed, the one it got; else null",
+    "difference": "Difference[]: places where it is not what you proposed, each `proposed` and `approved`; empty for "
+    "an approval in part, and where nothing differs",
+    "not_accepted": "NotAccepted[]: of an approval in part: each change that was not accepted, `before` and `after`, "
+    "of what was to be moved `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of "
+    f"each note, the first {NOTES_SHOWN}",
+    "propose_again": "boolean: true where these came back to you, to be changed and proposed again, with this "
+    "proposal_id; false: they were rejected",
 }
 
 #: Of a call that was to wait.
-RETRY_AFTER = "null; where the call was to wait and could not, the seconds after which to ask again"
+RETRY_AFTER = "integer | null: null; where the call was to wait and could not, the seconds after which to ask again"
 
 _DECISION: Fields = {
     "proposal_id": PROPOSAL["proposal_id"],
@@ -124,59 +156,60 @@ _DECISION: Fields = {
     "block_label": PROPOSAL["block_label"],
     "note_id": PROPOSAL["note_id"],
     "title": PROPOSAL["title"],
-    "what": "approved, rejected (also what was in the memory already, with the reason duplicate), changes_requested, "
-    "expired, reverted (an approval, or an automatic change, was undone), reopened (it waits for a person again) or "
-    "commented (by a person)",
-    "by": "username of the person; null for Assent itself",
-    "at": "ISO 8601, UTC",
-    "reason": "of a rejection, a request for changes, or the part that was not accepted, as in `decision`; else null",
-    "comment": "what the person wrote with it, or the comment itself; may be empty",
-    "revision": "the revision it is about",
-    "status": "of the proposal as it is today",
-    "approval": "of an approval: as_proposed, part, edited or resolved; else null",
-    "final_text": "what was approved where it is not as proposed, of up to 2,000 characters; else null",
-    "difference": "as get_proposal has it; places that are too long are left out",
-    "not_accepted": "as get_proposal has it; changes that are too long are left out",
-    "propose_again": "as get_proposal has it",
-    "is_cut": "true when something of these four was left out for its length: get_proposal has it",
-    "text": "all of it in a line for the model",
-    "cursor": "to go on after this one: `since`, or `decided_since`",
+    "what": "string: approved, rejected (also what was in the memory already, with the reason duplicate), "
+    "changes_requested, expired, reverted (an approval, or an automatic change, was undone), reopened (it waits for a "
+    "person again) or commented (by a person)",
+    "by": "string | null: username of the person; null for Assent itself",
+    "at": "string: ISO 8601, UTC",
+    "reason": "string | null: of a rejection, a request for changes, or the part that was not accepted, as in "
+    "`decision`; else null",
+    "comment": "string: what the person wrote with it, or the comment itself; may be empty",
+    "revision": "integer: the revision it is about",
+    "status": "string: of the proposal as it is today",
+    "approval": "string | null: of an approval: as_proposed, part, edited or resolved; else null",
+    "final_text": "string | null: what was approved where it is not as proposed, of up to 2,000 characters; else null",
+    "difference": "Difference[]: as get_proposal has it; places that are too long are left out",
+    "not_accepted": "NotAccepted[]: as get_proposal has it; changes that are too long are left out",
+    "propose_again": "boolean: as get_proposal has it",
+    "is_cut": "boolean: true when something of these four was left out for its length: get_proposal has it",
+    "text": "string: all of it in a line for the model",
+    "cursor": "string: to go on after this one: `since`, or `decided_since`",
 }
 
 DECISIONS: Fields = {f"items[].{name}": meaning for name, meaning in _DECISION.items()} | {
-    "next": "where to go on: `since`, or `decided_since`, of the next call; always given",
-    "more": "true when there is more already",
+    "next": "string: where to go on: `since`, or `decided_since`, of the next call; always given",
+    "more": "boolean: true when there is more already",
     "retry_after": RETRY_AFTER + "; also where somebody is deciding this moment",
 }
 
 COLLISIONS: Fields = {
-    "collides_with[].proposal_id": "your other undecided proposals that change the same; those of other agents are not "
-    "told",
-    "collides_with[].effect": "what approving this one makes of it: no_longer_fits, too_long, settled (it asks for no "
-    "more than this one), still_fits or in_part (some notes of that import no longer fit)",
-    "collides_with[].other_first": "what approving it first makes of this one, in the same words; null where that is "
-    "not known",
+    "collides_with[].proposal_id": "integer: your other undecided proposals that change the same; those of other "
+    "agents are not told",
+    "collides_with[].effect": "string: what approving this one makes of it: no_longer_fits, too_long, settled (it "
+    "asks for no more than this one), still_fits or in_part (some notes of that import no longer fit)",
+    "collides_with[].other_first": "string | null: what approving it first makes of this one, in the same words; null "
+    "where that is not known",
 }
 
 PROPOSED: Fields = {
-    "proposal_id": "its number",
-    "status": "open while it waits for a person; applied when a rule of the user let it through at once",
-    "waits_because": "why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as "
-    "with notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once it is "
-    "decided",
-    "commit": "the commit that holds it in the memory once it is applied or approved, or null",
-    "branch": "the branch that holds it; null once it is decided",
-    "base_commit": "the commit it was made on",
-    "head_commit": "the commit with the change",
-    "revision": "1 for a new proposal, one more each time it is amended",
-    "occurrences_replaced": "how many places the edits replace; 0 for additions, sections and a whole text",
-    "content_sha256": "of the block's text as it is now, without the change",
-    "review_url": "where people look at it",
-    "created": "false when an equal proposal of yours was waiting already and is returned instead",
-    "amended": "true when `proposal_id` was given: it is the next revision of that proposal",
-    "length": "characters the text will have",
-    "limit": "characters the text may have",
-    "warnings": "sentences, also in the text",
+    "proposal_id": "integer: its number",
+    "status": "string: open while it waits for a person; applied when a rule of the user let it through at once",
+    "waits_because": "string | null: why a person is asked although a rule may apply other changes: scope, secrets, "
+    "rule or large, as with notes; repeated: a person rejected or undid the same before; null where no rule is about "
+    "it, and once it is decided",
+    "commit": "string | null: the commit that holds it in the memory once it is applied or approved, or null",
+    "branch": "string | null: the branch that holds it; null once it is decided",
+    "base_commit": "string: the commit it was made on",
+    "head_commit": "string: the commit with the change",
+    "revision": "integer: 1 for a new proposal, one more each time it is amended",
+    "occurrences_replaced": "integer: how many places the edits replace; 0 for additions, sections and a whole text",
+    "content_sha256": "string: of the block's text as it is now, without the change",
+    "review_url": "string: where people look at it",
+    "created": "boolean: false when an equal proposal of yours was waiting already and is returned instead",
+    "amended": "boolean: true when `proposal_id` was given: it is the next revision of that proposal",
+    "length": "integer: characters the text will have",
+    "limit": "integer: characters the text may have",
+    "warnings": "string[]: sentences, also in the text",
 }
 
 OPEN_PROPOSAL: Fields = {
@@ -195,47 +228,123 @@ OPEN_PROPOSAL: Fields = {
 
 
 NOTE: Fields = {
-    "id": "the note's name in every call",
-    "content": "what it says",
-    "type": ", ".join(TYPES),
-    "tags": "a list of words",
-    "category": "one word more, or null",
-    "confidence": "0 to 1",
-    "rationale": "why it was worth remembering, or null",
-    "importance": "0 to 1",
-    "source": "agent, user or import",
-    "session_id": "the conversation it came from, or null",
-    "superseded_by": "the note that took its place, or null",
-    "superseded_reason": "why it was superseded, or null",
-    "superseded_at": "when it was superseded, or null while it holds",
-    "sha256": "of everything it says",
-    "access_count": "how often agents recalled it",
-    "last_access": "when they did last (ISO 8601, UTC), or null",
-    "created_at": "ISO 8601, UTC",
-    "updated_at": "ISO 8601, UTC",
+    "id": "string: the note's name in every call",
+    "content": "string: what it says",
+    "type": f"string: {', '.join(TYPES)}",
+    "tags": "string[]: a list of words",
+    "category": "string | null: one word more, or null",
+    "confidence": "number: 0 to 1",
+    "rationale": "string | null: why it was worth remembering, or null",
+    "importance": "number: 0 to 1",
+    "source": "string: agent, user or import",
+    "session_id": "string | null: the conversation it came from, or null",
+    "superseded_by": "string | null: the note that took its place, or null",
+    "superseded_reason": "string | null: why it was superseded, or null",
+    "superseded_at": "string | null: when it was superseded, or null while it holds",
+    "sha256": "string: of everything it says",
+    "access_count": "integer: how often agents recalled it",
+    "last_access": "string | null: when they did last (ISO 8601, UTC), or null",
+    "created_at": "string: ISO 8601, UTC",
+    "updated_at": "string: ISO 8601, UTC",
 }
 
 WRITTEN: Fields = {
-    "status": "applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted",
-    "waits_because": "policy (the user wants to be asked), scope (the token may only propose), secrets (it, its "
-    "reasoning or its evidence reads like a key, token, password or card number, which a person sees first), rule (a "
-    "rule of the user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person "
-    "rejected or undid the same before) or null once it waits no more",
-    "commit": "the commit that holds it, or null while it waits",
-    "proposal_id": "its number, applied or not: people see what was applied, and can put it back",
-    "branch": "the branch that holds it while it waits; null once it is applied or decided",
-    "base_commit": "the commit it was made on",
-    "head_commit": "the commit with the change",
-    "revision": "1 for a new proposal; 2 and more once it was amended, or a note that waits was updated",
-    "content_sha256": "of the note as it is now (its canonical JSON); null when there is none",
-    "review_url": "where people look at it",
-    "created": "false when an equal proposal of yours was waiting already and is returned instead",
-    "amended": "true when it is the next revision of a proposal that waited",
+    "status": "string: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was "
+    "deleted",
+    "waits_because": "string | null: policy (the user wants to be asked), scope (the token may only propose), secrets "
+    "(it, its reasoning or its evidence reads like a key, token, password or card number, which a person sees first), "
+    "rule (a rule of the user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a "
+    "person rejected or undid the same before) or null once it waits no more",
+    "commit": "string | null: the commit that holds it, or null while it waits",
+    "proposal_id": "integer: its number, applied or not: people see what was applied, and can put it back",
+    "branch": "string | null: the branch that holds it while it waits; null once it is applied or decided",
+    "base_commit": "string: the commit it was made on",
+    "head_commit": "string: the commit with the change",
+    "revision": "integer: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated",
+    "content_sha256": "string | null: of the note as it is now (its canonical JSON); null when there is none",
+    "review_url": "string: where people look at it",
+    "created": "boolean: false when an equal proposal of yours was waiting already and is returned instead",
+    "amended": "boolean: true when it is the next revision of a proposal that waited",
 }
 
 
 def paged(item: Fields) -> Fields:
     """Return the fields of a list's `data`."""
     return {f"items[].{name}": meaning for name, meaning in item.items()} | {
-        "next": "the `cursor` of the next page, or null"
+        "next": "string | null: the `cursor` of the next page, or null"
     }
+
+
+_MOVED: Fields = {
+    "moved_from_line": "optional integer: of what was to be moved, where it stands",
+    "moved_to_line": "optional integer: where it was to go",
+}
+_SAID: Fields = {
+    "by": "string | null: username of the person; null for Assent itself",
+    "at": "string | null: ISO 8601, UTC",
+    "comment": "string: the person's words",
+}
+_COUNTED: Fields = {
+    "left_out_count": "integer: how many there are",
+    "tokens": "integer: of the text, estimated as one for four bytes of UTF-8",
+    "budget": "integer: 0 for no limit",
+}
+_REASON = "string | null: wrong, outdated, too_private, duplicate, badly_worded or other"
+
+#: Objects with a name in the OpenAPI document: what the type of a field may name, and what lists have.
+OBJECTS: dict[str, Fields] = {
+    "Block": BLOCK,
+    "BlockChange": CHANGE,
+    "Comment": COMMENT,
+    "DecidedProposal": _DECISION,
+    "Note": NOTE,
+    "OpenProposal": OPEN_PROPOSAL,
+    "Proposal": PROPOSAL,
+    "Decision": _SAID | {"reason": f"{_REASON}, of a rejection or of the part that was not accepted"},
+    "ChangeRequest": _SAID
+    | {
+        "reason": f"{_REASON}; conflict where the text changed and it no longer fits, block_deleted or block_exists "
+        "where its block was deleted or made otherwise",
+        "revision": "integer: the revision it is about",
+    },
+    "Undone": _SAID | {"what": "string: reverted or reopened", "commit": "string | null: the one that reverted it"},
+    "ProposedEdit": {"op": "string: what was asked for; of the others each has its own"}
+    | dict.fromkeys(
+        ("old_string", "new_string", "content", "header", "title", "description"), "optional string: as given"
+    )
+    | dict.fromkeys(("replace_all", "own_line"), "optional boolean: as given")
+    | dict.fromkeys(("occurrences", "line", "limit"), "optional integer | null: as given, or as found"),
+    "StoredNote": {name: text for name, text in NOTE.items() if name not in ("access_count", "last_access")}
+    | {"owner": "string: whose it is"},
+    "NoteChange": {
+        "id": "string: the note's",
+        "before": "StoredNote | null: null for a new one",
+        "after": "StoredNote | null: null for one that goes",
+    },
+    "Difference": {"proposed": "string: your words", "approved": "string: the reviewer's"} | _MOVED,
+    "NotAccepted": {
+        "id": "optional string: of an import, the note's",
+        "before": "string | StoredNote | null: the text, or of an import the note",
+        "after": "string | StoredNote | null: what it was to become",
+    }
+    | _MOVED,
+    "LeftOutNote": {"note_id": "string: which", "why": "string: superseded, type, tags, recent or budget"},
+    "Receipt": {
+        "included": "string[]: ids, the most valuable first",
+        "left_out": "LeftOutNote[]: the first 200",
+        "over_budget": "boolean: the one note that is always included is larger than the budget",
+        "commit": "string: the commit it was read at",
+    }
+    | _COUNTED,
+    "BlocksReceipt": {
+        "included": "string[]: labels",
+        "left_out": "string[]: labels of the first 200 blocks that did not fit, the last changed first",
+    }
+    | _COUNTED,
+    "Decisions": {
+        "items": "DecidedProposal[]: in the order it happened",
+        "next": "string: where to go on: `decided_since` of list_proposals",
+        "more": "boolean: true when there is more already",
+        "left_out": "integer: how many more there are",
+    },
+}

@@ -376,15 +376,17 @@ def strict_schema(schema: dict[str, Any]) -> dict[str, Any]:
         strict["items"] = strict_schema(schema["items"])
     if schema["type"] == "object":
         strict["properties"] = {
-            name: strict_schema(inner) if name in schema.get("required", ()) else _or_null(strict_schema(inner))
+            name: strict_schema(inner) if name in schema.get("required", ()) else or_null(strict_schema(inner))
             for name, inner in schema["properties"].items()
         }
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     return strict
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+def or_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that takes null too."""
+    if "anyOf" in schema:
+        return schema | {"anyOf": [*schema["anyOf"], {"type": "null"}]}
     with_null = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
     return schema | {"type": [schema["type"], "null"]} | with_null
 

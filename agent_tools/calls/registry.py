@@ -92,7 +92,8 @@ class ApiOperation(Generic[A]):
 
     Args:
         timeout: seconds after which a call is answered with 504 (see `time_limit`).
-        returns: the fields of `data` and what they mean.
+        returns: the fields of `data`, their types and what they mean; see `answers.fields`.
+        or_returns: those of another answer, which an argument asks for.
         failing: begins the text when *we* fail: `Error reading memory block`.
         arguments: whether they are `WriteArguments` decides the effect, so that whatever writes is idempotent.
         or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
@@ -110,6 +111,7 @@ class ApiOperation(Generic[A]):
     called: str
     failing: str
     returns: dict[str, str]
+    or_returns: dict[str, str] | None = None
     timeout: int = 10
     or_scope: Scope | None = None
     owner_optional: bool = False
@@ -205,6 +207,7 @@ class Declared(TypedDict, total=False):
     scope: Scope
     failing: Required[str]
     returns: Required[dict[str, str]]
+    or_returns: dict[str, str]
     timeout: int
     or_scope: Scope
     owner_optional: bool

@@ -1,76 +1,33 @@
 """The classes of answers, and the Python types of what a method takes and is answered.
 
-Arguments have a JSON Schema. The registry says of an answer's field what it means, not its type, so these types are
-listed here. A field that is in no list is `Any`, which is never wrong; what is in one is compared with real answers by
-tests/clients.
+Arguments have a JSON Schema, and the fields of answers a type in the registry.
 """
 
-import re
 import textwrap
-from collections import defaultdict
 from typing import Any
 
+from agent_tools.answers import fields
 from agent_tools.client_code.methods import client_methods
 
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
-_BOOLEANS = frozenset(
-    "amended asks_you broad created forgotten index_behind propose_again read_only redacted remembered reverted weak "
-    "words_only".split()
-)
-_WHOLE_NUMBERS = frozenset(
-    "access_count comment_count count deleted left length limit lines note_count "
-    "occurrences_replaced open_proposals_left_out proposal_id retry_after revision".split()
-)
-_NUMBERS = frozenset("importance score".split())
-_TEXTS = frozenset(
-    "action actor agent as_of approval at author base_commit block_label body branch by by_kind category change "
-    "comment commit content content_sha256 created_at description effect expires_at final_text final_title "
-    "first_at head_commit id inject instructions kind label last_access last_at memory_id memory_type "
-    "merge_commit mergeability message message_id next note_id other_first rationale reason reasoning "
-    "review_url role session_id sha256 skill source status superseded_at superseded_by superseded_reason "
-    "target_kind text timestamp title type updated_at user_id waits_because".split()
-)
-_LISTS = {
-    "agents": "list[str]",
-    "difference": "list[dict[str, Any]]",
-    "edits": "list[dict[str, Any]]",
-    "known": "list[str]",
-    "new": "list[str]",
-    "next_range": "list[int]",
-    "not_accepted": "list[dict[str, Any]]",
-    "tags": "list[str]",
-    "view_range": "list[int]",
-    "warnings": "list[str]",
-}
-_OBJECTS = frozenset("blocks_receipt changes_requested decision receipt undone".split())
-#: Where the word alone does not tell: a number beside notes, a word beside proposals.
-_BY_MEANING = {"confidence": ("0 to 1", "float", "str")}
-_MAY_BE_ABSENT = re.compile(r"\bnull\b|\bnot there\b|where there is one|none of")
+
+def of_field(text: str) -> str:
+    """Return the annotation of a field of an answer, from its row in the registry."""
+    kind, may_be_absent, _ = fields.read(text)
+    options = [_annotated(each) for each in kind.split(" | ")]
+    if len(set(options) - {"None"}) > 1:
+        return "Any"
+    return " | ".join(dict.fromkeys([*options, *(["None"] if may_be_absent else [])]))
 
 
-def of_field(name: str, meaning: str) -> str:
-    """Return the annotation of a field of an answer."""
-    kind = _kind(name, meaning)
-    return f"{kind} | None" if kind != "Any" and _MAY_BE_ABSENT.search(meaning) else kind
-
-
-def _kind(name: str, meaning: str) -> str:
-    if name in _BY_MEANING:
-        beginning, then, otherwise = _BY_MEANING[name]
-        return then if meaning.startswith(beginning) else otherwise
-    if name in _LISTS:
-        return _LISTS[name]
-    for kind, names in (
-        ("bool", _BOOLEANS),
-        ("int", _WHOLE_NUMBERS),
-        ("float", _NUMBERS),
-        ("str", _TEXTS),
-        ("dict[str, Any]", _OBJECTS),
-    ):
-        if name in names:
-            return kind
-    return "Any"
+def _annotated(kind: str) -> str:
+    """Return the annotation of a type as `answers.fields` writes it; objects are plain dicts."""
+    if kind.endswith("[]"):
+        return f"list[{_annotated(kind.removesuffix('[]'))}]"
+    if kind.endswith("{}"):
+        return f"dict[str, {_annotated(kind.removesuffix('{}'))}]"
+    return "None" if kind == "null" else _SIMPLE.get(kind, "dict[str, Any]")
 
 
 class ObjectArguments:
@@ -180,17 +137,17 @@ class AnswerClasses:
                 self.item_of[operation] = self.item_of[name]
             return name
         name = _NAMES.get(operation) or "".join(word.title() for word in operation.split("_")) + "Answer"
-        plain, nested = _split(returns)
-        lists = {field: self._item(name, field, fields) for field, fields in nested.items()}
+        plain, nested = fields.split(returns)
+        lists = {field: self._item(name, field, inner) for field, inner in nested.items()}
         if "items" in lists and "next" in plain:
             del plain["next"]
             self.item_of[operation] = self.item_of[name] = lists["items"]
             base = f"ListAnswer[{lists.pop('items')}]"
         else:
             base = "Answer"
-        fields = {field: (of_field(field, means), means) for field, means in plain.items() if field not in _TAKEN}
-        fields |= {field: (f"list[{item}]", "") for field, item in lists.items()}
-        self._write(name, base, fields)
+        typed = {field: _typed(text) for field, text in plain.items() if field not in _TAKEN}
+        typed |= {field: (f"list[{item}]", "") for field, item in lists.items()}
+        self._write(name, base, typed)
         self._named[key] = name
         return name
 
@@ -200,28 +157,20 @@ class AnswerClasses:
             return self._named[key]
         singular = "".join(word.title() for word in field.removesuffix("s").split("_"))
         name = _ITEMS.get(f"{owner}.{field}") or f"{owner}{singular}"
-        self._write(name, "Record", {each: (of_field(each, means), means) for each, means in returns.items()})
+        self._write(name, "Record", {each: _typed(text) for each, text in returns.items()})
         self._named[key] = name
         return name
 
-    def _write(self, name: str, base: str, fields: dict[str, tuple[str, str]]) -> None:
+    def _write(self, name: str, base: str, typed: dict[str, tuple[str, str]]) -> None:
         lines = ["", f"class {name}({base}):"]
-        for field, (annotation, means) in fields.items():
+        for field, (annotation, means) in typed.items():
             lines += textwrap.wrap(means, 113, initial_indent="    #: ", subsequent_indent="    #: ")
             lines.append(f"    {field}: {annotation} = absent()")
-        if not fields:
+        if not typed:
             lines.append("    pass")
         self._source.append("\n".join([*lines, ""]))
 
 
-def _split(returns: dict[str, str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return the plain fields, and those of each list of objects."""
-    plain: dict[str, str] = {}
-    nested: dict[str, dict[str, str]] = defaultdict(dict)
-    for field, means in returns.items():
-        where, dot, inner = field.partition("[].")
-        if dot:
-            nested[where][inner] = means
-        else:
-            plain[field] = means
-    return plain, dict(nested)
+def _typed(text: str) -> tuple[str, str]:
+    """Return the annotation of a field, and what it means."""
+    return of_field(text), fields.read(text)[2]

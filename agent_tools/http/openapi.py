@@ -1,26 +1,26 @@
-"""The OpenAPI document: how our arguments and answers are described in it.
+"""The OpenAPI document (3.1): how our arguments and answers are described in it.
 
-drf-spectacular collects the endpoints; what they take comes from the same models that check it, and the
-one endpoint that runs tools is written as one path per tool of the registry.
+drf-spectacular collects the endpoints; what they take comes from the same models that check it, what they answer from
+`answers.fields`, and the one endpoint that runs tools is written as one path per tool of the registry.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
+from agent_tools.answers import fields
+from agent_tools.answers.fields import Fields
 from agent_tools.calls import registry
-from agent_tools.calls.arguments import Arguments, json_schema
+from agent_tools.calls.arguments import Arguments, json_schema, or_null
 from agent_tools.errors import ErrorCode
 
 View = TypeVar("View", bound=Callable[..., Any])
 
-_SUCCESS = {"$ref": "#/components/schemas/Success"}
-_FAILURE = {"$ref": "#/components/schemas/Failure"}
 _TOOL_PATH = "/api/v1/tools/{name}/"
 #: Every endpoint may answer with these.
-_ALWAYS = (400, 401, 403, 408, 414, 429, 431, 500, 503, 504)
+_ALWAYS = (400, 401, 403, 406, 429, 431, 500, 503, 504)
 
 _NO_NUL = r"^[^\u0000]*$"
 _USERNAME = {"type": "string", "pattern": "^[a-z0-9._-]{1,64}$"}
@@ -61,8 +61,13 @@ def body(model: type[Arguments], *, leave_out: Collection[str] = ()) -> dict[str
     """Return a model's arguments as the request's JSON."""
     schema = _as_taken(json_schema(model))
     schema["properties"] = {name: inner for name, inner in schema["properties"].items() if name not in leave_out}
-    schema["required"] = [name for name in schema["required"] if name not in leave_out]
-    return {"application/json": schema}
+    return {"application/json": schema | _required(name for name in schema.pop("required") if name not in leave_out)}
+
+
+def _required(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return what a schema says of required properties: nothing where none is, since the list may not be empty."""
+    found = list(names)
+    return {"required": found} if found else {}
 
 
 def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, Any]:
@@ -74,34 +79,39 @@ def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, An
         required = schema.get("required", [])
         schema = schema | {
             "properties": {
-                name: _as_taken(inner, with_null=with_null)
-                | ({"nullable": True} if with_null and name not in required else {})
+                name: or_null(_as_taken(inner)) if with_null and name not in required else _as_taken(inner)
                 for name, inner in schema["properties"].items()
             }
         }
     elif "anyOf" in schema:
         schema = schema | {"anyOf": [_as_taken(form, with_null=with_null) for form in schema["anyOf"]]}
     elif schema.get("type") == "array":
-        schema = schema | {"items": _as_taken(schema["items"], with_null=with_null)}
+        schema = schema | {"items": _as_taken(schema["items"])}
+    elif "anyOf" in schema:
+        schema = schema | {"anyOf": [_as_taken(each) for each in schema["anyOf"]]}
     elif schema.get("type") == "string" and not schema.keys() & {"enum", "pattern"}:
         schema = schema | {"pattern": _NO_NUL}
     return schema
 
 
-def answers(description: str, *statuses: int) -> dict[int, OpenApiResponse]:
-    """Return a success and the failures an endpoint may answer with."""
-    failures = {status: OpenApiResponse(_FAILURE, _codes(status)) for status in sorted({*statuses, *_ALWAYS})}
-    return {200: OpenApiResponse(_SUCCESS, description), **failures}
+def answers(returns: Fields, *statuses: int) -> dict[int, OpenApiResponse]:
+    """Return a success with these fields, and the failures an endpoint may answer with."""
+    failures = {
+        status: OpenApiResponse(_ref(f"Failure{status}"), _codes(status)) for status in sorted({*statuses, *_ALWAYS})
+    }
+    return {200: OpenApiResponse(_shape(True, {"data": _object(returns)}), _meanings(returns)), **failures}
 
 
 def answers_of(asked: registry.ApiOperation[Any], *statuses: int) -> dict[int, OpenApiResponse]:
-    """Return a success of a tool or endpoint, with its fields, and the failures it may answer with."""
-    return answers(_fields(asked.returns), *statuses)
+    """Return a success of a tool or endpoint, and the failures it may answer with."""
+    return answers(asked.returns, *statuses) | {
+        200: OpenApiResponse(_shape(True, {"data": _ref(_data_name(asked))}), _meanings(asked.returns))
+    }
 
 
 def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Return the document with one path per tool and the two shapes of answers; a hook of drf-spectacular."""
-    result.setdefault("components", {}).setdefault("schemas", {}).update(_SHAPES)
+    """Return the document with one path per tool and the shapes of answers; a hook of drf-spectacular."""
+    result.setdefault("components", {})["schemas"] = _shapes()
     paths: dict[str, Any] = {}
     for path, operations in result["paths"].items():
         if path != _TOOL_PATH:
@@ -130,21 +140,22 @@ def _definition(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, 
 
 def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     schema = _as_taken({**tool.schema, "properties": {"user_id": _USER_ID, **tool.schema["properties"]}})
-    statuses = (404, 413, 415) if tool.effect is registry.Effect.READ_ONLY else (404, 409, 413, 415, 422)
+    statuses = (404, 411, 413, 415, *(() if tool.effect is registry.Effect.READ_ONLY else (409, 422)))
     scopes = " or ".join(f"`{scope}`" for scope in tool.scopes)
     failures = {
-        str(status): {"description": _codes(status), "content": {"application/json": {"schema": _FAILURE}}}
-        for status in sorted({*statuses, *_ALWAYS})
+        str(status): _content(_ref(f"Failure{status}"), _codes(status)) for status in sorted({*statuses, *_ALWAYS})
     }
+    is_required = bool(schema["required"])
+    schema |= _required(schema.pop("required"))
     operation = {
         "operationId": tool.name,
         "summary": tool.first_sentence.rstrip("."),
         "description": f"{tool.description}\n\nScope: {scopes}; {tool.effect}; timeout {tool.timeout} s.",
         "tags": ["tools"],
         "security": generic.get("security", []),
-        "requestBody": {"required": bool(schema["required"]), "content": {"application/json": {"schema": schema}}},
+        "requestBody": {"required": is_required, "content": {"application/json": {"schema": schema}}},
         "responses": {
-            "200": {"description": _fields(tool.returns), "content": {"application/json": {"schema": _SUCCESS}}},
+            "200": _content(_shape(True, {"data": _ref(_data_name(tool))}), _meanings(tool.returns)),
             **failures,
         },
     }
@@ -161,9 +172,13 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     return operation
 
 
-def _fields(returns: dict[str, str]) -> str:
+def _content(schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _meanings(returns: Fields) -> str:
     """Return what an answer has in `data`, as a list."""
-    lines = (f"- `{name}`: {meaning}" for name, meaning in returns.items())
+    lines = (f"- `{name}`: {fields.read(text)[2]}" for name, text in returns.items())
     return "\n".join(["What it says. `data` has:", "", *lines])
 
 
@@ -171,36 +186,79 @@ def _codes(status: int) -> str:
     return ", ".join(f"`{code.code}`" for code in ErrorCode if code.status == status)
 
 
-_SHAPES = {
-    "Success": {
-        "type": "object",
-        "required": ["ok", "text", "data"],
-        "properties": {
-            "ok": {"type": "boolean", "enum": [True]},
-            "text": {"type": "string", "description": "For the model."},
-            "data": {"type": "object", "additionalProperties": {}, "description": "The same as data."},
-        },
-    },
-    "Failure": {
-        "type": "object",
-        "required": ["ok", "text", "error"],
-        "properties": {
-            "ok": {"type": "boolean", "enum": [False]},
-            "text": {"type": "string", "description": "For the model: the sentence, then help on new lines."},
-            "error": {
-                "type": "object",
-                "required": ["code", "message", "details"],
-                "properties": {
-                    "code": {
-                        "type": "string",
-                        "enum": [code.code for code in ErrorCode],
-                        "description": "Names in `code` type are fields of `details`.\n\n"
-                        + "\n".join(f"- `{code.code}` ({code.status}): {code.meaning}" for code in ErrorCode),
-                    },
-                    "message": {"type": "string"},
-                    "details": {"type": "object", "additionalProperties": {}},
-                },
-            },
-        },
-    },
-}
+# -- What is answered, as schemas.
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _data_name(asked: registry.ApiOperation[Any]) -> str:
+    return "".join(word.title() for word in asked.name.split("_")) + "Data"
+
+
+def _data_schema(asked: registry.ApiOperation[Any]) -> dict[str, Any]:
+    beside = {} if asked.text_is_complete else {"decisions": "optional Decisions: what was decided since the last call"}
+    usual = _object(asked.returns | beside)
+    return {"anyOf": [usual, _object(asked.or_returns)]} if asked.or_returns else usual
+
+
+def _object(returns: Fields) -> dict[str, Any]:
+    """Return the schema of an object with these fields."""
+    plain, lists = fields.split(returns)
+    read = {name: fields.read(text) for name, text in plain.items()}
+    properties = {name: _of_kind(kind) | {"description": meaning} for name, (kind, _, meaning) in read.items()}
+    properties |= {name: {"type": "array", "items": _item(inner)} for name, inner in lists.items()}
+    required = _required(name for name in properties if not (name in read and read[name][1]))
+    return {"type": "object", "properties": properties, **required}
+
+
+def _item(returns: Fields) -> dict[str, Any]:
+    """Return the schema of an item of a list: by its name, where it has one."""
+    name = next((name for name, known in fields.OBJECTS.items() if known == returns), None)
+    return _of_kind(name) if name else _object(returns)
+
+
+def _of_kind(kind: str) -> dict[str, Any]:
+    """Return the schema of a type as `answers.fields` writes it."""
+    if " | " in kind:
+        options = [_of_kind(each) for each in kind.split(" | ")]
+        is_plain = all(option.keys() == {"type"} for option in options)
+        return {"type": [option["type"] for option in options]} if is_plain else {"anyOf": options}
+    if kind.endswith("[]"):
+        return {"type": "array", "items": _of_kind(kind.removesuffix("[]"))}
+    if kind.endswith("{}"):
+        return {"type": "object", "additionalProperties": _of_kind(kind.removesuffix("{}"))}
+    if kind in fields.OBJECTS:
+        return _ref(kind)
+    if kind not in ("string", "integer", "number", "boolean", "object", "null"):
+        raise ValueError(f"{kind!r} is no type of a field")
+    return {"type": kind}
+
+
+def _shape(is_ok: bool, more: dict[str, Any]) -> dict[str, Any]:
+    """Return the shape of an answer: whether it is a success, a text for the model, and what a program reads."""
+    means = "For the model." if is_ok else "For the model: the sentence, then help on new lines."
+    properties = {"ok": {"type": "boolean", "enum": [is_ok]}, "text": {"type": "string", "description": means}, **more}
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _shapes() -> dict[str, Any]:
+    """Return all named schemas: what answers are made of, and the failures of each status."""
+    found = {name: _object(returns) for name, returns in fields.OBJECTS.items()}
+    found |= {_data_name(asked): _data_schema(asked) for asked in (registry.TOOLS | registry.ENDPOINTS).values()}
+    found["Failure"] = _failing(list(ErrorCode))
+    for status in sorted({code.status for code in ErrorCode}):
+        found[f"Failure{status}"] = _failing([code for code in ErrorCode if code.status == status])
+    return found
+
+
+def _failing(codes: Sequence[ErrorCode]) -> dict[str, Any]:
+    lines = (f"- `{code.code}` ({code.status}): {code.meaning}" for code in codes)
+    described = "\n".join(["Names in `code` type are fields of `details`.", "", *lines])
+    properties = {
+        "code": {"type": "string", "enum": [code.code for code in codes], "description": described},
+        "message": {"type": "string"},
+        "details": {"type": "object", "additionalProperties": {}},
+    }
+    return _shape(False, {"error": {"type": "object", "required": list(properties), "properties": properties}})

@@ -15,13 +15,6 @@ from memory_app.text import context_budget
 #: Left-out notes, and blocks, named in a receipt; the rest are counted.
 _LEFT_OUT_SHOWN = 200
 
-_RECEIPT = (
-    "`included`: ids, the most valuable first; `left_out`: the first 200, each with `note_id` and `why` (superseded, "
-    "type, tags, recent or budget); `left_out_count`; `tokens` of the text, estimated as one for four bytes of UTF-8; "
-    "`budget`; "
-    "`over_budget`: true when the one note that is always included is larger than the budget; `commit`"
-)
-
 _Budget = Annotated[
     int | None,
     Field(
@@ -50,7 +43,10 @@ class PrimeArguments(Arguments):
         "Use this at the start of a conversation, unless they are in your context already."
     ),
     failing="Error priming memories",
-    returns={"text": "the memories, as in the text; empty when there are none", "receipt": _RECEIPT},
+    returns={
+        "text": "string: the memories, as in the text; empty when there are none",
+        "receipt": "Receipt: what is in it, and what was left out",
+    },
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     commit = reads.head()
@@ -85,20 +81,17 @@ class ContextArguments(Arguments):
     ),
     failing="Error building the context",
     returns={
-        "text": "the whole, as in the text",
-        "blocks[].label": "the block's name in every call",
-        "blocks[].title": "what people call it",
-        "blocks[].body": "its text",
-        "blocks[].sha256": "of its text",
-        "blocks_receipt": (
-            "`included`: labels; `left_out`: labels of the first 200 blocks that did not fit, the last changed "
-            "first; `left_out_count`; `tokens` of the blocks, estimated; `budget`, 0 for no limit"
-        ),
-        "notes": "the primed notes as a memories.md, or empty",
-        "instructions": "how to use memory blocks",
-        "skill": "how to use notes, or empty",
-        "inject": "auto, manual (no notes) or none (no notes, no skill)",
-        "receipt": _RECEIPT + "; null when no notes are primed",
+        "text": "string: the whole, as in the text",
+        "blocks[].label": "string: the block's name in every call",
+        "blocks[].title": "string: what people call it",
+        "blocks[].body": "string: its text",
+        "blocks[].sha256": "string: of its text",
+        "blocks_receipt": "BlocksReceipt: which blocks are in it, and which did not fit",
+        "notes": "string: the primed notes as a memories.md, or empty",
+        "instructions": "string: how to use memory blocks",
+        "skill": "string: how to use notes, or empty",
+        "inject": "string: auto, manual (no notes) or none (no notes, no skill)",
+        "receipt": "Receipt | null: which notes are in it, and which were left out; null when none are primed",
     },
 )
 def context_read(call: Call, arguments: ContextArguments) -> Answer:

@@ -29,12 +29,12 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
     failing="Error listing conversations",
     returns=fields.paged(
         {
-            "session_id": "its name in every call",
-            "title": "the beginning of what the user said first",
-            "count": "how many messages are kept",
-            "first_at": "when the first was said (ISO 8601, UTC)",
-            "last_at": "when the last was said",
-            "agents": "names of the agents that handed them in",
+            "session_id": "string: its name in every call",
+            "title": "string: the beginning of what the user said first",
+            "count": "integer: how many messages are kept",
+            "first_at": "string: when the first was said (ISO 8601, UTC)",
+            "last_at": "string: when the last was said",
+            "agents": "string[]: names of the agents that handed them in",
         }
     ),
 )
@@ -76,15 +76,15 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
         "to `next` to go on."
     ),
     failing="Error reading conversation",
-    returns={"session_id": "which conversation"}
+    returns={"session_id": "string: which conversation"}
     | fields.paged(
         {
-            "message_id": "the message's id",
-            "role": "user, assistant, system or tool",
-            "author": "the speaker's name, or empty",
-            "content": "what was said, whole",
-            "agent": "name of the agent that handed it in, or empty",
-            "at": "when it was said (ISO 8601, UTC)",
+            "message_id": "string: the message's id",
+            "role": "string: user, assistant, system or tool",
+            "author": "string: the speaker's name, or empty",
+            "content": "string: what was said, whole",
+            "agent": "string: name of the agent that handed it in, or empty",
+            "at": "string: when it was said (ISO 8601, UTC)",
         }
     ),
     target="session_id",
@@ -158,7 +158,11 @@ class KeepArguments(WriteArguments):
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
     failing="Error keeping messages",
-    returns={"session_id": "whose messages", "new": "ids of those kept now", "known": "ids of those kept before"},
+    returns={
+        "session_id": "string: whose messages",
+        "new": "string[]: ids of those kept now",
+        "known": "string[]: ids of those kept before",
+    },
 )
 def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     _require_session(call, arguments)
@@ -193,9 +197,9 @@ class DeleteMessagesArguments(WriteArguments):
     or_scope=Scope.MEMORY_PROPOSE,
     failing="Error deleting messages",
     returns={
-        "session_id": "whose messages",
-        "deleted": "how many of yours there were",
-        "left": "how many stay, since another agent handed them in",
+        "session_id": "string: whose messages",
+        "deleted": "integer: how many of yours there were",
+        "left": "integer: how many stay, since another agent handed them in",
     },
 )
 def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:

@@ -31,17 +31,17 @@ class ImportArguments(NoteWriteArguments):
     ),
     failing="Error importing memories",
     returns={
-        "proposal_id": "its number, or null when there was nothing to change",
-        "status": "applied, open while it waits for a person, or unchanged",
-        "waits_because": "why a person has to look at it first, as with notes: policy, scope, secrets, rule, large "
-        "or repeated; else null",
-        "commit": "the commit that holds it, or null",
-        "review_url": "where people look at it, or null",
-        "created": "how many notes are new",
-        "updated": "how many are changed",
-        "unchanged": "how many are as the file says",
-        "skipped[].line": "where something was left out",
-        "skipped[].reason": "why",
+        "proposal_id": "integer | null: its number, or null when there was nothing to change",
+        "status": "string: applied, open while it waits for a person, or unchanged",
+        "waits_because": "string | null: why a person has to look at it first, as with notes: policy, scope, secrets, "
+        "rule, large or repeated; else null",
+        "commit": "string | null: the commit that holds it, or null",
+        "review_url": "string | null: where people look at it, or null",
+        "created": "integer: how many notes are new",
+        "updated": "integer: how many are changed",
+        "unchanged": "integer: how many are as the file says",
+        "skipped[].line": "integer: where something was left out",
+        "skipped[].reason": "string: why",
     },
     # 100,000 memories, the most of one file, took 80 s when new, 160 s when each was changed; with a Dolt server,
     # on a machine at four times its load, over 300 s. The web server's threads have no limit of their own.

@@ -195,7 +195,11 @@ def _in_words(error: ApiError, target: MemoryFile, otherwise: str) -> ApiError:
 _WORDS = 80
 
 
-_LISTED = {"path": "the file", "title": "of a block; of a note its first words", "length": "in characters"}
+_LISTED = {
+    "path": "string: the file",
+    "title": "string: of a block; of a note its first words",
+    "length": "integer: in characters",
+}
 
 
 class FileListArguments(paging.PagedArguments, BoundedArguments):
@@ -249,14 +253,14 @@ class FileViewArguments(BoundedArguments):
     ),
     failing="Error reading file",
     returns={
-        "path": "the file",
-        "content": "the text, or the lines asked for",
-        "lines": "how many lines the text has",
-        "view_range": "the lines in `content`, or null for all",
-        "next_range": "the view_range of the lines that were left out for their length, or null",
-        "sha256": "for `expected_sha256`",
-        "title": "of a block; of a note its type",
-        "read_only": "agents may not change it",
+        "path": "string: the file",
+        "content": "string: the text, or the lines asked for",
+        "lines": "integer: how many lines the text has",
+        "view_range": "integer[] | null: the lines in `content`, or null for all",
+        "next_range": "integer[] | null: the view_range of the lines that were left out for their length, or null",
+        "sha256": "string: for `expected_sha256`",
+        "title": "string: of a block; of a note its type",
+        "read_only": "boolean: agents may not change it",
     },
     target="path",
 )
@@ -315,7 +319,9 @@ def _described(call: Call, found: list[str]) -> list[dict[str, Any]]:
 _ATOMIC = "Prefer the tools that change only what you name: edit_file, append_to_file, prepend_to_file, update_section."
 
 #: What the tools answer; fields that only blocks or only notes have are null for the others.
-CHANGED = {"path": "the file", "note_id": "of a note, its id"} | fields.WRITTEN | fields.PROPOSED
+CHANGED = {"path": "string: the file"} | fields.of_either(
+    {"note_id": "string: of a note, its id"} | fields.WRITTEN, fields.PROPOSED
+)
 
 #: A file has neither title nor description.
 _UNTITLED = NewBlock(title="", description="", limit=0)

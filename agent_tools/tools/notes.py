@@ -19,7 +19,7 @@ from agent_tools.tools.note_arguments import Category, Confidence, Content, Note
 from approvals.models import Status
 from approvals.services import notes
 
-_WRITTEN = {"note_id": "the note's id"} | fields.WRITTEN
+_WRITTEN = {"note_id": "string: the note's id"} | fields.WRITTEN
 
 
 class SaveArguments(NoteWriteArguments):
@@ -126,10 +126,10 @@ class RememberArguments(NoteWriteArguments):
     ),
     failing="Error remembering",
     returns={
-        "remembered": "true once it is in the memory; false while it waits for a person",
-        "memory_id": "the memory's id",
-        "memory_type": "as given",
-        "message": "as in the text",
+        "remembered": "boolean: true once it is in the memory; false while it waits for a person",
+        "memory_id": "string: the memory's id",
+        "memory_type": "string: as given",
+        "message": "string: as in the text",
     }
     | fields.WRITTEN,
 )
@@ -187,10 +187,10 @@ class ForgetArguments(NoteWriteArguments):
     ),
     failing="Error forgetting",
     returns={
-        "forgotten": "true once it is superseded; false while that waits for a person",
-        "memory_id": "the memory's id",
-        "reason": "as given, or null",
-        "message": "as in the text",
+        "forgotten": "boolean: true once it is superseded; false while that waits for a person",
+        "memory_id": "string: the memory's id",
+        "reason": "string | null: as given, or null",
+        "message": "string: as in the text",
     }
     | fields.WRITTEN,
     target="memory_id",

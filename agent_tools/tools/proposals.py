@@ -60,6 +60,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     ),
     failing="Error listing proposals",
     returns=fields.paged(fields.PROPOSAL),
+    or_returns=fields.DECISIONS,
     owner_optional=True,
 )
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
@@ -133,7 +134,7 @@ _READ = (
     fields.PROPOSAL_IN_FULL
     | fields.COMMENTS
     | fields.COLLISIONS
-    | {"left_out": "what was left out of these for its length, by field", "retry_after": fields.RETRY_AFTER}
+    | {"left_out": "integer{}: what was left out of these for its length, by field", "retry_after": fields.RETRY_AFTER}
 )
 
 
@@ -310,7 +311,7 @@ class CommentArguments(WriteArguments):
         "Nothing is decided by it."
     ),
     failing="Error commenting on proposal",
-    returns={"proposal_id": "its number", "user_id": "whose memory"} | fields.COMMENT,
+    returns={"proposal_id": "integer: its number", "user_id": "string: whose memory"} | fields.COMMENT,
     owner_optional=True,
     target="proposal_id",
 )

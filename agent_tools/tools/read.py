@@ -52,14 +52,14 @@ def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
 
 
 READ = fields.BLOCK | {
-    "body": "the text, or the lines asked for",
-    "lines": "how many lines the text has",
-    "view_range": "the lines in `body`, or null for all",
-    "next_range": "the view_range of the lines that were left out for their length, or null",
-    "commit": "the commit it was read at",
-    "as_of": "as given, or null",
+    "body": "string: the text, or the lines asked for",
+    "lines": "integer: how many lines the text has",
+    "view_range": "integer[] | null: the lines in `body`, or null for all",
+    "next_range": "integer[] | null: the view_range of the lines that were left out for their length, or null",
+    "commit": "string: the commit it was read at",
+    "as_of": "string | null: as given, or null",
     **{f"open_proposals[].{name}": meaning for name, meaning in fields.OPEN_PROPOSAL.items()},
-    "open_proposals_left_out": "how many more there are, which list_proposals names",
+    "open_proposals_left_out": "integer: how many more there are, which list_proposals names",
 }
 
 

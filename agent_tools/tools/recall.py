@@ -40,16 +40,16 @@ class RecallArguments(BoundedArguments):
 
 
 _RECALLED = {
-    "count": "how many",
-    "memories[].id": "the memory's id",
-    "memories[].content": "what it says",
-    "memories[].type": "its type",
-    "memories[].confidence": "0 to 1",
-    "memories[].timestamp": "when it was stored (ISO 8601, UTC)",
-    "memories[].superseded_at": "when it was forgotten (ISO 8601, UTC); not there while it holds",
-    "memories[].superseded_by": "the memory that took its place, or null; not there while it holds",
-    "memories[].superseded_reason": "why it was forgotten, or null; not there while it holds",
-    "left_out": "how many more match, and were left out for their length",
+    "count": "integer: how many",
+    "memories[].id": "string: the memory's id",
+    "memories[].content": "string: what it says",
+    "memories[].type": "string: its type",
+    "memories[].confidence": "number: 0 to 1",
+    "memories[].timestamp": "string: when it was stored (ISO 8601, UTC)",
+    "memories[].superseded_at": "optional string: when it was forgotten (ISO 8601, UTC); not there while it holds",
+    "memories[].superseded_by": "optional string | null: what took its place, or null; not there while it holds",
+    "memories[].superseded_reason": "optional string | null: why it was forgotten, or null; not there while it holds",
+    "left_out": "integer: how many more match, and were left out for their length",
     "index_behind": fields.INDEX_BEHIND,
 }
 
@@ -152,7 +152,7 @@ class NoteListArguments(paging.PagedArguments):
     failing="Error listing notes",
     returns=fields.paged(fields.NOTE)
     | {
-        "index_behind": "with q, true while the search does not know the newest changes yet: "
+        "index_behind": "boolean: with q, true while the search does not know the newest changes yet: "
         "the pages may then repeat or miss notes"
     },
 )
@@ -194,7 +194,7 @@ class NoteReadArguments(Arguments):
     called="a note",
     description="One note, now or as of a commit or time.",
     failing="Error reading note",
-    returns=fields.NOTE | {"commit": "the commit it was read at", "as_of": "as given, or null"},
+    returns=fields.NOTE | {"commit": "string: the commit it was read at", "as_of": "string | null: as given, or null"},
     target="note_id",
 )
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:

@@ -31,21 +31,21 @@ _Tags = Annotated[list[str] | None, Field(description="Only notes with one of th
 _AsOf = Annotated[str | None, version_field("Search the memory")]
 
 _RESULTS = {
-    "results[].note_id": "of a note; else not there",
-    "results[].block_label": "of a block; else not there",
-    "results[].message_id": "of a message; else not there",
-    "results[].text": "the note, the message or the section of the block",
-    "results[].score": "0 to 1",
-    "results[].source": "user_memory, memory_block or conversation",
-    "results[].title": "the block's title and section, or the first words",
-    "results[].type": "the note's type, block or message",
-    "results[].created_at": "ISO 8601, UTC, or null",
-    "results[].session_id": "the conversation it came from, where there is one",
-    "results[].weak": "true of a note that does not match and follows as one of the nearest; else not there",
-    "left_out": "how many more there are, which were left out for their length",
-    "broad": "true for a question about everything: after what matches, the newest and most used notes follow",
+    "results[].note_id": "optional string: of a note",
+    "results[].block_label": "optional string: of a block",
+    "results[].message_id": "optional string: of a message",
+    "results[].text": "string: the note, the message or the section of the block",
+    "results[].score": "number: 0 to 1",
+    "results[].source": "string: user_memory, memory_block or conversation",
+    "results[].title": "string: the block's title and section, or the first words",
+    "results[].type": "string: the note's type, block or message",
+    "results[].created_at": "string | null: ISO 8601, UTC, or null",
+    "results[].session_id": "optional string: the conversation it came from, where there is one",
+    "results[].weak": "optional boolean: true of a note that does not match and follows as one of the nearest",
+    "left_out": "integer: how many more there are, which were left out for their length",
+    "broad": "boolean: true for a question about everything: after what matches, the newest and most used notes follow",
     "index_behind": fields.INDEX_BEHIND,
-    "words_only": "true when meaning was left out, since the embedder did not answer",
+    "words_only": "boolean: true when meaning was left out, since the embedder did not answer",
 }
 
 _WEAK = "These do not match, they are only the nearest notes (weak):"

@@ -223,7 +223,9 @@ class ToolList(ApiView):
         tags=["tools"],
         summary="The tools this token may use, ready to hand to a model",
         parameters=query(ToolListQuery),
-        responses=answers("data.tools: the definitions.", 400),
+        responses=answers(
+            {"format": "string: as asked", "family": "string: as asked", "tools": "object[]: the definitions"}, 400
+        ),
     )
     def get(self, request: HttpRequest) -> HttpResponse:
         asked = parse(ToolListQuery, from_query(request, ToolListQuery), called="the list of tools")
@@ -241,7 +243,14 @@ class TokenDetail(ApiView):
         operation_id="token_read",
         tags=["tools"],
         summary="What this token may do, and for whom",
-        responses=answers("data.agent, data.scopes, data.all_owners and data.owners (empty when it serves everyone)."),
+        responses=answers(
+            {
+                "agent": "string: name of the agent",
+                "scopes": "string[]: what the token may do",
+                "all_owners": "boolean: it serves everyone",
+                "owners": "string[]: usernames of those it serves; empty when it serves everyone",
+            }
+        ),
     )
     def get(self, request: HttpRequest) -> HttpResponse:
         parse(Arguments, from_query(request, Arguments), called="this endpoint")
@@ -265,7 +274,7 @@ class ToolRun(ApiView):
         tags=["tools"],
         summary="The definition of one tool",
         parameters=query(ListQuery),
-        responses=answers("data.tool: the definition.", 400, 404),
+        responses=answers({"format": "string: as asked", "tool": "object: the definition"}, 400, 404),
     )
     def get(self, request: HttpRequest, name: str) -> HttpResponse:
         asked = parse(ListQuery, from_query(request, ListQuery), called="the definition of a tool")
@@ -276,7 +285,7 @@ class ToolRun(ApiView):
         data: dict[str, Any] = {"format": asked.format, "tool": definition}
         return messages.json_response(registry.Answer(f"{tool.name}: {tool.description}", data).payload())
 
-    @describe(summary="Run a tool", responses=answers("What the tool says."))
+    @describe(summary="Run a tool", responses=answers({}))
     def post(self, request: HttpRequest, name: str) -> HttpResponse:
         self.audit.tool = name if name in registry.TOOLS else "unknown"
         tool = registry.find(name)

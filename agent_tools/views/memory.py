@@ -64,7 +64,7 @@ def by_body(asked: ApiOperation[Any], tag: str, operation_id: str = "", *, leave
         return view.by_body(request, asked, **_arguments_of(address))
 
     taken = body_of(asked.arguments, leave_out=leave_out)
-    return _described(asked, tag, operation_id, 404, 409, 413, 415, 422, request=taken)(handle)
+    return _described(asked, tag, operation_id, 404, 409, 411, 413, 415, 422, request=taken)(handle)
 
 
 def _arguments_of(address: dict[str, str | int]) -> dict[str, str | int]:
@@ -144,7 +144,7 @@ class MemoriesFile(ApiView):
         tags=["notes"],
         summary="All notes that hold, as a memories.md",
         parameters=query(files.ExportArguments, leave_out={"session_id"}),
-        responses={status: answer for status, answer in answers("", 400).items() if status != 200}
+        responses={status: answer for status, answer in answers({}, 400).items() if status != 200}
         | {(200, "text/markdown"): OpenApiResponse(_FILE, "A memories.md.")},
     )
     def get(self, request: HttpRequest, user_id: str) -> HttpResponse:
@@ -163,7 +163,7 @@ class MemoriesFile(ApiView):
         summary="Import a memories.md (text/markdown, at most 32 MiB) as one change",
         parameters=query(files.ImportArguments, leave_out={"file", "evidence"}),
         request={"text/markdown": _FILE},
-        responses=answers("data.created, data.updated, data.skipped and more.", 400, 409, 413, 415),
+        responses=answers_of(files.import_file, 400, 409, 411, 413, 415, 422),
     )
     def post(self, request: HttpRequest, user_id: str) -> HttpResponse:
         self.begin(files.import_file)

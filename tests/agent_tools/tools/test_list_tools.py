@@ -146,7 +146,7 @@ def test_a_model_is_shown_one_vocabulary_of_what_it_can_use(api: Machine, form: 
     document = api.get("/api/schema/").json()["paths"]["/api/v1/tools/propose_memory_edit/"]["post"]
     taken = document["requestBody"]["content"]["application/json"]["schema"]["properties"]
     assert set("idempotency_key session_id expected_sha256 force".split()) <= taken.keys()
-    assert [option["type"] for option in taken["evidence"]["anyOf"]] == ["string", "array"]
+    assert [option["type"] for option in taken["evidence"]["anyOf"]] == ["string", "array", "null"]
 
 
 def test_a_token_sees_the_tools_it_may_use(reader: Machine) -> None:

@@ -71,7 +71,7 @@ def test_notes_are_listed_newest_first_by_page_and_filter(api: Machine, call: Ca
     assert listed(api, "type=fix") == ["a"]
     assert listed(api, "tag=docker&tag=drinks") == ["b", "a"]
     assert listed(api, "source=agent") == ["d"]
-    assert listed(api, "include_superseded=true") == ["d", "c", "b", "a"]
+    assert listed(api, "include_superseded=1") == ["d", "c", "b", "a"]
     for bad in ("?type=rumour", "?include_superseded=yes", "?limit=0", "?limit=201", "?cursor=x", "?source=me", "?x=1"):
         refused(api.get(f"{NOTES}{bad}"), 400, "invalid_arguments")
 

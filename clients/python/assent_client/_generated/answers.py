@@ -240,11 +240,11 @@ class Note(Answer):
 
 
 class SearchResult(Record):
-    #: of a note; else not there
+    #: of a note
     note_id: str | None = absent()
-    #: of a block; else not there
+    #: of a block
     block_label: str | None = absent()
-    #: of a message; else not there
+    #: of a message
     message_id: str | None = absent()
     #: the note, the message or the section of the block
     text: str = absent()
@@ -260,13 +260,13 @@ class SearchResult(Record):
     created_at: str | None = absent()
     #: the conversation it came from, where there is one
     session_id: str | None = absent()
-    #: true of a note that does not match and follows as one of the nearest; else not there
+    #: true of a note that does not match and follows as one of the nearest
     weak: bool | None = absent()
 
 
 class SearchResults(Answer):
     #: how many more there are, which were left out for their length
-    left_out: Any = absent()
+    left_out: int = absent()
     #: true for a question about everything: after what matches, the newest and most used notes follow
     broad: bool = absent()
     #: true while the search does not know the newest changes yet; the text says so too
@@ -359,7 +359,7 @@ class RecalledNote(Record):
     timestamp: str = absent()
     #: when it was forgotten (ISO 8601, UTC); not there while it holds
     superseded_at: str | None = absent()
-    #: the memory that took its place, or null; not there while it holds
+    #: what took its place, or null; not there while it holds
     superseded_by: str | None = absent()
     #: why it was forgotten, or null; not there while it holds
     superseded_reason: str | None = absent()
@@ -369,7 +369,7 @@ class RecalledNotes(Answer):
     #: how many
     count: int = absent()
     #: how many more match, and were left out for their length
-    left_out: Any = absent()
+    left_out: int = absent()
     #: true while the search does not know the newest changes yet; the text says so too
     index_behind: bool = absent()
     memories: list[RecalledNote] = absent()
@@ -414,10 +414,7 @@ class ForgottenNote(Answer):
 
 
 class PrimedNotes(Answer):
-    #: `included`: ids, the most valuable first; `left_out`: the first 200, each with `note_id` and `why`
-    #: (superseded, type, tags, recent or budget); `left_out_count`; `tokens` of the text, estimated as one for
-    #: four bytes of UTF-8; `budget`; `over_budget`: true when the one note that is always included is larger
-    #: than the budget; `commit`
+    #: what is in it, and what was left out
     receipt: dict[str, Any] = absent()
 
 
@@ -457,9 +454,7 @@ class ProposalSummary(Record):
     expires_at: str | None = absent()
     #: true once its texts were removed, as too private or for its owner: they are empty then
     redacted: bool = absent()
-    #: null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not accepted:
-    #: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the reviewer's
-    #: words
+    #: who decided, when and why: `by`, `at`, `reason`, `comment`
     decision: dict[str, Any] | None = absent()
     #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
     #: did and why
@@ -467,13 +462,11 @@ class ProposalSummary(Record):
     #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
     #: (a text that settles a conflict); null for others
     approval: str | None = absent()
-    #: while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, `reason`
-    #: (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted or
-    #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
-    #: about; else null
+    #: while it is your turn what you are asked for: `by`, `at`, `reason`, `comment` and the `revision` it is
+    #: about
     changes_requested: dict[str, Any] | None = absent()
     #: your decided proposal that this one takes up again, as far as can be told; null for none
-    answers: Any = absent()
+    answers: int | None = absent()
     #: where people look at it
     review_url: str = absent()
     #: comments in its thread
@@ -548,9 +541,7 @@ class Proposal(Answer):
     expires_at: str | None = absent()
     #: true once its texts were removed, as too private or for its owner: they are empty then
     redacted: bool = absent()
-    #: null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not accepted:
-    #: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the reviewer's
-    #: words
+    #: who decided, when and why: `by`, `at`, `reason`, `comment`
     decision: dict[str, Any] | None = absent()
     #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
     #: did and why
@@ -558,13 +549,11 @@ class Proposal(Answer):
     #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
     #: (a text that settles a conflict); null for others
     approval: str | None = absent()
-    #: while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, `reason`
-    #: (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted or
-    #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
-    #: about; else null
+    #: while it is your turn what you are asked for: `by`, `at`, `reason`, `comment` and the `revision` it is
+    #: about
     changes_requested: dict[str, Any] | None = absent()
     #: your decided proposal that this one takes up again, as far as can be told; null for none
-    answers: Any = absent()
+    answers: int | None = absent()
     #: where people look at it
     review_url: str = absent()
     #: comments in its thread
@@ -585,16 +574,15 @@ class Proposal(Answer):
     edits: list[dict[str, Any]] = absent()
     #: what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); the first
     #: 50
-    notes: Any = absent()
+    notes: list[dict[str, Any]] = absent()
     #: how many notes it changes; 0 for a block
     note_count: int = absent()
-    #: null, or what a person undid: `what` (reverted: the memory is as it was before your change; reopened: a
-    #: rejection was taken back, and it waits again), `by`, `at`, `comment`, and `commit`, the one that reverted
-    #: it or null
+    #: what a person undid: `what` (reverted: the memory is as it was before your change; reopened: a rejection
+    #: was taken back, and it waits again), `by`, `at`, `comment` and `commit`
     undone: dict[str, Any] | None = absent()
     #: the block's text, or the notes' contents, with the change; null when the block, or one of the notes, was
     #: deleted since
-    result: Any = absent()
+    result: str | None = absent()
     #: where a person approved something else than you proposed: the block's text, or the notes' contents, as
     #: approved; else null
     final_text: str | None = absent()
@@ -611,7 +599,7 @@ class Proposal(Answer):
     #: were rejected
     propose_again: bool = absent()
     #: what was left out of these for its length, by field
-    left_out: Any = absent()
+    left_out: dict[str, int] = absent()
     #: null; where the call was to wait and could not, the seconds after which to ask again
     retry_after: int | None = absent()
     comments: list[ProposalComment] = absent()
@@ -654,9 +642,7 @@ class WithdrawnProposal(Answer):
     expires_at: str | None = absent()
     #: true once its texts were removed, as too private or for its owner: they are empty then
     redacted: bool = absent()
-    #: null, or `by` (username or null), `at`, `reason` (of a rejection, or of the part that was not accepted:
-    #: wrong, outdated, too_private, duplicate, badly_worded or other; else null) and `comment`, the reviewer's
-    #: words
+    #: who decided, when and why: `by`, `at`, `reason`, `comment`
     decision: dict[str, Any] | None = absent()
     #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
     #: did and why
@@ -664,13 +650,11 @@ class WithdrawnProposal(Answer):
     #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
     #: (a text that settles a conflict); null for others
     approval: str | None = absent()
-    #: while it is your turn what you are asked for: `by` (username; null for Assent itself), `at`, `reason`
-    #: (wrong, outdated or badly_worded; conflict where the text changed and it no longer fits, block_deleted or
-    #: block_exists where its block was deleted or made otherwise; or null), `comment` and the `revision` it is
-    #: about; else null
+    #: while it is your turn what you are asked for: `by`, `at`, `reason`, `comment` and the `revision` it is
+    #: about
     changes_requested: dict[str, Any] | None = absent()
     #: your decided proposal that this one takes up again, as far as can be told; null for none
-    answers: Any = absent()
+    answers: int | None = absent()
     #: where people look at it
     review_url: str = absent()
     #: comments in its thread
@@ -709,21 +693,17 @@ class ContextBlock(Record):
 
 
 class ContextText(Answer):
-    #: `included`: labels; `left_out`: labels of the first 200 blocks that did not fit, the last changed first;
-    #: `left_out_count`; `tokens` of the blocks, estimated; `budget`, 0 for no limit
+    #: which blocks are in it, and which did not fit
     blocks_receipt: dict[str, Any] = absent()
     #: the primed notes as a memories.md, or empty
-    notes: Any = absent()
+    notes: str = absent()
     #: how to use memory blocks
     instructions: str = absent()
     #: how to use notes, or empty
     skill: str = absent()
     #: auto, manual (no notes) or none (no notes, no skill)
     inject: str = absent()
-    #: `included`: ids, the most valuable first; `left_out`: the first 200, each with `note_id` and `why`
-    #: (superseded, type, tags, recent or budget); `left_out_count`; `tokens` of the text, estimated as one for
-    #: four bytes of UTF-8; `budget`; `over_budget`: true when the one note that is always included is larger
-    #: than the budget; `commit`; null when no notes are primed
+    #: which notes are in it, and which were left out; null when none are primed
     receipt: dict[str, Any] | None = absent()
     blocks: list[ContextBlock] = absent()
 
@@ -787,7 +767,7 @@ class DeletedMessages(Answer):
 
 class ListFilesAnswerItem(Record):
     #: the file
-    path: Any = absent()
+    path: str = absent()
     #: of a block; of a note its first words
     title: str = absent()
     #: in characters
@@ -800,7 +780,7 @@ class ListFilesAnswer(ListAnswer[ListFilesAnswerItem]):
 
 class ViewFileAnswer(Answer):
     #: the file
-    path: Any = absent()
+    path: str = absent()
     #: the text, or the lines asked for
     content: str = absent()
     #: how many lines the text has
@@ -819,9 +799,9 @@ class ViewFileAnswer(Answer):
 
 class EditFileAnswer(Answer):
     #: the file
-    path: Any = absent()
+    path: str = absent()
     #: of a note, its id
-    note_id: str = absent()
+    note_id: str | None = absent()
     #: open while it waits for a person; applied when a rule of the user let it through at once
     status: str = absent()
     #: why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as with
@@ -841,7 +821,7 @@ class EditFileAnswer(Answer):
     #: 1 for a new proposal, one more each time it is amended
     revision: int = absent()
     #: of the block's text as it is now, without the change
-    content_sha256: str = absent()
+    content_sha256: str | None = absent()
     #: where people look at it
     review_url: str = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
@@ -849,10 +829,10 @@ class EditFileAnswer(Answer):
     #: true when `proposal_id` was given: it is the next revision of that proposal
     amended: bool = absent()
     #: how many places the edits replace; 0 for additions, sections and a whole text
-    occurrences_replaced: int = absent()
+    occurrences_replaced: int | None = absent()
     #: characters the text will have
-    length: int = absent()
+    length: int | None = absent()
     #: characters the text may have
-    limit: int = absent()
+    limit: int | None = absent()
     #: sentences, also in the text
-    warnings: list[str] = absent()
+    warnings: list[str] | None = absent()
