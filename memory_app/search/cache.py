@@ -87,7 +87,7 @@ class IndexCache:
         embedder = embedders.configured()
         rows = Chunk.objects.filter(owner=owner, removed=False).order_by("id").values_list(*_FIELDS)
         index = OwnerIndex([IndexRow(*values) for values in rows], embedder)
-        return _Held(index, version, embedder.name if embedder else embedders.WORDS_ONLY, index.nbytes)
+        return _Held(index, version, embedders.name_of(embedder), index.nbytes)
 
     def _refresh(self, owner: str, held: _Held, version: int) -> _Held:
         # One statement: with two, a chunk replaced in between would be there twice or not at all.

@@ -19,8 +19,12 @@ from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vecto
 
 log = structlog.get_logger(__name__)
 
+#: Follows the embedder's name in `SearchIndex.embedder`. Raised whenever `chunking.row_of` stores other terms, so that
+#: every index is rebuilt, with the vectors it has. 2: the days that texts name, C++ and .NET.
+_FORM = " (form 2)"
+
 #: The embedder of an index whose vectors could not be made: it is rebuilt when the embedder is back.
-WORDS_ONLY = "words only"
+WORDS_ONLY = f"words only{_FORM}"
 
 #: Seconds for a service to answer: a search has 15 in all, and continues by words without it.
 TIMEOUT = 5.0
@@ -103,10 +107,20 @@ def _say_once(embedder: str, error: str) -> None:
     log.warning("embedder_unavailable", embedder=embedder, error=error)
 
 
+def name_of(embedder: Embedder | None) -> str:
+    """Return the value of `SearchIndex.embedder` for an index made with this embedder."""
+    return f"{embedder.name}{_FORM}" if embedder else WORDS_ONLY
+
+
 def configured_name() -> str:
     """Return the value of `SearchIndex.embedder` for an index made now."""
-    embedder = configured()
-    return embedder.name if embedder else WORDS_ONLY
+    return name_of(configured())
+
+
+def are_vectors_of_today(name: str | None) -> bool:
+    """Whether an index with this value of `SearchIndex.embedder` has an older form, but the same vectors."""
+    now = configured_name()
+    return name is not None and name != now and name.partition(" (form")[0] == now.partition(" (form")[0]
 
 
 def is_to_replace(name: str) -> bool:

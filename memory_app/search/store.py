@@ -31,6 +31,7 @@ from memory_app.search.ranking.chunking import (
     chunks_of_block,
     chunks_of_conversation,
     chunks_of_note,
+    meaning,
     row_of,
 )
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
@@ -241,12 +242,22 @@ def forget_messages(owner: str, session_id: str | None = None, message_ids: Iter
         gone.update(version=version, **_EMPTIED)
 
 
+def _vectors_to_keep(owner: str, embedder: str | None) -> dict[str, bytes]:
+    """Return vectors by what they were made of, where only the form of the index changed: a service may be paid."""
+    if not embedders.are_vectors_of_today(embedder):
+        return {}
+    there = ChunkRow.objects.filter(owner=owner, removed=False).exclude(vector=b"")
+    rows = there.values_list("text", "title", "section", "author", "vector")
+    return {meaning(*parts): bytes(vector) for *parts, vector in rows.iterator()}
+
+
 def _rebuild(owner: str, state: index_state.IndexState, progress: Progress | None) -> Reindexed:
     documents: list[Document] = [*block_documents(owner, None), *note_documents(owner, None)]
     messages = message_chunks(owner, after=0)
     total, has_vectors = len(documents) + len(messages), True
     commit = Change.objects.filter(id=state.newest_change).values_list("commit", flat=True).first() or ""
     marks = {"change_id": state.newest_change, "message_id": state.newest_message, "commit": commit}
+    kept = _vectors_to_keep(owner, state.embedder)
     with transaction.atomic():
         version = index_state.next_version(owner)
         # From nothing: a run that is killed half-way must not look finished.
@@ -257,7 +268,7 @@ def _rebuild(owner: str, state: index_state.IndexState, progress: Progress | Non
     for start in range(0, max(len(documents), 1), PORTION):
         part = documents[start : start + PORTION]
         is_last = start + PORTION >= len(documents)
-        has_vectors &= _write(owner, part, messages if is_last else [], marks if is_last else {}, is_new=True)
+        has_vectors &= _write(owner, part, messages if is_last else [], marks if is_last else {}, kept)
         if progress:
             progress(total if is_last else start + len(part), total)
     if total > PORTION:
@@ -270,24 +281,23 @@ def _write(
     documents: Sequence[Document],
     messages: Sequence[TextChunk],
     marks: Mapping[str, object],
-    *,
-    is_new: bool = False,
+    kept: Mapping[str, bytes] | None = None,
 ) -> bool:
     """Replace the chunks of documents, add those of messages, and move the marks, in one transaction.
 
     Args:
         marks: what the chunks reflect after this, as fields of `SearchIndex`; none while more is to come.
-        is_new: there are no chunks of these documents yet.
+        kept: vectors to use again, by what they were made of; given where these documents have no chunks yet.
 
     Returns:
         Whether the embedder answered.
     """
     chunks = [chunk for document in documents for chunk in document.chunks] + list(messages)
-    vectors, has_vectors = _vectors(chunks)
+    vectors, has_vectors = _vectors(chunks, kept or {})
     embedder = embedders.configured_name() if has_vectors else embedders.WORDS_ONLY
     with transaction.atomic():
         version = index_state.next_version(owner)
-        for source in {document.source for document in documents if not is_new}:
+        for source in {document.source for document in documents if kept is None}:
             ids = [document.id for document in documents if document.source is source]
             of_these = {"owner": owner, "source": source.value, "document_id": ids, "removed": False}
             prepared.update(ChunkRow, _EMPTIED | {"version": version}, where=of_these)
@@ -324,14 +334,16 @@ def _deleted_since(owner: str, messages: Sequence[TextChunk]) -> set[tuple[str, 
     return gone
 
 
-def _vectors(chunks: Sequence[TextChunk]) -> tuple[list[bytes], bool]:
+def _vectors(chunks: Sequence[TextChunk], kept: Mapping[str, bytes]) -> tuple[list[bytes], bool]:
     embedder = embedders.configured()
     if embedder is None or not chunks:
         return [b""] * len(chunks), True
+    fresh = [chunk for chunk in chunks if chunk.meaning not in kept]
     try:
-        return [stored(vector) for vector in _embedded(embedder, chunks)], True
+        made = iter(_embedded(embedder, fresh))
     except EmbedderUnavailable:
         return [b""] * len(chunks), False
+    return [kept.get(chunk.meaning) or stored(next(made)) for chunk in chunks], True
 
 
 def _embedded(embedder: Embedder, chunks: Sequence[TextChunk]) -> list[Vector]:

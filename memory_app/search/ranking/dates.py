@@ -1,21 +1,24 @@
-"""Days that a query names, and how well a chunk's date agrees.
+"""Days that texts and queries name, and how well a chunk agrees with those of a query.
 
-Belongs here: reading "8 May 2023", "May 2023", "2023-05-08", "in 2022", "last week" out of a query, and the agreement
-of dates with them. English month names; ISO dates in any language.
+Belongs here: reading "8 May 2023", "May 8th", "8. Mai 2023", "8.5.2023", "2023-05-08", "in 2022", "last week" (month
+names are English and German), and how well the days that a text names, and the day it was saved or said, agree.
 Not here: times of day and time zones (a chunk's day is UTC's, and a named day reaches a week around), and questions
 *for* a date (`query`).
 
-The degrees of agreement were measured: a day within a week 1, a month .7, the month of a named but other
-day .6, a year alone .3. Without dates, recall at 10 on LoCoMo's turns falls from .801 to .792.
+The degrees of agreement with a chunk's own day were measured: a day within a week 1, a month .7, the month of a named
+but other day .6, a year alone .3. Without dates, recall at 10 on LoCoMo's turns falls from .801 to .792.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from memory_app.text.stems import folded
 
 Days = npt.NDArray[np.int32]
 Degrees = npt.NDArray[np.float32]
@@ -27,28 +30,41 @@ UNDATED = -(2**31)
 MOST_CUES = 8
 
 _EPOCH = date(1970, 1, 1)
-_MONTH_NAMES = "january february march april may june july august september october november december"
-_NAMES = _MONTH_NAMES.split()
-_MONTHS = {name: i for i, name in enumerate(_NAMES, 1)} | {name[:3]: i for i, name in enumerate(_NAMES, 1)}
-_MONTHS["sept"] = 9
-_MONTH = re.compile(rf"\b({'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?", re.IGNORECASE)
+_ENGLISH = "january february march april may june july august september october november december".split()
+_GERMAN = "januar februar marz april mai juni juli august september oktober november dezember".split()
+_MONTHS = {name[:end]: i for names in (_ENGLISH, _GERMAN) for i, name in enumerate(names, 1) for end in (3, None)}
+_MONTHS |= {"sept": 9, "mrz": 3, "maerz": 3, "janner": 1, "jaenner": 1, "feber": 2}
+_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?")
 # "may", "march" and "mar" are words as well: they are months after one of these, or beside a number.
+_DOUBTFUL = frozenset("may march mar sep dec jan jun nov oct".split())
 _BEFORE_MONTH = re.compile(
-    r"(?:\b(?:in|on|of|since|by|until|till|before|after|during|last|next|this|early|mid|late|from|to|and|or)[\s-]+"
-    r"|\d(?:st|nd|rd|th)?,?\s+(?:of\s+)?)$",
-    re.IGNORECASE,
+    r"\b(?:in|on|of|since|by|until|till|before|after|during|last|next|this|early|mid|late|from|to|and|or"
+    r"|im|seit|bis|ab|vor|nach|mitte|anfang|ende)[\s-]+$"
 )
-_DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?,?\s+(?:of\s+)?$", re.IGNORECASE)
-_DAY_AFTER = re.compile(r"\s+(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?!\s*[:.]?\d)", re.IGNORECASE)
-_YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
-_YEAR_AFTER = re.compile(r",?\s+(?:19|20)\d\d\b")
-# What stands before a month is looked for in so many characters, not in the whole query for each of its months.
+_DAY_BEFORE = re.compile(r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th)?[.,]?[\s-]*(?:of\s+)?$")
+_DAY_AFTER = re.compile(r"\s*(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?!\s*[:.]\d)")
+_YEAR = re.compile(r"\b((?:19|20)\d\d)\b(?!-\d)")
+_YEAR_AFTER = re.compile(r",?[\s-]+((?:19|20)\d\d)\b")
+# What stands before a month is looked for in so many characters, not in the whole text for each of its months.
 _NEAR = 16
-_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_NUMBERS = (
+    # 2026-11-20, 2026/11/20, 2026年11月20日; 2026-11
+    re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-/.年](?P<month>\d\d?)[-/.月](?P<day>\d\d?)日?(?![\d-])"),
+    re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-年](?P<month>\d\d?)月?(?![\d-])"),
+    # 20.11.2026, 20. 11. 2026, 20/11/26; where only that makes sense, 11/20/2026
+    re.compile(
+        r"(?<![\w./-])(?P<day>\d\d?)([./-])\s?(?P<month>\d\d?)\2\s?(?P<year>(?:19|20)\d\d|(?<!-)\d\d)(?![\w/-]|\.\d)"
+    ),
+    # 20.11., and after a word for a day also 3.5., 3.5 and 3/5
+    re.compile(r"(?<![\w./-])(?P<day>\d\d)\.\s?(?P<month>\d\d)\.(?!\s?\d)"),
+    re.compile(
+        r"\b(?:am|vom|bis|zum|ab|seit|den|der|on|by|until|since|before|after)\s(?P<day>\d\d?)[./](?P<month>\d\d?)\b"
+        r"(?!\.?\s?[\d%/€$])"
+    ),
+)
 _RELATIVE = re.compile(
     r"\b(?:(today|yesterday)|(last|this) (week|month|year)"
-    r"|(\d{1,3}|a|one|two|three|four|five|six|couple of|few) (day|week|month|year)s? ago)\b",
-    re.IGNORECASE,
+    r"|(\d{1,3}|a|one|two|three|four|five|six|couple of|few) (day|week|month|year)s? ago)\b"
 )
 _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "couple of": 2, "few": 3}
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -69,18 +85,34 @@ def day_of(at: date | None) -> int:
     return UNDATED if at is None else at.toordinal() - _EPOCH.toordinal()
 
 
+class NamedDay(NamedTuple):
+    """A day or month in a folded text, from `start` to `end`. A month's bare name, not `is_sure`, may be a person's."""
+
+    cue: Cue
+    start: int
+    end: int
+    is_sure: bool = True
+
+
+def named_days(text: str) -> list[NamedDay]:
+    """Return the days and months that a text names, which has to be folded (`memory_app.text.stems`)."""
+    found = []
+    for pattern in _NUMBERS:
+        found += [NamedDay(cue, *match.span()) for match in pattern.finditer(text) if (cue := _of_numbers(match))]
+        text = pattern.sub(lambda match: " " * len(match[0]), text)
+    return [*found, *_months(text)]
+
+
 def cues(query: str, today: date | None = None) -> tuple[Cue, ...]:
     """Return the dates `query` names; relative ones ("last week") only where `today` is given."""
-    found = [Cue(int(y), int(m), int(d) if d else None) for y, m, d in _ISO.findall(query) if 1 <= int(m) <= 12]
-    rest = _ISO.sub(" ", query)
-    years = [int(year) for year in _YEAR.findall(rest)]
-    year = years[0] if years else None
-    months = list(_months(rest))
-    found += [Cue(year, month, day) for month, day in months]
-    if not months and years:
-        found += [Cue(each) for each in years]
+    text = folded(query)
+    found = [day.cue for day in named_days(text)]
+    years = [int(year) for year in _YEAR.findall(text)]
+    if years:
+        # "in May or June 2022": a month without a year is one of the year that is named beside it.
+        found = [replace(cue, year=cue.year or years[0]) for cue in found] or [Cue(year) for year in years]
     if today is not None:
-        found += [_relative(match, today) for match in _RELATIVE.finditer(rest)]
+        found += [_relative(match, today) for match in _RELATIVE.finditer(text)]
     return tuple(dict.fromkeys(found))[:MOST_CUES]
 
 
@@ -117,24 +149,51 @@ def _near(cue: Cue, days: Days, years: npt.NDArray[np.int64]) -> npt.NDArray[np.
     return near
 
 
-def _months(query: str) -> list[tuple[int, int | None]]:
-    found = []
-    for match in _MONTH.finditer(query):
+def named_agreement(cue: Cue, named: Days) -> Degrees:
+    """Return how well each of the days that texts name agrees with the cue, 0 to 1; another day does not at all.
+
+    Arguments:
+        named: year, month and day in its columns, 0 where the text names none.
+    """
+    years, months, days = named.T
+    agrees = (months == cue.month) & ((years == 0) | (years == (cue.year or years)))
+    degrees = np.where((years == 0) & (cue.year is not None), 0.8, 1.0)
+    if cue.day is None:
+        degrees *= 0.7
+    else:
+        agrees &= (days == 0) | (days == cue.day)
+        degrees = np.where(days == 0, 0.3, degrees)
+    return np.where(agrees, degrees, 0).astype(np.float32)
+
+
+def _of_numbers(match: re.Match[str]) -> Cue | None:
+    named = match.groupdict()
+    year, month, day = (int(named.get(part) or 0) for part in ("year", "month", "day"))
+    if month > 12 and "/" in match[0]:
+        month, day = day, month
+    if 0 < year < 100:
+        year += 1900 if year >= 70 else 2000
+    return Cue(year or None, month, day or None) if 1 <= month <= 12 and day <= 31 else None
+
+
+def _months(text: str) -> Iterator[NamedDay]:
+    for match in _MONTH.finditer(text):
         near = max(match.start() - _NEAR, 0)
-        before = _DAY_BEFORE.search(query, near, match.start())
-        after = _DAY_AFTER.match(query, match.end())
-        year_follows = _YEAR_AFTER.match(query, match.end())
-        doubtful = match[1].lower() in {"may", "march", "mar", "sep", "dec", "jan", "jun", "nov", "oct"}
-        if doubtful and not (before or after or year_follows or _BEFORE_MONTH.search(query, near, match.start())):
+        before = _DAY_BEFORE.search(text, near, match.start())
+        after = None if before else _DAY_AFTER.match(text, match.end())
+        year = _YEAR_AFTER.match(text, after.end() if after else match.end())
+        told = before or after or year or _BEFORE_MONTH.search(text, near, match.start())
+        if match[1] in _DOUBTFUL and not told:
             continue
         number = before or after
         day = int(number[1]) if number and 1 <= int(number[1]) <= 31 else None
-        found.append((_MONTHS[match[1].lower()], day))
-    return found
+        cue = Cue(int(year[1]) if year else None, _MONTHS[match[1]], day)
+        start, last = (before or match).start(), year or after or match
+        yield NamedDay(cue, start, last.end(), told is not None)
 
 
 def _relative(match: re.Match[str], today: date) -> Cue:
-    near, which, span, count, unit = (part.lower() if part else "" for part in match.groups())
+    near, which, span, count, unit = (part or "" for part in match.groups())
     if near:
         day = today - timedelta(days=near == "yesterday")
         return Cue(day.year, day.month, day.day)

@@ -126,7 +126,7 @@ class OwnerIndex:
                 return
             first = self._columns.size
             self._columns.extend(rows)
-            self._postings.extend([row.terms for row in rows])
+            self._postings.extend([row.words for row in rows])
             if self._embedder is not None:
                 self._vectors = grown(self._vectors, first + len(rows))
                 fresh = loaded([row.vector for row in rows], self._embedder.dimensions)
@@ -251,6 +251,12 @@ class OwnerIndex:
             vector = query_vector(self._word_embedder, [term.surface for term in terms], [term.idf for term in terms])
         cosines = self._cosines(vector)
         exact = self._named(parsed, eligible)
+        days = scoring.days_of(parsed.days, columns, self._postings)
+        terms = [term for term in terms if term.surface not in parsed.day_words] + days
+        if any(cue.day for cue in parsed.days):
+            # What names another day is not near that day, however alike: "2026-11-12" and "2026-11-20" have .9.
+            other = np.setdiff1d(columns.named_days[:, 0], np.concatenate([day.slots for day in days]))
+            cosines[other] = np.minimum(cosines[other], 0)
 
         matching = exact | (cosines >= cosine_floor)
         for term in terms:
@@ -279,10 +285,11 @@ class OwnerIndex:
         return cosines
 
     def _unknown_words(self, parsed: ParsedQuery) -> list[str]:
-        """Return words that may be misspelt: those that are no common words of the language."""
+        """Return words that may be misspelt: those that are no common words of the language, and name no day."""
+        words = [word for word in parsed.words if word not in parsed.day_words]
         if self._word_vectors is None:
-            return list(parsed.words)
-        return [word for word in parsed.words if not self._word_vectors.knows(word)]
+            return words
+        return [word for word in words if not self._word_vectors.knows(word)]
 
     def _named(self, parsed: ParsedQuery, eligible: Mask) -> Mask:
         """Return the eligible chunks whose item the query names by its id."""

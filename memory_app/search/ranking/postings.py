@@ -99,6 +99,8 @@ class Columns:
         self.strings = Codes()
         self.document_keys = Codes()
         self._tags: defaultdict[str, list[int]] = defaultdict(list)
+        #: Slot, year, month and day of each day that a text names.
+        self.named_days = np.zeros((0, 4), dtype=np.int32)
         self._in_document: defaultdict[int, list[int]] = defaultdict(list)
 
     def __getattr__(self, name: str) -> npt.NDArray[Any]:
@@ -108,7 +110,7 @@ class Columns:
 
     @property
     def nbytes(self) -> int:
-        return sum(each.nbytes for each in self._room.values()) + 150 * self.size
+        return sum(each.nbytes for each in self._room.values()) + 150 * self.size + self.named_days.nbytes
 
     def extend(self, rows: Sequence[IndexRow]) -> None:
         """Add rows in the next slots."""
@@ -136,6 +138,9 @@ class Columns:
         for name, column in values.items():
             self._room[name] = grown(self._room[name], self.size)
             self._room[name][first : self.size] = column
+        named = [(slot, *day) for slot, row in enumerate(rows, first) for day in row.named_days]
+        if named:
+            self.named_days = np.concatenate([self.named_days, np.array(named, dtype=np.int32)])
         for slot, row in enumerate(rows, first):
             for tag in row.tags:
                 self._tags[tag].append(slot)
@@ -333,6 +338,10 @@ class Postings:
         frequency = 0 if term is None or term >= len(self._frequency) else int(self._frequency[term])
         if term is not None and self.vocabulary.stop[term]:
             frequency = len(self.of(term)[0])
+        return self.idf_of(frequency)
+
+    def idf_of(self, frequency: int) -> float:
+        """Return the IDF of what so many live chunks have."""
         return math.log(1 + (self.live_count - frequency + 0.5) / (frequency + 0.5))
 
     def of(self, term: int) -> tuple[Slots, Values]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import date
 from enum import IntFlag
 
-from memory_app.search.ranking.dates import Cue, cues
+from memory_app.search.ranking.dates import MOST_CUES, Cue, cues, named_days
 from memory_app.search.ranking.vocabulary import LONGEST_QUERY, is_stop, query_words, words
-from memory_app.text.stems import stems
+from memory_app.text.stems import folded, stems
 
 # note-…, mem-…, message ids: what has a digit or a joint and is too long to be an everyday word.
 _ID = re.compile(r"(?<![\w-])(?=[\w.:-]{0,127}[\d_:-])[\w][\w.:-]{4,126}[\w](?![\w-])")
@@ -39,12 +39,16 @@ class ParsedQuery:
 
     Attributes:
         words: distinct words that count, folded; stop words only where there are no others.
+        days: the days and months that it names, looked up among those that texts name.
+        day_words: the words that name a day. As words, 2026 and 11 are in "2026-11-12" as in "2026-11-20".
         ids: what may be the id of a note or message.
         author: the key of the one known author it names; None where it names none, or several.
         kind: the kind of expression the answer contains, and how sure that is (0 to 1).
     """
 
     words: tuple[str, ...]
+    days: tuple[Cue, ...]
+    day_words: frozenset[str]
     cues: tuple[Cue, ...]
     ids: tuple[str, ...]
     author: int | None
@@ -61,8 +65,15 @@ def parse_query(query: str, authors: Mapping[int, str], today: date | None = Non
     """
     query = query[:LONGEST_QUERY]
     kind, certainty = asked_kind(query)
+    text = rest = folded(query)
+    days = [day for day in named_days(text) if day.is_sure]
+    for day in days:
+        if day.cue.day:
+            rest = rest[: day.start] + " " * (day.end - day.start) + rest[day.end :]
     return ParsedQuery(
         words=tuple(query_words(query)),
+        days=tuple(dict.fromkeys(day.cue for day in days))[:MOST_CUES],
+        day_words=frozenset(words(text, query=True)).difference(words(rest, query=True)),
         cues=cues(query, today),
         ids=tuple(dict.fromkeys(_ID.findall(query)))[:_MOST_IDS],
         author=_one_author(query, authors),

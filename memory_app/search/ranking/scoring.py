@@ -91,7 +91,8 @@ class QueryTerm:
 
     Attributes:
         surface: the word as the chunks have it, which is another one where the query misspelt it.
-        term: its number; None where no chunk ever had it.
+        term: its number; None where no chunk ever had it, and for a day.
+        is_day: it is a day or month; `counts` say how well those that the chunks name agree with it.
     """
 
     surface: str
@@ -100,6 +101,24 @@ class QueryTerm:
     slots: Slots
     counts: Values
     similar: tuple[tuple[int, float], ...] = ()
+    is_day: bool = False
+
+
+def days_of(cues: Sequence[dates.Cue], columns: Columns, postings: Postings) -> list[QueryTerm]:
+    """Return the days of a query with the chunks that name them, in whatever notation.
+
+    Months only find and agree: weighted as a word, they cost LoCoMo's observations .002 of R@1.
+    """
+    found = []
+    for cue in cues:
+        degrees = dates.named_agreement(cue, columns.named_days[:, 1:])
+        agreeing = columns.live[columns.named_days[:, 0]] & (degrees > 0)
+        slots, place = np.unique(columns.named_days[agreeing, 0], return_inverse=True)
+        counts = np.zeros(len(slots), dtype=np.float32)
+        np.maximum.at(counts, place, degrees[agreeing])
+        idf = postings.idf_of(len(slots)) if cue.day else 0.0
+        found.append(QueryTerm(str(cue), None, idf, slots, counts, is_day=True))
+    return found
 
 
 def terms_of(
@@ -159,7 +178,11 @@ def score_chunks(
     similarity = min_max_normalise(cosines, eligible)
     scores = np.zeros(columns.size, dtype=np.float32)
     if parsed.cues:
-        scores += np.float32(DATE) * dates.agreement(parsed.cues, columns.days)
+        agreement = dates.agreement(parsed.cues, columns.days)
+        for term in terms:
+            if term.is_day:
+                agreement[term.slots] = np.maximum(agreement[term.slots], term.counts)
+        scores += np.float32(DATE) * agreement
     if parsed.kind:
         fits = (columns.marks & parsed.kind) != 0
         weights = np.where(message_mask, np.float32(MESSAGE.kind), np.float32(STATEMENT.kind))

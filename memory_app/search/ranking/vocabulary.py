@@ -44,14 +44,16 @@ _PIECE = re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])[^\W_])+)")
 # Names that people search for whole: PROJ-1234, v2.3.1, mem-1700000000-ab12, read_file. What is longer than
 # `_LONGEST_WORD` is none, and a.a.a.a… would otherwise be read to its end from each of its letters.
 _COMPOUND = re.compile(r"(?<![\w-])(?=[\w.-]{0,64}[\d_])[^\W_]++(?:[-_.][^\W_]++){1,31}(?![\w-])")
+# C++, C#, F#, .NET: without their signs they are a letter or another word.
+_SIGNED = re.compile(r"(?<![\w.])(?:[^\W_]{1,32}(?:\+\+|#(?!\w))|\.[a-z][a-z\d]{1,32}(?![\w.]))")
 _POSSESSIVE = re.compile(r"'s\b")
 
 
 def words(text: str, *, query: bool = False) -> list[str]:
     """Return all words of `text` in order, folded, stop words included.
 
-    Compound names follow their parts once more as a whole. Unspaced scripts give their characters and pairs of
-    characters; a query of two or more such characters gives the pairs only, or every text with one of them would match.
+    Compound and signed names follow their parts once more as a whole. Unspaced scripts give their characters and pairs
+    of characters; a query of two or more such characters gives the pairs only, or every text with one would match.
     """
     text = _POSSESSIVE.sub("", folded(text))
     found: list[str] = []
@@ -64,6 +66,7 @@ def words(text: str, *, query: bool = False) -> list[str]:
             found += unspaced
         found += (a + b for a, b in pairwise(unspaced))
     found += (name for name in _COMPOUND.findall(text) if len(name) <= _LONGEST_WORD)
+    found += _SIGNED.findall(text)
     return found
 
 

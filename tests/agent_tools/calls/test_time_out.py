@@ -193,9 +193,9 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Vectors take a second and a half, as from a service far away."""
     made = store._vectors
 
-    def slow(chunks: Any) -> Any:
+    def slow(*asked: Any) -> Any:
         time.sleep(1.5)
-        return made(chunks)
+        return made(*asked)
 
     monkeypatch.setattr(store, "_vectors", slow)
     return monkeypatch

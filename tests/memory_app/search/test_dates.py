@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.search.ranking.dates import MOST_CUES, UNDATED, Cue, agreement, cues, day_of
+from memory_app.search.ranking.dates import MOST_CUES, UNDATED, Cue, agreement, cues, day_of, named_agreement
 
 pytestmark = pytest.mark.pure
 
@@ -29,6 +29,18 @@ TODAY = date(2024, 3, 20)
         ("May I go?", []),
         ("a march of 20 miles", []),
         ("2023-13-01", []),
+        ("20. November 2026", [Cue(2026, 11, 20)]),
+        ("20. Nov. 2026", [Cue(2026, 11, 20)]),
+        ("20-Nov-2026", [Cue(2026, 11, 20)]),
+        ("Nov 20th", [Cue(None, 11, 20)]),
+        ("am 3. März oder 1. Jänner", [Cue(None, 3, 3), Cue(None, 1, 1)]),
+        ("im Mai", [Cue(None, 5)]),
+        ("20.11.2026, 20. 11. 26", [Cue(2026, 11, 20)]),
+        ("20/11/2026 and 11/21/2026", [Cue(2026, 11, 20), Cue(2026, 11, 21)]),
+        ("20.11. or am 3.5.", [Cue(None, 11, 20), Cue(None, 5, 3)]),
+        ("2026/11/20T10:00", [Cue(2026, 11, 20)]),
+        ("2026年11月20日, 2026年12月", [Cue(2026, 11, 20), Cue(2026, 12)]),
+        ("3.5 kg, v1.12.26, 10.0.11.26, PROJ-12-11-26, on 1.5 %", []),
         ("yesterday", [Cue(2024, 3, 19)]),
         ("two weeks ago", [Cue(2024, 3, 6)]),
         ("last year", [Cue(2023)]),
@@ -60,6 +72,23 @@ def test_a_day_agrees_so_far(cue: Cue, day: date | None, degree: float) -> None:
     days = np.array([day_of(day), UNDATED], dtype=np.int32)
     # Of several cues the best counts.
     assert agreement([cue, Cue(1066), cue], days).tolist() == pytest.approx([degree, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("cue", "named", "degree"),
+    [
+        (Cue(2026, 11, 20), (2026, 11, 20), 1.0),
+        (Cue(2026, 11, 20), (2026, 11, 12), 0.0),
+        (Cue(2026, 11, 20), (2025, 11, 20), 0.0),
+        (Cue(2026, 11, 20), (0, 11, 20), 0.8),
+        (Cue(2026, 11, 20), (2026, 11, 0), 0.3),
+        (Cue(None, 11, 20), (2025, 11, 20), 1.0),
+        (Cue(2026, 11), (2026, 11, 12), 0.7),
+        (Cue(2026, 11), (2026, 12, 11), 0.0),
+    ],
+)
+def test_a_day_in_a_text_agrees_so_far(cue: Cue, named: tuple[int, int, int], degree: float) -> None:
+    assert named_agreement(cue, np.array([named], dtype=np.int32)).tolist() == pytest.approx([degree])
 
 
 @given(st.text())

@@ -9,7 +9,7 @@ import pytest
 
 from approvals.models import User
 from memory_app import reads
-from memory_app.models import SearchIndex
+from memory_app.models import Chunk, SearchIndex
 from memory_app.search import embedders
 from memory_app.search.cache import indices
 from memory_app.search.service import search
@@ -100,6 +100,18 @@ def test_another_embedder_reindexes_and_one_that_is_away_is_done_without(
     assert SearchIndex.objects.get().embedder == chosen, "its vectors wait for the service to come back"
     save(alice, "Saved while it was away.")
     assert found("saved") == (["Saved while it was away."], True)
+
+
+def test_an_index_of_an_older_form_is_rebuilt_with_the_vectors_it_has(service: Receiver, sails: str) -> None:
+    (index,) = SearchIndex.objects.all()
+    Chunk.objects.update(terms="written by an older version")
+    SearchIndex.objects.update(embedder=index.embedder.partition(" (form")[0])
+    asked = len(service.received)
+    assert not search("alice", "sail", sources=["conversation"]).index_behind
+    assert len(service.received) == asked, "each text costs money"
+    assert found("sail") == (["He loves to sail."], False)
+    assert found("ocean") == (["He loves to sail."], False)
+    assert SearchIndex.objects.get().embedder == index.embedder
 
 
 def test_the_past_says_when_the_service_failed_for_the_query(service: Receiver, sails: str) -> None:

@@ -73,6 +73,7 @@ UNSPACED = ("東京で寿司を食べました", "안녕하세요 선생님", "�
 FORMS = ("She bought two mice", "He went swimming", "To be or not to be")
 MARKED = ("Loves crème brûlée", "Works in a cafe", "ПРИВЕТ из Москвы")
 TICKETS = ("Ticket PROJ-1234 is done", "Ticket PROJ-1235 is open", "1234 steps yesterday")
+SIGNS = ("Choices: a) tea b) juice c) water", "c c c: the item c", "Writes C++ at work", "C# and .NET", "net weight")
 MUSEUM = ("Alice visited the museum with her class", "Alice visited the museum last Friday")
 
 
@@ -95,6 +96,9 @@ MUSEUM = ("Alice visited the museum with her class", "Alice visited the museum l
         pytest.param(MARKED, "CAFÉ", 1, id="another case, and an accent"),
         pytest.param(MARKED, "привет", 2, id="another case in Cyrillic"),
         pytest.param(TICKETS, "PROJ-1234", 0, id="exactly that compound name"),
+        pytest.param(SIGNS, "C++", 2, id="a letter with signs"),
+        pytest.param(SIGNS, "c#", 3, id="a letter with another sign"),
+        pytest.param(SIGNS, ".NET", 3, id="a word with a dot"),
         pytest.param(MUSEUM, "When did Alice visit the museum?", 1, id="a time where a time is asked for"),
         pytest.param(NOTES, "algebra " + "lorem ipsum dolor " * 3_000, 0, id="the beginning of 50 kB"),
     ],
@@ -189,6 +193,42 @@ def test_a_named_day_prefers_what_was_said_then() -> None:
 
     assert found(index, "Who came to dinner at the harbour on 7 May 2023?")[0] == "then-0"
     assert found(index, "dinner at the harbour last month", today=date(2023, 10, 4))[0] == "later-0"
+
+
+ENGLISH_DAYS = (
+    "the landlord came, concert with Priya, dentist at ten, thesis draft handed in, rent goes up, flight to Oslo, "
+    "boiler repaired, choir rehearsal, lunch with Tom, the car failed its inspection"
+).split(", ")
+GERMAN_DAYS = (
+    "Zahnarzt, Umzug nach Graz, Prüfung in Statistik, Oma wird achtzig, Steuerbescheid kam, Treffen mit Herrn Maier, "
+    "Impfung, Probe im Chor, Abgabe der Hausarbeit, Urlaub beginnt"
+).split(", ")
+MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()
+NOTATIONS = (
+    lambda day: day.isoformat(),
+    lambda day: f"{day.day}.{day.month}.{day.year}",
+    lambda day: f"{day.day} {day:%B} {day.year}",
+    lambda day: f"{day:%B} {day.day}, {day.year}",
+    lambda day: f"{day.day}. {MONTHS[day.month - 1]} {day.year}",
+    lambda day: f"{day.day}. {MONTHS[day.month - 1][:3]}.",
+    lambda day: f"{day:%d/%m/%Y}",
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "days", "asked"),
+    [
+        (ENGLISH_DAYS, [date(2026, m, d) for m in (11, 12) for d in (2, 11, 12, 20, 21)], "what happened on {}?"),
+        (GERMAN_DAYS, [date(2026, m, d) for m in (3, 5) for d in (3, 4, 13, 14, 30)], "Was war am {}?"),
+    ],
+)
+def test_a_day_is_found_in_another_notation(texts: Sequence[str], days: Sequence[date], asked: str) -> None:
+    written = [NOTATIONS[number % 5](day) for number, day in enumerate(days)]
+    index = index_of(notes(*(f"{day}: {text}" for day, text in zip(written, texts, strict=True))))
+    for number, day in enumerate(days):
+        for notation in NOTATIONS:
+            for query in (asked.format(notation(day)), notation(day)):
+                assert found(index, query) == [f"note-{number}"], f"{query}, where the note says {written[number]}"
 
 
 def test_vectors_of_another_embedder_are_left_out() -> None:

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.pure
         ("see PROJ-12 v1.2", ["see", "proj", "12", "v1", "2", "proj-12", "v1.2"]),
         ("well-known", ["well", "known"]),
         ("read_file", ["read", "file", "read_file"]),
+        ("C++17 or C#", ["c", "17", "or", "c", "c++", "c#"]),
+        ("a .NET tool...and #c", ["a", "net", "tool", "and", "c", ".net"]),
         ("東京", ["東", "京", "東京"]),
         ("iPhone15を買う", ["iphone15", "を", "買", "う", "を買", "買う"]),
         ("😀 …", []),
