@@ -15,6 +15,7 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext_lazy as _
 
 from agent_tools import auth
+from agent_tools.calls import toolsets
 from agent_tools.calls.registry import ENDPOINTS, TOOLS
 from agent_tools.errors import ErrorCode
 from agent_tools.forms import RotateForm
@@ -39,9 +40,15 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
         label=_("scopes"), choices=Scope.choices, widget=forms.CheckboxSelectMultiple, initial=Scope.usual()
     )
 
+    toolset = forms.ChoiceField(
+        label=_("tools it is shown"),
+        choices=[("", toolsets.CORE), *((name, name) for name in toolsets.names()[1:])],
+        required=False,
+    )
+
     class Meta:
         model = AgentToken
-        fields = ["agent", "scopes", "owners", "all_owners", "expires_at"]
+        fields = ["agent", "scopes", "toolset", "owners", "all_owners", "expires_at"]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -79,6 +86,7 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
         issued = auth.issue(
             agent=obj.agent,
             scopes=form.cleaned_data["scopes"],
+            toolset=form.cleaned_data["toolset"],
             owners=form.cleaned_data["owners"],
             all_owners=obj.all_owners,
             created_by=request.user,

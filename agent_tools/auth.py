@@ -55,7 +55,7 @@ _USABLE = Prepared(
         .filter(Q(created_by=None) | Q(created_by__is_active=True))
         .select_related("agent")
         .only(
-            *("prefix", "sha256", "scopes", "all_owners", "last_used_at", "tells_after", "first"),
+            *("prefix", "sha256", "scopes", "toolset", "all_owners", "last_used_at", "tells_after", "first"),
             *("agent__name", "agent__is_active", "agent__created_by"),
         )
         .order_by()
@@ -85,6 +85,7 @@ def issue(
     all_owners: bool = False,
     created_by: User | None = None,
     expires_at: datetime | None = None,
+    toolset: str = "",
 ) -> Issued:
     """Make a token.
 
@@ -93,6 +94,7 @@ def issue(
         owners: whom it serves; none, when empty and not `all_owners`.
         created_by: the person who asked for it: the token stops working when they are deactivated.
             None for the command line.
+        toolset: names of sets, with commas; see `calls.toolsets`.
     """
     prefix, secret = _new_secret()
     with transaction.atomic():
@@ -101,6 +103,7 @@ def issue(
             prefix=prefix,
             sha256=_sha256(secret),
             scopes=Scope.granted(scopes),
+            toolset=toolset,
             all_owners=all_owners,
             created_by=created_by,
             expires_at=expires_at,
@@ -145,6 +148,7 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
                 prefix=prefix,
                 sha256=_sha256(secret),
                 scopes=old.scopes,
+                toolset=old.toolset,
                 all_owners=old.all_owners,
                 created_by=by,
                 expires_at=old.expires_at,

@@ -57,6 +57,18 @@ class TokenForm(forms.Form):
         error_messages={"required": _("Choose at least one.")},
         help_text=_("Reading is part of each of them."),
     )
+    toolset = forms.ChoiceField(
+        label=_("Tools it is shown"),
+        choices=[
+            ("", _("the ten most needed")),
+            ("notes", _("for notes")),
+            ("blocks", _("for blocks")),
+            ("files", _("the memory as files")),
+            ("all", _("all")),
+        ],
+        required=False,
+        help_text=_("A model reads its list of tools in every request. It can call the others by name."),
+    )
     days = forms.TypedChoiceField(
         label=_("Valid"),
         choices=[

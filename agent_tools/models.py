@@ -61,6 +61,8 @@ class AgentToken(models.Model):
     prefix = models.CharField(_("prefix"), max_length=16, unique=True, editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
     scopes = models.JSONField(_("scopes"), default=list)
+    # Which sets of tools a list has for its agent, with commas (`calls.toolsets`); empty for the usual one.
+    toolset = models.CharField(_("tools it is shown"), max_length=200, blank=True, default="")
     all_owners = models.BooleanField(_("serves everyone"), default=False)
     owners = models.ManyToManyField(
         settings.AUTH_USER_MODEL, blank=True, related_name="agent_tokens", verbose_name=_("serves")

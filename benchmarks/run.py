@@ -41,22 +41,35 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the throw-away data goes (default: the temporary folder)")
     parser.add_argument(
         "--part",
-        choices=["history", "beside", "inbox", "board", "past", "long-block", "siblings", "client", "mcp", "waiting"],
+        choices=[
+            "history",
+            "beside",
+            "inbox",
+            "board",
+            "past",
+            "long-block",
+            "siblings",
+            "client",
+            "mcp",
+            "tools",
+            "waiting",
+        ],
         help="only an owner with a history, calls beside a bare view's, a full inbox, a board of 200, a long past, a "
-        "proposal that changes 10,000 words, 50 proposals of one block, what the Python client adds, MCP beside REST "
-        "or a hundred agents that wait",
+        "proposal that changes 10,000 words, 50 proposals of one block, what the Python client adds, MCP beside REST, "
+        "how long the lists of tools are or a hundred agents that wait",
     )
     parser.add_argument("--compare", action="store_true", help="show what is worse than in benchmarks/results/")
     parser.add_argument("--keep", action="store_true", help="keep the results there, for later runs to compare")
     options = parser.parse_args()
 
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}\n", flush=True)
-    if options.part in (None, "client"):
-        _say("the Python client")
-        subprocess.run([sys.executable, "-m", "benchmarks.client"], cwd=ROOT, check=False)
-        print(flush=True)
-    if options.part == "client":
-        return 0
+    for part, title, module in (("client", "the Python client", "client"), ("tools", "lists of tools", "tool_lists")):
+        if options.part in (None, part):
+            _say(title)
+            subprocess.run([sys.executable, "-m", f"benchmarks.{module}"], cwd=ROOT, check=False)
+            print(flush=True)
+        if options.part == part:
+            return 0
     with tempfile.TemporaryDirectory(prefix="assent-bench-", dir=options.folder) as name:
         folder = Path(name)
         _say("the machine itself")

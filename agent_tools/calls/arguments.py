@@ -36,6 +36,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("header", "heading", "section_name", "section_title"), ("section_header",)),
     **dict.fromkeys(("memory_type", "note_type"), ("type",)),
     "tag": ("tags",),
+    "family": ("toolset",),
 }
 
 #: Characters of the longest answer a caller may ask for.

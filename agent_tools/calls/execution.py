@@ -148,6 +148,9 @@ def tell(signal: Signal, call: Call, *, began: float, session_id: str, type: str
 #: `decisions.telling` is one; a refusal is there to repair the call, and nothing is added to it.
 additions: list[Callable[[ApiOperation[Any], Call, Answer], Finish | None]] = []
 
+#: Where a request says what no model can.
+KEY_HEADER, SESSION_HEADER = "Idempotency-Key", "X-Session-ID"
+
 #: Seconds after which to try again: what delayed the call seldom ends at once.
 _RETRY_AFTER = 5
 #: Seconds for what comes after a call: the idempotency row and the audit.
@@ -155,17 +158,26 @@ _AFTERWARDS = 25
 
 
 def execute(
-    tool: ApiOperation[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit
+    tool: ApiOperation[Any],
+    caller: Caller,
+    given: dict[str, Any],
+    *,
+    key: str | None,
+    audit: Audit,
+    session: str | None = None,
 ) -> StoredAnswer:
     """Run `tool` for `caller`.
 
     Args:
         given: the arguments as they came, with `user_id` among them.
         key: the header Idempotency-Key, if there was one; only calls that change something use it.
+        session: the conversation of a call whose arguments name none.
 
     Raises:
         ApiError: any refusal; `timeout` once the tool's time is up.
     """
+    if session and not tool.arguments.model_fields["session_id"].is_required():  # there it is the one to read
+        given = {"session_id": session} | given
     deadlines.allow(tool.time_limit + _AFTERWARDS)
     with deadlines.within(tool.time_limit) as deadline:
         try:

@@ -1,7 +1,7 @@
 """What other systems call what our tools do, for the answer to an unknown name.
 
 Models have learnt the names of other memories and of editors. The table only suggests: nothing is run under such a
-name, since its arguments mean something else there.
+name, since its arguments mean something else there. The order of words does not count: `list_memory`, `memory_list`.
 """
 
 import re
@@ -13,12 +13,12 @@ from rapidfuzz import fuzz, process
 _OTHERS: dict[str, str] = {
     "list_memory_blocks": (
         "list_blocks list_files ls list_memory list_labels get_blocks list_core_memory list_directory "
-        "get_memory_blocks show_blocks glob list_resources"
+        "get_memory_blocks show_blocks glob list_resources list_memory_block"
     ),
     "read_memory_block": (
         "view view_file read read_file cat open open_file read_block get_block get_memory_block "
         "core_memory_read view_block get_core_memory retrieve_block show_block read_resource fetch get_memory "
-        "get_memories memory_view"
+        "get_memories memory_view read_memory show_memory"
     ),
     "propose_memory_edit": (
         "edit edit_file str_replace str_replace_editor str_replace_based_edit_tool replace replace_text "
@@ -68,9 +68,9 @@ _OTHERS: dict[str, str] = {
     "memory_update": "update_memory modify_memory update_note edit_note change_memory correct_memory",
     "memory_delete": (
         "delete_memory remove_memory delete_note remove_note delete_memories delete_entities delete "
-        "erase_memory archival_memory_delete"
+        "erase_memory archival_memory_delete forget_memory forget_note"
     ),
-    "forget": "supersede supersede_memory invalidate invalidate_memory retire_memory forget_memory mark_outdated",
+    "forget": "supersede supersede_memory invalidate invalidate_memory retire_memory mark_outdated",
     "recall": "recall_memory recall_memories list_memories get_all_memories get_all list_notes all_memories",
     "prime_memories": "prime get_context load_memories load_context memory_context get_memory_context",
     "memory_list_sessions": "list_sessions list_conversations get_sessions recent_chats list_chats",
@@ -79,21 +79,28 @@ _OTHERS: dict[str, str] = {
     "list_proposals": "list_edits pending_edits list_pending my_proposals get_proposals proposals list_changes",
     "get_proposal": "read_proposal show_proposal proposal_status check_proposal",
 }
-#: Where an installation has no such tool, the one that comes nearest.
+#: Where a list has no such tool, the one that comes nearest; followed until there is one.
 _OTHERWISE = {
-    "memory_save": "propose_memory_append",
+    **dict.fromkeys(
+        ("propose_memory_edits", "propose_memory_insert", "propose_section_update", "propose_memory_rewrite"),
+        "propose_memory_edit",
+    ),
+    **dict.fromkeys(("propose_memory_prepend", "propose_memory_block", "memory_save"), "propose_memory_append"),
+    **dict.fromkeys(("recall", "prime_memories", "memory_list_sessions", "memory_read_session"), "memory_search"),
     "memory_update": "propose_memory_edit",
     "memory_search": "list_memory_blocks",
-    "recall": "list_memory_blocks",
+    "remember": "memory_save",
+    "forget": "memory_delete",
+    "get_proposal": "list_proposals",
 }
-_OURS = {other: ours for ours, others in _OTHERS.items() for other in others.split()}
 
 #: Whose names come with the name of their server or namespace before them.
 _PREFIX = re.compile(r"^(?:mcp__[a-z0-9-]+?__|mcp_[a-z0-9]+_|functions?[._]|tools?[._]|[a-z0-9-]+[.:/])")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _APART = re.compile(r"[^a-z0-9.:/]+")
-#: Per cent of likeness from which a name may be a slip of the pen.
-_LIKELY = 65
+#: Per cent of likeness from which a name may be a slip of the pen, and characters of a name that can be one: at 65 %,
+#: `greet` was `retract` and `nope` was `open`.
+_LIKELY, _LONG_ENOUGH = 80, 6
 
 
 def nearest(name: str, there: Collection[str]) -> str | None:
@@ -105,14 +112,29 @@ def nearest(name: str, there: Collection[str]) -> str | None:
     asked = _HUMP.sub("_", name[:200]).lower()
     # A prefix is one of somebody's; without it the name may be ours.
     for plain in dict.fromkeys((_plain(asked), _plain(_PREFIX.sub("", asked)))):
-        if plain in there:
-            return plain
-        if ours := _OURS.get(plain):
-            return next((each for each in (ours, _OTHERWISE.get(ours)) if each in there), None)
-    known = {each: each for each in there} | {other: ours for other, ours in _OURS.items() if ours in there}
-    found = process.extractOne(_plain(_PREFIX.sub("", asked)), list(known), scorer=fuzz.ratio, score_cutoff=_LIKELY)
-    return known[found[0]] if found else None
+        if ours := plain if plain in there else _OURS.get(_in_order(plain)):
+            return _listed(ours, there)
+    found = None
+    if len(plain) >= _LONG_ENOUGH:
+        found = process.extractOne(_in_order(plain), list(_OURS), scorer=fuzz.ratio, score_cutoff=_LIKELY)
+    return _listed(_OURS[found[0]], there) if found else None
+
+
+def _listed(ours: str, there: Collection[str]) -> str | None:
+    """Return a tool of ours, or the one that comes nearest of those that are there."""
+    wanted: str | None = ours
+    while wanted is not None and wanted not in there:
+        wanted = _OTHERWISE.get(wanted)
+    return wanted
+
+
+def _in_order(name: str) -> str:
+    return "_".join(sorted(name.split("_")))
 
 
 def _plain(name: str) -> str:
     return _APART.sub("_", name).strip("_")
+
+
+#: Our name by each of the others, and by itself.
+_OURS = {_in_order(other): ours for ours, others in _OTHERS.items() for other in (*others.split(), ours)}

@@ -163,22 +163,10 @@ NOTE_TOOLS = frozenset(
 )
 
 
-#: Tools that show the memory as files. They do what others do, so lists have them only for a model that asks.
+#: Tools that show the memory as files, and do what others do.
 FILE_TOOLS = frozenset(
     "list_files view_file edit_file append_to_file prepend_to_file update_section write_file".split()
 )
-#: What a model that works on files needs beside them.
-_BESIDE_FILES = frozenset(
-    "memory_search list_proposals get_proposal withdraw_proposal comment_on_proposal propose_block_deletion".split()
-)
-
-
-class Family(StrEnum):
-    """Which tools a list has. Each runs by its name, whatever a list had."""
-
-    MEMORY = "memory"
-    FILES = "files"
-    ALL = "all"
 
 
 class Tool(ApiOperation[A]):
@@ -259,15 +247,9 @@ def _arguments_of(run: Run[A]) -> type[A]:
     return model
 
 
-def switched_on(family: Family = Family.MEMORY) -> list[Tool[Any]]:
-    """Return the tools of this installation, of one family."""
-    return [tool for tool in TOOLS.values() if is_on(tool) and _is_of(tool, family)]
-
-
-def _is_of(tool: Tool[Any], family: Family) -> bool:
-    if family is Family.FILES:
-        return tool.name in FILE_TOOLS | _BESIDE_FILES
-    return family is Family.ALL or tool.name not in FILE_TOOLS
+def switched_on() -> list[Tool[Any]]:
+    """Return the tools of this installation."""
+    return [tool for tool in TOOLS.values() if is_on(tool)]
 
 
 def is_on(asked: ApiOperation[Any]) -> bool:
@@ -323,11 +305,11 @@ def _notes_disabled(so: str) -> ApiError:
     )
 
 
-def find(name: str) -> Tool[Any]:
-    """Return the tool of this name. Raise ApiError (`unknown_tool`) with the nearest one."""
+def find(name: str, *, listed: Collection[Tool[Any]]) -> Tool[Any]:
+    """Return the tool of this name. Raise ApiError (`unknown_tool`) with the nearest one of the caller's list."""
     if name in TOOLS:
         return TOOLS[name]
-    there = [tool.name for tool in switched_on()]
+    there = [tool.name for tool in listed]
     near = nearest(name, there)
     hint = f" Did you mean {near}?" if near else ""
     raise ApiError(

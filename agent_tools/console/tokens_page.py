@@ -78,6 +78,7 @@ def agents(request: HttpRequest) -> HttpResponse:
     issued = auth.issue(
         agent=form.agent,
         scopes=form.cleaned_data["scopes"],
+        toolset=form.cleaned_data["toolset"],
         owners=[viewer],
         created_by=viewer,
         expires_at=form.expires_at,

@@ -51,7 +51,8 @@ In brackets what may not be left out.
 
 {list}
 
-A model that works on files asks for `{tools}?family=files`:
+A list has ten of these unless it is asked for others: `{tools}?toolset=all`, `blocks`, `notes` or `files`. Each runs by
+its name all the same. Those for a model that works on files (`?toolset=files`):
 
 {files}
 
@@ -94,13 +95,13 @@ def page(address: str) -> str:
     """
     has_notes = registry.is_on(registry.TOOLS["memory_save"])
     named = {name: address + reverse(url) for name, url in _ADDRESSES.items()}
-    beside = [tool for tool in registry.switched_on(registry.Family.FILES) if tool.name in registry.FILE_TOOLS]
+    there = registry.switched_on()
     return _PAGE.format(
         address=address,
         what="blocks, notes" if has_notes else "blocks",
         notes=_NOTES if has_notes else "",
-        list=_lines(registry.switched_on()),
-        files=_lines(beside),
+        list=_lines([tool for tool in there if tool.name not in registry.FILE_TOOLS]),
+        files=_lines([tool for tool in there if tool.name in registry.FILE_TOOLS]),
         **named,
     )
 

@@ -1,6 +1,7 @@
 """One request and what is known of it: who asks, by which address, and what is noted about it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -8,6 +9,7 @@ from agent_tools import auth
 from agent_tools.auth import Caller
 from agent_tools.calls import execution
 from agent_tools.calls.execution import Audit
+from agent_tools.calls.idempotency import StoredAnswer
 from agent_tools.calls.registry import ApiOperation
 from agent_tools.errors import ApiError
 from agent_tools.http import messages
@@ -22,6 +24,7 @@ class Exchange:
     Attributes:
         outcome: for the audit row: `ok`, or an error code.
         status: the same as REST would answer, for the audit row.
+        headers, meta: of the request, which may say its session and its idempotency key.
     """
 
     caller: Caller
@@ -29,6 +32,8 @@ class Exchange:
     audit: Audit
     outcome: str = "ok"
     status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def owner(self) -> str | None:
@@ -49,12 +54,22 @@ class Exchange:
         """
         self.audit.tool = operation.name
         try:
-            kept = execution.execute(operation, self.caller, given, key=None, audit=self.audit)
+            kept = self.execute(operation, given)
         except Exception as error:
             answer = messages.as_api_error(error, failing=operation.failing)
             messages.report(answer, error, self.audit)
             raise self.failure(answer) from error
         return kept.payload
+
+    def execute(self, operation: ApiOperation[Any], given: dict[str, Any]) -> StoredAnswer:
+        """Run a tool or endpoint, with the session and the key that the request says beside its arguments."""
+        session = self._said("session_id", execution.SESSION_HEADER) or self.options.session_id
+        key = self._said("idempotency_key", execution.KEY_HEADER)
+        return execution.execute(operation, self.caller, given, key=key, session=session, audit=self.audit)
+
+    def _said(self, name: str, header: str) -> str | None:
+        said = self.meta.get(f"assent/{name}", self.headers.get(header))
+        return None if said is None else str(said)
 
     def failure(self, error: ApiError, *, message: str = "", **more: Any) -> RpcError:
         """Return the error of the protocol for a refusal of ours, and note it."""

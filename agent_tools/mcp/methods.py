@@ -9,7 +9,7 @@ from django.conf import settings
 
 from agent_tools import auth
 from agent_tools.answers.paging import pack, unpack
-from agent_tools.calls import execution, registry
+from agent_tools.calls import registry, toolsets
 from agent_tools.calls.arguments import LONGEST_ANSWER, invalid
 from agent_tools.calls.foreign_names import nearest
 from agent_tools.calls.json_values import check_texts
@@ -17,6 +17,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError
 from agent_tools.mcp.exchange import Exchange
+from agent_tools.mcp.options import AddressChoices
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, SUPPORTED_VERSIONS
 from agent_tools.models import Scope
 from agent_tools.tools import guidance
@@ -256,8 +257,6 @@ def read_resource(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     if named is None or exchange.options.user not in (None, named["user"]):
         raise _unknown(exchange, uri)
     given: dict[str, Any] = {"user_id": named["user"]}
-    if exchange.options.session_id:
-        given["session_id"] = exchange.options.session_id
     try:
         if named["label"]:
             given |= {"block_label": named["label"], "max_characters": LONGEST_ANSWER}
@@ -316,7 +315,8 @@ def _unknown(exchange: Exchange, uri: str) -> RpcError:
 
 # -- `tools/list` and `tools/call`.
 
-#: Where a result has what is for programs. Beside `structuredContent`, clients leave the text out.
+#: Where a result has what is for programs. Beside `structuredContent`, clients leave the text out. The data repeats the
+#: text, and some clients show a model all of it, twice the size of a block: so it comes where the address asks for it.
 DATA, ERROR, REPLAYED = "assent/data", "assent/error", "assent/replayed"
 
 #: Definitions, written once: a schema takes a millisecond.
@@ -346,7 +346,7 @@ def call_tool(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     is_replayed = False
     try:
         given = _given(exchange, tool, arguments or {})
-        kept = execution.execute(tool, exchange.caller, given, key=None, audit=exchange.audit)
+        kept = exchange.execute(tool, given)
         payload, is_replayed, exchange.status = kept.payload, kept.replayed, kept.status
     except Exception as error:  # whatever it is, the model is told in our words
         answer = messages.as_api_error(error, failing=tool.failing)
@@ -354,38 +354,34 @@ def call_tool(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         payload, exchange.status = answer.payload, answer.code.status
     if not payload["ok"]:
         exchange.outcome = payload["error"]["code"]
-    return _result(payload, is_replayed=is_replayed, is_structured=exchange.options.is_structured)
+    return _result(payload, exchange.options, is_replayed=is_replayed)
 
 
-def _result(payload: dict[str, Any], *, is_replayed: bool, is_structured: bool) -> dict[str, Any]:
+def _result(payload: dict[str, Any], options: AddressChoices, *, is_replayed: bool) -> dict[str, Any]:
     result: dict[str, Any] = {
         "content": [{"type": "text", "text": payload["text"]}],
         "isError": not payload["ok"],
     }
     part = "data" if payload["ok"] else "error"
-    meta = {REPLAYED: True} if is_replayed else {}
-    if is_structured:
+    meta: dict[str, Any] = {REPLAYED: True} if is_replayed else {}
+    if options.is_structured:
         result["structuredContent"] = {"text": payload["text"], part: payload[part]}
-    else:
+    elif options.has_data:
         meta[DATA if payload["ok"] else ERROR] = payload[part]
+    elif not payload["ok"]:
+        meta[ERROR] = {"code": payload["error"]["code"]}
     return result | ({"_meta": meta} if meta else {})
 
 
 def _offered(exchange: Exchange) -> list[registry.Tool[Any]]:
-    token = exchange.caller.token
-    # An address that chooses tools chooses among all.
-    family = registry.Family.MEMORY if exchange.options.chosen is None else registry.Family.ALL
-    return [
-        tool
-        for tool in registry.switched_on(family)
-        if exchange.options.offers(tool) and auth.has_scope(token, *tool.scopes)
-    ]
+    offered = toolsets.offered(exchange.caller.token, exchange.options.chosen)
+    return [tool for tool in offered if exchange.options.runs(tool)]
 
 
 def _find(exchange: Exchange, name: str) -> registry.Tool[Any]:
-    """Return the tool of this name. One that the token has no scope for is refused when it is run."""
+    """Return the tool of this name, listed or not. One that the token has no scope for is refused when it is run."""
     tool = registry.TOOLS.get(name)
-    if tool is not None and exchange.options.offers(tool):
+    if tool is not None and exchange.options.runs(tool):
         return tool
     there = [each.name for each in _offered(exchange)]
     near = nearest(name, there)
@@ -393,7 +389,7 @@ def _find(exchange: Exchange, name: str) -> registry.Tool[Any]:
     if tool is None:
         message = f"There is no tool '{name[:100]}'."
     else:
-        message = f"The tool '{name}' is not offered at this address, whose query chooses the tools."
+        message = f"The tool '{name}' is not offered at this address, where nothing is changed (readonly=1)."
     raise RpcError(
         RpcCode.INVALID_PARAMS,
         f"{message} Did you mean {near}?" if near else message,
@@ -410,8 +406,6 @@ def _given(exchange: Exchange, tool: registry.Tool[Any], arguments: dict[str, An
     if options.user is not None and given.setdefault("user_id", options.user) != options.user:
         reason = f"is set to {options.user!r} by the address of this server; leave it out"
         raise invalid({"user_id": reason}, called=tool.called)
-    if options.session_id:
-        given.setdefault("session_id", options.session_id)
     return given
 
 

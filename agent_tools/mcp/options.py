@@ -3,7 +3,6 @@
 The person who connects a client writes it, once; a model sees nothing of it. So a mistake is refused with each request.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,24 +10,21 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
-from agent_tools.calls import registry
+from agent_tools.calls import registry, toolsets
 from agent_tools.calls.arguments import Arguments, invalid, parse
 from agent_tools.calls.json_values import check_texts
 
 _CALLED = "this address"
 _SWITCHES = {"1": True, "true": True, "0": False, "false": False}
-#: Which set the tools of a module or folder of `tools` belong to, where it is not called like that.
-_SETS = {"read": "blocks", "propose": "blocks", "whole_blocks": "blocks", "memory_files": "files"}
 
 
 class AddressQuery(Arguments):
     user: Annotated[str | None, Field(description="Whose memory all calls are about.", min_length=1)] = None
     readonly: Annotated[bool, Field(description="Only tools that change nothing.")] = False
     structured: Annotated[bool, Field(description="Results also as structuredContent.")] = False
-    tools: Annotated[list[str], Field(description="Only these tools.", max_length=200)] = Field(default_factory=list)
-    toolset: Annotated[list[str], Field(description="Only the tools of these sets.", max_length=50)] = Field(
-        default_factory=list
-    )
+    data: Annotated[bool, Field(description="Results also as data, in _meta.")] = False
+    tools: toolsets.ByName = Field(default_factory=list)
+    toolset: toolsets.BySet = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -38,20 +34,19 @@ class AddressChoices:
     Args:
         user: whose memory, or None where the token or the call says.
         session_id: of calls that name none.
-        chosen: names of tools; None for all.
+        chosen: names of the tools to list; None where the token says.
     """
 
     user: str | None = None
     session_id: str = ""
     is_read_only: bool = False
     is_structured: bool = False
+    has_data: bool = False
     chosen: frozenset[str] | None = None
 
-    def offers(self, tool: registry.Tool[Any]) -> bool:
-        """Whether the address offers a tool, whatever the token may do."""
-        if self.is_read_only and tool.effect is not registry.Effect.READ_ONLY:
-            return False
-        return self.chosen is None or tool.name in self.chosen
+    def runs(self, tool: registry.Tool[Any]) -> bool:
+        """Whether the address lets a tool run, whatever the token may do."""
+        return not self.is_read_only or tool.effect is registry.Effect.READ_ONLY
 
 
 def read(query: Mapping[str, Sequence[str]]) -> AddressChoices:
@@ -61,11 +56,12 @@ def read(query: Mapping[str, Sequence[str]]) -> AddressChoices:
     given: dict[str, Any] = {}
     for name, values in query.items():
         if name in ("tools", "toolset"):
-            given[name] = [word.strip() for value in values for word in value.split(",") if word.strip()]
+            given[name] = list(values)
         elif len(values) > 1:
             raise invalid({name[:200]: "is given more than once"}, called=_CALLED)
         else:
-            given[name] = _SWITCHES.get(values[0], values[0]) if name in ("readonly", "structured") else values[0]
+            is_switch = name in ("readonly", "structured", "data")
+            given[name] = _SWITCHES.get(values[0], values[0]) if is_switch else values[0]
     check_texts(given)
     asked = parse(AddressQuery, given, called=_CALLED)
     return AddressChoices(
@@ -73,33 +69,6 @@ def read(query: Mapping[str, Sequence[str]]) -> AddressChoices:
         session_id=asked.session_id,
         is_read_only=asked.readonly,
         is_structured=asked.structured,
-        chosen=_chosen(asked) if asked.tools or asked.toolset else None,
+        has_data=asked.data,
+        chosen=toolsets.choose(asked.tools, asked.toolset, called=_CALLED),
     )
-
-
-def toolsets() -> dict[str, list[str]]:
-    """Return the names of the tools in each set."""
-    found: dict[str, list[str]] = {}
-    for tool in registry.TOOLS.values():
-        found.setdefault(_set_of(tool), []).append(tool.name)
-    return found
-
-
-def _set_of(tool: registry.Tool[Any]) -> str:
-    module = tool.run.__module__.split(".")[2]
-    return "notes" if tool.name in registry.NOTE_TOOLS else _SETS.get(module, module)
-
-
-def _chosen(asked: AddressQuery) -> frozenset[str]:
-    sets = toolsets()
-    _check("tools", asked.tools, list(registry.TOOLS))
-    _check("toolset", asked.toolset, list(sets))
-    return frozenset(asked.tools).union(*(sets[name] for name in asked.toolset))
-
-
-def _check(field: str, names: list[str], known: list[str]) -> None:
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f" (did you mean {near[0]}?)" if near else f" (there are {', '.join(known)})"
-            raise invalid({field: f"names {name[:100]!r}, which is not known here{hint}"}, called=_CALLED)

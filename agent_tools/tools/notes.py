@@ -181,8 +181,8 @@ class ForgetArguments(NoteWriteArguments):
 
 @tool(
     description=(
-        "Mark a memory as superseded (soft delete): it is outdated, and stays on record. When the user asks you to "
-        "forget something, call memory_delete instead, which removes it. "
+        "Mark a memory as superseded (soft delete), as outdated or replaced by another; memory_delete removes one, "
+        "which is what users mean who ask you to forget something. "
         "The memory remains for provenance but won't be retrieved in normal queries."
     ),
     failing="Error forgetting",

@@ -19,7 +19,7 @@ from agent_tools import (
     tools,  # noqa: F401 - `tools` fills the registry
 )
 from agent_tools.auth import Caller, caller_of, count_call
-from agent_tools.calls import execution, registry
+from agent_tools.calls import execution, registry, toolsets
 from agent_tools.calls.arguments import Arguments, invalid, named_by, parse
 from agent_tools.calls.execution import Audit
 from agent_tools.calls.json_values import check_texts, options_of
@@ -94,8 +94,8 @@ class ApiView(APIView):
     def run(self, request: HttpRequest, asked: ApiOperation[Any], given: dict[str, Any]) -> ApiResponse:
         """Run a tool or endpoint with arguments as they came, and return its answer."""
         self.begin(asked)
-        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
-        kept = execution.execute(asked, self.caller, given, key=key, audit=self.audit)
+        key, session = request.headers.get(execution.KEY_HEADER), request.headers.get(execution.SESSION_HEADER)
+        kept = execution.execute(asked, self.caller, given, key=key, session=session, audit=self.audit)
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
         if kept.retry_after is not None:
@@ -208,13 +208,8 @@ class ListQuery(Arguments):
 
 
 class ToolListQuery(ListQuery):
-    family: Annotated[
-        Literal["memory", "files", "all"],
-        Field(
-            description="memory: tools for blocks and notes. files: the same memory as files (view_file, edit_file …), "
-            "with the tools for proposals and search. all: both. Every tool runs by its name, listed or not."
-        ),
-    ] = "memory"
+    tools: toolsets.ByName = Field(default_factory=list)
+    toolset: toolsets.BySet = Field(default_factory=list)
 
 
 class ToolList(ApiView):
@@ -223,16 +218,13 @@ class ToolList(ApiView):
         tags=["tools"],
         summary="The tools this token may use, ready to hand to a model",
         parameters=query(ToolListQuery),
-        responses=answers(
-            {"format": "string: as asked", "family": "string: as asked", "tools": "object[]: the definitions"}, 400
-        ),
+        responses=answers({"format": "string: as asked", "tools": "object[]: the definitions"}, 400),
     )
     def get(self, request: HttpRequest) -> HttpResponse:
         asked = parse(ToolListQuery, from_query(request, ToolListQuery), called="the list of tools")
-        # A tool the token has no scope for would only teach a model to fail.
-        family, token = registry.Family(asked.family), self.caller.token
-        usable = [tool for tool in registry.switched_on(family) if auth.has_scope(token, *tool.scopes)]
-        data: dict[str, Any] = {"format": asked.format, "family": asked.family}
+        chosen = toolsets.choose(asked.tools, asked.toolset, called="the list of tools")
+        usable = toolsets.offered(self.caller.token, chosen)
+        data: dict[str, Any] = {"format": asked.format}
         data["tools"] = [registry.definition(tool, asked.format, is_strict=asked.strict) for tool in usable]
         text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
         return messages.json_response(registry.Answer(text or "This token may use no tools.", data).payload())
@@ -249,6 +241,7 @@ class TokenDetail(ApiView):
                 "scopes": "string[]: what the token may do",
                 "all_owners": "boolean: it serves everyone",
                 "owners": "string[]: usernames of those it serves; empty when it serves everyone",
+                "toolset": "string: the sets of tools in its agent's list, with commas",
             }
         ),
     )
@@ -261,6 +254,7 @@ class TokenDetail(ApiView):
             "scopes": list(token.scopes),
             "all_owners": token.all_owners,
             "owners": [] if token.all_owners else list(owners),
+            "toolset": token.toolset or toolsets.CORE,
         }
         whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"
         return messages.json_response(
@@ -278,7 +272,7 @@ class ToolRun(ApiView):
     )
     def get(self, request: HttpRequest, name: str) -> HttpResponse:
         asked = parse(ListQuery, from_query(request, ListQuery), called="the definition of a tool")
-        tool = registry.find(name)
+        tool = registry.find(name, listed=toolsets.offered(self.caller.token))
         registry.require_on(tool)
         auth.require_scope(self.caller.token, *tool.scopes)
         definition = registry.definition(tool, asked.format, is_strict=asked.strict)
@@ -288,5 +282,5 @@ class ToolRun(ApiView):
     @describe(summary="Run a tool", responses=answers({}))
     def post(self, request: HttpRequest, name: str) -> HttpResponse:
         self.audit.tool = name if name in registry.TOOLS else "unknown"
-        tool = registry.find(name)
+        tool = registry.find(name, listed=toolsets.offered(self.caller.token))
         return self.by_body(request, tool)

@@ -59,7 +59,9 @@ def _answer(request: HttpRequest, caller: Caller, audit: Audit, value: object) -
             protocol.check_envelope(message, request.headers)
         if message.is_notification:
             return json_rpc.accepted()
-        exchange = Exchange(caller, options.read(dict(request.GET.lists())), audit)
+        choices = options.read(dict(request.GET.lists()))
+        meta = message.meta if isinstance(message.meta, dict) else {}
+        exchange = Exchange(caller, choices, audit, headers=request.headers, meta=meta)
         result = methods.call(exchange, message.method, message.params, is_modern=is_modern)
         answer = json_rpc.succeeded(result, id, outcome=exchange.outcome)
     except RpcError as error:

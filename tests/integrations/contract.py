@@ -48,8 +48,6 @@ class ToolsContract:
         made = {tool.name: tool for tool in adapter.memory_tools(client, user="alice")}
         for described in client.tools.list().data["tools"]:
             tool = made.pop(described["name"])
-            # The adapter makes the key of the framework's id of the call.
-            described["parameters"]["properties"].pop("idempotency_key", None)
             schema = tool.args_schema if hasattr(tool, "args_schema") else tool.params_json_schema
             assert (tool.description, schema) == (described["description"], described["parameters"])
             assert not getattr(tool, "strict_json_schema", False)

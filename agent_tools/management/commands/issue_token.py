@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from agent_tools import auth
+from agent_tools.calls import toolsets
 from agent_tools.models import Scope
 from approvals.models import Agent, User
 
@@ -28,6 +29,13 @@ class Command(BaseCommand):
             help="what it may be used for; may be repeated (default: all but memory:history, with "
             "which as_of also shows what was deleted since)",
         )
+        parser.add_argument(
+            "--toolset",
+            action="append",
+            choices=toolsets.names(),
+            default=[],
+            help="which tools its agent is shown; may be repeated (default: core). Each runs by its name all the same",
+        )
         parser.add_argument("--days", type=int, help="how long it is valid (default: until it is revoked)")
 
     def handle(
@@ -37,6 +45,7 @@ class Command(BaseCommand):
         owner: list[str],
         all_owners: bool,
         scope: list[str] | None,
+        toolset: list[str],
         days: int | None,
         **options: Any,
     ) -> None:
@@ -49,6 +58,7 @@ class Command(BaseCommand):
             owners=[_owner(name) for name in owner],
             all_owners=all_owners,
             scopes=scope or Scope.usual(),
+            toolset=",".join(toolset),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
         )
         self.stdout.write(issued.secret)

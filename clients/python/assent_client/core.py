@@ -48,6 +48,7 @@ class Token(Answer):
 
     agent: str = ""
     scopes: list[str] = []
+    toolset: str = ""
     all_owners: bool = False
     owners: list[str] = []
 

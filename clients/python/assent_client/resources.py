@@ -24,9 +24,8 @@ from assent_client.core import TOKEN, ClientCore, Token
 from assent_client.exchange import Operation, Sleep, Steps, call
 from assent_client.resource import Resource, awaited
 
-ToolFormat = Literal["native", "openai", "anthropic", "mcp"]
+ToolFormat = Literal["native", "openai", "responses", "anthropic", "mcp"]
 #: Which tools a list has: those of blocks and notes, those that show the memory as files, or both.
-ToolFamily = Literal["memory", "files", "all"]
 
 #: Seconds for a whole memory: the server says that its time is up before.
 WHOLE_MEMORY = httpx2.Timeout(660, connect=10)
@@ -85,7 +84,6 @@ class ToolList(Answer):
     """The tools the token may use; `tools` is ready to hand to that kind of model."""
 
     format: str = ""
-    family: str = ""
     tools: list[dict[str, Any]] = []
 
 
@@ -279,9 +277,17 @@ class AsyncNotes(generated.AsyncNotes):
 class Tools(generated.Tools):
     """Tools by their name: what adapters for agent frameworks use."""
 
-    def list(self, *, format: ToolFormat = "native", family: ToolFamily = "memory") -> ToolList:
-        """Return the tools this token may use, described for this kind of model."""
-        return self._run(_TOOLS, {"format": format, "family": family})
+    def list(
+        self, *, format: ToolFormat = "native", toolset: str | None = None, tools: Sequence[str] | None = None
+    ) -> ToolList:
+        """Return tools this token may use, described for this kind of model.
+
+        Args:
+            toolset: names of sets with commas between them, such as "blocks", "notes", "files" or "all"; otherwise
+                what the token says, or the ten that are needed most.
+            tools: only these, or these beside the sets.
+        """
+        return self._run(_TOOLS, {"format": format, "toolset": toolset, "tools": tools})
 
     def call(self, name: str, /, **arguments: Any) -> ToolAnswer:
         """Run a tool: `text` of the answer is for the model.

@@ -101,8 +101,8 @@ def test_tools_are_defined_as_the_server_says(memory: Assent, async_memory: Asyn
     assert asyncio.run(Toolset(async_memory).definitions_async()) == [read, save]
     assert asyncio.run(Toolset(memory).definitions_async(["memory_save"])) == [save]
     assert list(save.parameters["properties"]) == ["content"]
-    assert script.requests[0].url.params["family"] == "memory"
-    assert script.requests[-1].url.params["family"] == "all"
+    assert not script.requests[0].url.params.keys() & {"toolset", "tools"}
+    assert script.requests[-1].url.params["toolset"] == "all"
     with pytest.raises(ValueError, match="may use no fly"):
         Toolset(memory).definitions(["fly"])
 

@@ -224,7 +224,7 @@ def save_with_key(token: str, key: str) -> None:
     found = auth.find(token)
     assert found is not None
     given = {"content": "She rows.", "idempotency_key": key}
-    execution.execute(registry.find("memory_save"), Caller(found), given, key=None, audit=Audit())
+    execution.execute(registry.TOOLS["memory_save"], Caller(found), given, key=None, audit=Audit())
 
 
 def test_texts_that_were_removed_leave_the_kept_answers(call: Call, alice: User, tim: User, goals: Block) -> None:

@@ -14,7 +14,7 @@ from agent_tools.mcp.protocol import decoded
 from agent_tools.models import AgentToken
 from agent_tools.views.mcp import mcp
 from approvals.models import User
-from tests.agent_tools.mcp.peer import META, MODERN, OLD, Peer, error_of, header
+from tests.agent_tools.mcp.peer import META, MODERN, OLD, Peer, error_of, header, text_of
 from tests.conftest import early_in_a_minute
 from tests.support.fixtures import ClientOf
 
@@ -135,7 +135,7 @@ def test_a_batch_is_answered_in_the_version_that_has_them(token: str, headers: d
     early_in_a_minute()
     with override_settings(RATE_LIMIT=4):
         error_of(peer.send(batch[:3] * 2, **headers), REFUSED, 429)
-    assert peer.call("recall")["_meta"]["assent/data"]["count"] == 1, "of a batch that is too much, nothing is done"
+    assert text_of(peer.call("recall")).count("She rows.") == 1, "of a batch that is too much, nothing is done"
 
 
 def test_an_answer_has_the_id_of_its_request(old: Peer) -> None:
@@ -152,7 +152,7 @@ def test_a_notification_is_taken_and_nothing_is_done(peer: Peer) -> None:
         response = peer.send(message, **headers)
         assert (response.status_code, response.content) == (202, b"")
         assert "Content-Type" not in response
-    assert peer.call("recall")["_meta"]["assent/data"]["count"] == 0
+    assert text_of(peer.call("recall")) == "No memories match."
 
 
 # -- what a version without a handshake says twice ------------------------------------------------

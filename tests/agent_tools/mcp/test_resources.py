@@ -12,7 +12,7 @@ from approvals import services
 from approvals.models import User
 from memory_app.reads import Block
 from tests.agent_tools.conftest import Issue
-from tests.agent_tools.mcp.peer import OLD, Peer, error_of
+from tests.agent_tools.mcp.peer import OLD, Peer, error_of, text_of
 from tests.support.acts import approve, reject
 from tests.support.fixtures import MakeBlock, Propose
 
@@ -20,8 +20,7 @@ PARAMS, INTERNAL = -32602, -32603
 
 
 def saved(peer: Peer, content: str) -> str:
-    note_id: str = peer.call("memory_save", content=content)["_meta"]["assent/data"]["note_id"]
-    return note_id
+    return text_of(peer.call("memory_save", content=content)).split()[1]
 
 
 def all_of(peer: Peer) -> list[Any]:

@@ -14,7 +14,7 @@ from agent_tools.models import ToolCall
 from approvals.models import Proposal, User
 from memory_app.reads import Block, EngineUnavailable
 from tests.agent_tools.conftest import Issue, Machine
-from tests.agent_tools.mcp.peer import OLD, Peer, error_of, text_of
+from tests.agent_tools.mcp.peer import MODERN, OLD, Peer, error_of, text_of
 
 EDIT = {"block_label": "goals", "old_string": "one book", "new_string": "two books", "reasoning": "She said so."}
 PARAMS = -32602
@@ -27,8 +27,9 @@ def tools_of(peer: Peer) -> dict[str, Any]:
 # -- what is offered ------------------------------------------------------------------------------
 
 
-def test_every_tool_says_what_it_is_and_what_it_does(peer: Peer) -> None:
-    offered = tools_of(peer)
+@pytest.mark.parametrize("version", [OLD[-1], MODERN])
+def test_every_tool_says_what_it_is_and_what_it_does(token: str, version: str) -> None:
+    offered = tools_of(Peer(token, version, query="toolset=all"))
     assert list(offered) == [tool.name for tool in registry.switched_on()]
     for name, tool in offered.items():
         known = registry.TOOLS[name]
@@ -56,7 +57,7 @@ def test_tools_ask_whose_memory_where_the_token_serves_several(
 ) -> None:
     for tool in tools_of(modern).values():
         assert "user_id" not in tool["inputSchema"]["properties"]
-    for tool in tools_of(Peer(issue(alice, ben))).values():
+    for tool in tools_of(Peer(issue(alice, ben), query="toolset=all")).values():
         schema = tool["inputSchema"]
         assert next(iter(schema["properties"])) == "user_id"
         assert ("user_id" in schema["required"]) is not registry.TOOLS[tool["name"]].owner_optional
@@ -92,14 +93,14 @@ def test_tools_the_token_has_no_scope_for_are_hidden_and_refused(alice: User, is
 
 
 @override_settings(MEMORIES_ENABLED=False)
-def test_tools_that_are_switched_off_are_hidden_and_refused(modern: Peer) -> None:
-    assert not registry.NOTE_TOOLS & set(modern.names())
+def test_tools_that_are_switched_off_are_hidden_and_refused(modern: Peer, token: str) -> None:
+    assert not registry.NOTE_TOOLS & set(Peer(token, query="toolset=all").names())
     assert "keeps no notes" in text_of(modern.call("memory_save", content="x"))
 
 
 @pytest.mark.parametrize("value", ["1", "true"])
 def test_a_read_only_address_offers_and_runs_only_what_changes_nothing(token: str, goals: Block, value: str) -> None:
-    peer = Peer(token, query=f"readonly={value}")
+    peer = Peer(token, query=f"readonly={value}&toolset=all")
     assert set(peer.names()) == {tool.name for tool in registry.switched_on() if tool.effect is Effect.READ_ONLY}
     assert "Alice likes math." in text_of(peer.call("read_memory_block", block_label="goals"))
     error = error_of(peer.ask("tools/call", {"name": "propose_memory_edit", "arguments": EDIT}), PARAMS, 400)
@@ -115,6 +116,12 @@ def test_an_address_chooses_tools_and_sets_of_tools(token: str) -> None:
     both = Peer(token, query="toolset=blocks&toolset=notes&tools=get_proposal").names()
     assert {"memory_save", "propose_memory_edit", "get_proposal"} <= set(both)
     assert "list_proposals" not in both
+
+
+def test_a_tool_that_is_not_listed_runs_by_its_name(peer: Peer, token: str, goals: Block) -> None:
+    for each in (peer, Peer(token, peer.version, query="tools=memory_search")):
+        assert "view_file" not in each.names()
+        assert "Alice likes math." in text_of(each.call("view_file", path="/memories/blocks/goals.md"))
 
 
 @pytest.mark.parametrize(
@@ -138,9 +145,9 @@ def test_an_address_that_cannot_be_is_refused_with_each_message(token: str, quer
         assert about in error_of(peer.ask(method, {"protocolVersion": OLD[-1]}), PARAMS, 400)["message"]
 
 
-def test_a_long_list_comes_in_pages(modern: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_list_comes_in_pages(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "SIZE", 7)
-    pages = modern.pages("tools/list", "tools")
+    pages = Peer(token, query="toolset=all").pages("tools/list", "tools")
     assert max(len(page) for page in pages) == 7
     assert [tool["name"] for page in pages for tool in page] == [tool.name for tool in registry.switched_on()]
 
@@ -155,8 +162,12 @@ def test_a_cursor_of_nothing_is_refused(old: Peer, method: str) -> None:
 # -- what a call answers --------------------------------------------------------------------------
 
 
-def test_the_model_reads_the_text_and_programs_the_data(peer: Peer, api: Machine, goals: Block) -> None:
-    result = peer.call("read_memory_block", block_label="goals")
+def test_the_model_reads_the_text_and_programs_the_data(peer: Peer, token: str, api: Machine, goals: Block) -> None:
+    plain = peer.call("read_memory_block", block_label="goals")
+    assert not {"assent/data", "structuredContent"} & {*plain, *plain.get("_meta", {})}
+    refused = peer.call("read_memory_block", block_label="gaols")
+    assert refused["_meta"]["assent/error"] == {"code": "block_not_found"}
+    result = Peer(token, peer.version, query="data=1").call("read_memory_block", block_label="goals")
     rest = api.call("read_memory_block", block_label="goals").json()
     assert text_of(result) == rest["text"]
     assert result["isError"] is False
@@ -179,7 +190,7 @@ def test_a_proposal_is_made_and_waits_for_a_person(peer: Peer, goals: Block) -> 
     assert text_of(result).startswith("Edit proposal created for block 'goals'.")
     proposal = Proposal.objects.get()
     assert (proposal.owner, proposal.status, proposal.agent.name) == ("alice", "open", "scribe")
-    assert result["_meta"]["assent/data"]["proposal_id"] == proposal.pk
+    assert f"proposal {proposal.pk};" in text_of(result)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +233,7 @@ def test_an_unknown_tool_is_an_error_that_names_the_nearest_the_token_may_use(
     error = error_of(response, PARAMS, 400 if peer.is_modern else 200)
     assert error["message"] == "There is no tool 'propose_memory_edti'. Did you mean propose_memory_edit?"
     assert error["data"]["nearest"] == "propose_memory_edit"
-    assert "recall" in error["data"]["tools"]
+    assert error["data"]["tools"] == peer.names()
     reader = Peer(issue(alice, scopes=["memory:read"]), OLD[-1])
     error = error_of(reader.ask("tools/call", {"name": "propose_memory_edti"}), PARAMS, 200)
     assert "propose_memory_edit" not in [error["data"]["nearest"], *error["data"]["tools"]]
@@ -231,7 +242,8 @@ def test_an_unknown_tool_is_an_error_that_names_the_nearest_the_token_may_use(
 def test_arguments_that_a_client_turned_into_text_are_taken(peer: Peer, goals: Block) -> None:
     edits = json.dumps([{key: EDIT[key] for key in ("old_string", "new_string")} | {"replace_all": "false"}])
     made = peer.call("propose_memory_edits", block_label="goals", edits=edits, reasoning="She said so.")
-    number = made["_meta"]["assent/data"]["proposal_id"]
+    assert not made["isError"], text_of(made)
+    number = Proposal.objects.get().pk
     for tool, arguments in (
         ("get_proposal", {"proposal_id": str(number), "wait": 0.0}),
         (
@@ -272,21 +284,35 @@ def test_a_call_that_takes_too_long_is_answered_in_words(peer: Peer, monkeypatch
 
 def test_the_same_key_gives_the_same_answer(peer: Peer, goals: Block) -> None:
     first = peer.call("propose_memory_edit", **EDIT, idempotency_key="k1")
-    again = peer.call("propose_memory_edit", **EDIT, idempotency_key="k1")
-    assert text_of(again) == text_of(first)
-    assert again["_meta"]["assent/data"] == first["_meta"]["assent/data"]
-    assert (first["_meta"].get("assent/replayed"), again["_meta"]["assent/replayed"]) == (None, True)
+    asked = {"name": "propose_memory_edit", "arguments": EDIT}
+    in_meta = peer.result("tools/call", asked | {"_meta": {"assent/idempotency_key": "k1"}})
+    for again in (in_meta, peer.ask("tools/call", asked, **{"Idempotency-Key": "k1"}).json()["result"]):
+        assert text_of(again) == text_of(first)
+        assert (first.get("_meta", {}).get("assent/replayed"), again["_meta"]["assent/replayed"]) == (None, True)
     assert Proposal.objects.count() == 1
     other = peer.call("propose_memory_edit", **EDIT | {"new_string": "three books"}, idempotency_key="k1")
     assert other["_meta"]["assent/error"]["code"] == "idempotency_key_reused"
 
 
-def test_a_session_of_the_address_is_that_of_calls_without_one(token: str, goals: Block) -> None:
-    peer = Peer(token, query="session_id=s-1")
-    for more in ({}, {"session_id": "s-2"}):
-        peer.call("read_memory_block", block_label="goals", **more)
+def test_a_session_comes_with_the_call_or_beside_it(token: str, api: Machine, goals: Block) -> None:
+    peer, read = (
+        Peer(token, query="session_id=s-1"),
+        {"name": "read_memory_block", "arguments": {"block_label": "goals"}},
+    )
+    peer.result("tools/call", read)
+    peer.ask("tools/call", read, **{"X-Session-ID": "s-2"})
+    peer.ask("tools/call", read | {"_meta": {"assent/session_id": "s-3"}}, **{"X-Session-ID": "s-2"})
+    peer.call("read_memory_block", block_label="goals", session_id="s-4")
+    for name, given in (
+        ("read_memory_block", {"block_label": "goals"}),
+        ("memory_read_session", {"session_id": "s-0"}),
+    ):
+        api.post(f"/api/v1/tools/{name}/", given, **{"X-Session-ID": "s-5"})
+    refused = api.post("/api/v1/tools/memory_read_session/", **{"X-Session-ID": "s-5"})
+    assert refused.json()["error"]["details"]["fields"] == {"session_id": "is required"}
     execution.settle()
-    assert list(ToolCall.objects.order_by("pk").values_list("session_id", flat=True)) == ["s-1", "s-2"]
+    sessions = ToolCall.objects.order_by("pk").values_list("session_id", flat=True)
+    assert list(sessions) == ["s-1", "s-2", "s-3", "s-4", "s-5", "s-0", ""]
 
 
 def test_each_call_is_on_record_without_its_texts(peer: Peer, goals: Block) -> None:

@@ -1,5 +1,6 @@
 """GET /api/v1/tools/: definitions a model of each maker takes as they are."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -8,15 +9,23 @@ import pytest
 from django.test import override_settings
 from jsonschema import Draft202012Validator
 
-from agent_tools.calls import foreign_names
+from agent_tools.calls import foreign_names, registry, toolsets
+from approvals.models import User
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Machine
+from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.agent_tools.mcp.peer import Peer
 
-#: In the order in which agents meet them.
+#: What a list has by default.
+CORE = """
+    list_memory_blocks read_memory_block propose_memory_edit propose_memory_append list_proposals withdraw_proposal
+    memory_search memory_save memory_update memory_delete
+""".split()
+#: All, in the order in which agents meet them.
 NAMES = """
     list_memory_blocks read_memory_block
     propose_memory_edit propose_memory_edits propose_memory_append propose_memory_prepend propose_memory_insert
     propose_section_update propose_memory_rewrite propose_memory_block propose_block_deletion
+    list_files view_file edit_file append_to_file prepend_to_file update_section write_file
     list_proposals get_proposal withdraw_proposal comment_on_proposal
     memory_search memory_save memory_update memory_delete
     remember forget recall prime_memories
@@ -26,7 +35,8 @@ FORMS = ["native", "openai", "responses", "anthropic", "mcp"]
 
 
 def listed(api: Machine, form: str, **query: Any) -> list[dict[str, Any]]:
-    answer = answered(api.get(f"/api/v1/tools/?{urlencode({'format': form} | query)}"))
+    """All tools, unless the query says which."""
+    answer = answered(api.get(f"/api/v1/tools/?{urlencode({'format': form, 'toolset': 'all'} | query)}"))
     tools: list[dict[str, Any]] = answer["data"]["tools"]
     return tools
 
@@ -97,9 +107,9 @@ def sent(schema: dict[str, Any]) -> Any:
 
 def test_the_strict_form_requires_every_argument_and_null_is_taken_for_what_is_left_out(api: Machine) -> None:
     for form in FORMS:
-        for tool in listed(api, form, strict=1, family="all"):
+        for tool in listed(api, form, strict=1):
             assert tool.get("function", tool).get("strict", form == "mcp") is True
-    plain, strict = (schemas(api, "responses", strict=strict, family="all") for strict in ("false", "true"))
+    plain, strict = (schemas(api, "responses", strict=strict) for strict in ("false", "true"))
     for name, schema in strict.items():
         for inner in objects_in(schema):
             assert inner["type"] in ("object", ["object", "null"])
@@ -149,6 +159,55 @@ def test_a_model_is_shown_one_vocabulary_of_what_it_can_use(api: Machine, form: 
     assert [option["type"] for option in taken["evidence"]["anyOf"]] == ["string", "array", "null"]
 
 
+#: Characters of a token of o200k in such a list, at least: 4.5 and more were measured (benchmarks/tool_lists.py).
+CHARACTERS = 4
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_has_ten_tools_that_a_model_can_afford(
+    api: Machine, token: str, alice: User, ben: User, issue: Issue, form: str
+) -> None:
+    assert answered(api.get(f"/api/v1/tools/?format={form}"))["data"]["tools"] == listed(api, form, toolset="core")
+    lists = [listed(api, form, toolset="core"), listed(api, form, toolset="core", strict=1)]
+    lists += [Peer(secret).result("tools/list")["tools"] for secret in (token, issue(alice, ben))]
+    for tools in lists:
+        assert [tool.get("function", tool)["name"] for tool in tools] == CORE
+        assert len(json.dumps(tools)) < 4_000 * CHARACTERS
+
+
+#: The sets whose tools somebody else named.
+FAMILIES = {
+    "edit_tool": "list_memory_blocks read_memory_block propose_memory_edit",
+    "file_safety": "edit_file append_to_file prepend_to_file update_section write_file",
+    "memories": "memory_search memory_delete remember recall prime_memories",
+    "memory_tools": "memory_search memory_save memory_update memory_delete",
+    "remember": "remember forget recall",
+}
+
+
+def test_sets_and_names_choose_by_rest_as_by_mcp_and_the_address_before_the_token(
+    api: Machine, token: str, alice: User, issue: Issue
+) -> None:
+    for name, tools in FAMILIES.items():
+        assert list(schemas(api, "native", toolset=name)) == tools.split()
+        assert Peer(token, query=f"toolset={name}").names() == tools.split()
+    assert {name for each in toolsets.names()[:-1] for name in toolsets.tools_of(each)} == set(NAMES)
+    chosen = {"toolset": "proposals,conversations", "tools": "recall"}
+    expected = ["list_proposals", "get_proposal", "withdraw_proposal", "comment_on_proposal", "recall"]
+    expected += ["memory_list_sessions", "memory_read_session"]
+    assert list(schemas(api, "native", **chosen)) == expected == Peer(token, query=urlencode(chosen)).names()
+    own = issue(alice, toolset="edit_tool,remember")
+    both = [*FAMILIES["edit_tool"].split(), *FAMILIES["remember"].split()]
+    assert list(schemas(Machine(own), "native", toolset="")) == both == Peer(own).names()
+    assert Peer(own, query="tools=recall").names() == ["recall"]
+    for query, said in (("toolset=note", "did you mean notes?"), ("tools=recal", "did you mean recall?")):
+        assert said in refused(api.get(f"/api/v1/tools/?{query}"), 400, "invalid_arguments")["message"]
+        assert said in Peer(token, query=query).ask("tools/list").json()["error"]["message"]
+    # What older clients ask for.
+    former = answered(api.get("/api/v1/tools/?family=memory"))["data"]["tools"]
+    assert [tool["name"] for tool in former] == [name for name in NAMES if name not in registry.FILE_TOOLS]
+
+
 def test_a_token_sees_the_tools_it_may_use(reader: Machine) -> None:
     assert "propose_memory_edit" not in schemas(reader, "native")
     refused(reader.get("/api/v1/tools/memory_save/"), 403, "missing_scope")
@@ -172,8 +231,15 @@ OF_OTHERS = {
     "mcp__assent__read_memory_block": "read_memory_block",
     "functions.readMemoryBlock": "read_memory_block",
     "memory_serach": "memory_search",
-    "send_email": None,
-    "x": None,
+    "memory_list": "list_memory_blocks",
+    "memory_read": "read_memory_block",
+    "memory_forget": "memory_delete",
+    "memory_write": "memory_save",
+    "note_delete": "memory_delete",
+    # Of those that are not in the caller's list, the one there that does it, too.
+    "multi_edit": "propose_memory_edit",
+    "recal_memories": "memory_search",
+    **dict.fromkeys(("send_email", "x", "greet", "nope", "open_door", "get_weather", "hello_world")),
 }
 
 

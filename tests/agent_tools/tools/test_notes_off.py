@@ -36,7 +36,7 @@ def test_every_name_is_that_of_a_tool_or_an_endpoint() -> None:
 
 
 def test_tools_for_notes_are_not_listed_and_refused_in_a_sentence(off: None, call: Call, api: Machine) -> None:
-    listed = {tool["name"] for tool in answered(api.get("/api/v1/tools/"))["data"]["tools"]}
+    listed = {tool["name"] for tool in answered(api.get("/api/v1/tools/?toolset=all"))["data"]["tools"]}
     assert {"list_memory_blocks", "propose_memory_edit", "list_proposals", "memory_read_session"} <= listed
     assert not listed & registry.NOTE_TOOLS
     for tool in registry.NOTE_TOOLS & registry.TOOLS.keys():

@@ -480,8 +480,8 @@ class Notes(Resource):
         return self._run(operations.NOTES_RECALL, given)
 
     def forget(self, memory_id: str, **given: Unpack[arguments.NotesForget]) -> answers.ForgottenNote:
-        """Mark a memory as superseded (soft delete): it is outdated, and stays on record. When the user asks you to
-        forget something, call memory_delete instead, which removes it. The memory remains for provenance but won't be
+        """Mark a memory as superseded (soft delete), as outdated or replaced by another; memory_delete removes one,
+        which is what users mean who ask you to forget something. The memory remains for provenance but won't be
         retrieved in normal queries.
 
         Args:

@@ -57,7 +57,7 @@ class Bridge:
     Args:
         url: of the server, with or without a path below which it is served.
         token: of an agent.
-        query: of the address `/mcp`: `user`, `readonly`, `tools`, `toolset`.
+        query: of the address `/mcp`: `user`, `readonly`, `tools`, `toolset`, `data`.
         source, sink: binary streams; each message is a line.
         transport: instead of the network, for tests.
     """

@@ -280,10 +280,13 @@ In the configuration of a client:
 )
 @click.option("--read-only", is_flag=True, help="Offer only tools that change nothing.")
 @click.option("--tools", metavar="NAMES", help="Offer only these comma-separated tools.")
-@click.option("--toolset", metavar="NAMES", help="Offer only these comma-separated sets of tools, such as blocks.")
+@click.option(
+    "--toolset", metavar="NAMES", help="Offer only these comma-separated sets of tools: blocks, notes, files, all …"
+)
+@click.option("--data", is_flag=True, help="Bring the data of each answer, too, in its _meta.")
 @owner_option()
 @pass_session
-def mcp(session: CliContext, read_only: bool, tools: str | None, toolset: str | None) -> None:
+def mcp(session: CliContext, read_only: bool, tools: str | None, toolset: str | None, data: bool) -> None:
     """Serve MCP on standard input and output, as a bridge to a server.
 
     It reads and writes lines of JSON, and ends with its input. MEMORY_URL and MEMORY_TOKEN say which server.
@@ -295,7 +298,8 @@ def mcp(session: CliContext, read_only: bool, tools: str | None, toolset: str | 
     from assent_client.cli.bridge import Bridge
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="memory mcp: %(message)s")
-    chosen = {"user": session.owner, "tools": tools, "toolset": toolset, "readonly": "1" if read_only else None}
+    chosen = {"user": session.owner, "tools": tools, "toolset": toolset}
+    chosen |= {"readonly": "1" if read_only else None, "data": "1" if data else None}
     query = {name: value for name, value in chosen.items() if value}
     # What is printed by mistake must not come between the messages.
     sink, sys.stdout = sys.stdout.buffer, sys.stderr

@@ -1,0 +1,102 @@
+"""Which tools a list has: sets of them by name, and what an address, a token, or neither chooses.
+
+A model reads its list with each request, so it is short unless somebody asks for more. Every tool runs by its name,
+whatever a list has. Not here: what a definition says (`registry`).
+"""
+
+import difflib
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from agent_tools import auth
+from agent_tools.calls import registry
+from agent_tools.calls.arguments import invalid
+from agent_tools.models import AgentToken
+
+#: What a list has where nobody chooses: what most conversations need.
+CORE = "core"
+
+_SETS: dict[str, str] = {
+    CORE: "list_memory_blocks read_memory_block propose_memory_edit propose_memory_append list_proposals "
+    "withdraw_proposal memory_search memory_save memory_update memory_delete",
+    "notes": "memory_search memory_save memory_update memory_delete remember recall forget prime_memories",
+    "blocks": "list_memory_blocks read_memory_block propose_memory_edit propose_memory_edits propose_memory_append "
+    "propose_memory_prepend propose_memory_insert propose_section_update propose_memory_rewrite propose_memory_block "
+    "propose_block_deletion",
+    "files": "list_files view_file edit_file append_to_file prepend_to_file update_section write_file memory_search "
+    "list_proposals get_proposal withdraw_proposal comment_on_proposal propose_block_deletion",
+    "proposals": "list_proposals get_proposal withdraw_proposal comment_on_proposal",
+    "conversations": "memory_list_sessions memory_read_session",
+    # Each family as other systems have it, and nothing beside it.
+    "edit_tool": "list_memory_blocks read_memory_block propose_memory_edit",
+    "file_safety": "edit_file append_to_file prepend_to_file update_section write_file",
+    "memories": "remember recall memory_search memory_delete prime_memories",
+    "memory_tools": "memory_search memory_save memory_update memory_delete",
+    "remember": "remember recall forget",
+}
+ALL = "all"
+
+#: Arguments of an address that chooses.
+ByName = Annotated[list[str], Field(description="Only these tools, or these beside the sets.", max_length=200)]
+BySet = Annotated[
+    list[str], Field(description=f"Only the tools of these sets: {', '.join(_SETS)} or {ALL}.", max_length=50)
+]
+#: All but files: what lists had by default before there were sets.
+_FORMER = "memory"
+
+
+def names() -> list[str]:
+    """Return the names of the sets there are."""
+    return [*_SETS, ALL]
+
+
+def tools_of(name: str) -> frozenset[str]:
+    """Return the names of the tools in a set."""
+    if name in _SETS:
+        return frozenset(_SETS[name].split())
+    return frozenset(registry.TOOLS) - (registry.FILE_TOOLS if name == _FORMER else frozenset())
+
+
+def choose(tools: Sequence[str], sets: Sequence[str], *, called: str) -> frozenset[str] | None:
+    """Return the names of the tools that are named, one by one or by sets; None where nothing is.
+
+    Args:
+        tools, sets: names, each also several with commas between them.
+        called: what a refusal calls the place where they stand.
+
+    Raises:
+        ApiError: `invalid_arguments` with the nearest name for one that is not known.
+    """
+    one_by_one, by_set = _names_in(tools), _names_in(sets)
+    _check("tools", one_by_one, list(registry.TOOLS), called)
+    _check("toolset", [name for name in by_set if name != _FORMER], names(), called)
+    return frozenset(one_by_one).union(*map(tools_of, by_set)) if one_by_one or by_set else None
+
+
+def offered(token: AgentToken, chosen: Collection[str] | None = None) -> list[registry.Tool[Any]]:
+    """Return the tools in the list of a token's agent, in the order agents meet them.
+
+    One that the token has no scope for is left out: it would only teach a model to fail.
+
+    Args:
+        chosen: what the address chooses; otherwise the token says, and `CORE` where it does not.
+    """
+    if chosen is None:
+        chosen = choose([], [token.toolset or CORE], called=f"the token {token.prefix}…")
+    return [
+        tool for tool in registry.switched_on() if tool.name in (chosen or ()) and auth.has_scope(token, *tool.scopes)
+    ]
+
+
+def _names_in(values: Sequence[str]) -> list[str]:
+    return [word.strip() for value in values for word in value.split(",") if word.strip()]
+
+
+def _check(field: str, named: list[str], known: list[str], called: str) -> None:
+    for name in named:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f" (did you mean {near[0]}?)" if near else f" (there are {', '.join(known)})"
+            raise invalid({field: f"names {name[:100]!r}, which is not known here{hint}"}, called=called)
