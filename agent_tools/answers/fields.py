@@ -249,20 +249,20 @@ NOTE: Fields = {
 }
 
 WRITTEN: Fields = {
-    "status": "string: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was "
-    "deleted",
+    "status": "string: applied, open while it waits for a person, withdrawn: a note of yours that waited and was "
+    "deleted, or known: a note says this already, nothing was made, and there is no proposal",
     "waits_because": "string | null: policy (the user wants to be asked), scope (the token may only propose), secrets "
     "(it, its reasoning or its evidence reads like a key, token, password or card number, which a person sees first), "
     "rule (a rule of the user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a "
     "person rejected or undid the same before) or null once it waits no more",
     "commit": "string | null: the commit that holds it, or null while it waits",
-    "proposal_id": "integer: its number, applied or not: people see what was applied, and can put it back",
+    "proposal_id": "integer | null: its number, applied or not: people see what was applied, and can put it back",
     "branch": "string | null: the branch that holds it while it waits; null once it is applied or decided",
-    "base_commit": "string: the commit it was made on",
-    "head_commit": "string: the commit with the change",
-    "revision": "integer: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated",
+    "base_commit": "string | null: the commit it was made on",
+    "head_commit": "string | null: the commit with the change",
+    "revision": "integer | null: 1 for a new proposal; more once it was amended, or a note that waits was updated",
     "content_sha256": "string | null: of the note as it is now (its canonical JSON); null when there is none",
-    "review_url": "string: where people look at it",
+    "review_url": "string | null: where people look at it",
     "created": "boolean: false when an equal proposal of yours was waiting already and is returned instead",
     "amended": "boolean: true when it is the next revision of a proposal that waited",
 }
@@ -328,7 +328,7 @@ OBJECTS: dict[str, Fields] = {
         "after": "string | StoredNote | null: what it was to become",
     }
     | _MOVED,
-    "LeftOutNote": {"note_id": "string: which", "why": "string: superseded, type, tags, recent or budget"},
+    "LeftOutNote": {"note_id": "string: which", "why": "string: superseded, type, tags, recent, double or budget"},
     "Receipt": {
         "included": "string[]: ids, the most valuable first",
         "left_out": "LeftOutNote[]: the first 200",

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_tools.answers import representations
+from agent_tools.answers import fields, representations
 from agent_tools.calls.registry import Answer
 from approvals.models import Status
 from approvals.review.targets import WHOLE_KINDS
 from approvals.review.turn import change_request
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
+from memory_app.text.lines import first_words
 
 
 @dataclass(frozen=True)
@@ -129,26 +130,36 @@ def of_block(
     return answer(outcome, words, placed=placed, warnings=warnings)
 
 
-def of_note(outcome: NoteChangeOutcome, *, applied: str, beside: Mapping[str, Any], message: bool = False) -> Answer:
+def of_note(
+    outcome: NoteChangeOutcome, *, applied: str, beside: Mapping[str, Any], more: str = "", message: bool = False
+) -> Answer:
     """Return what the tools for notes answer.
 
     Args:
         applied: what is said of a note whose change is in the memory.
         beside: data of the tool itself.
+        more: lines that follow, if any.
         message: the first line of the text is in the data too.
     """
-    proposed, note_id = of_notes(outcome), outcome.note_id
-    number = proposed.proposal.pk
-    words = Words(
-        waits=f"Proposal created for note {note_id}. The user will be asked to approve this change.\n{_follow(number)}",
-        amended=f"Your proposal {number} for note {note_id}, which waits, asks for this now."
-        "\nThe user will be asked to approve it.",
-        equal=f"Your proposal {number} for note {note_id} asks for exactly this already; nothing new was made.",
-        applied=applied,
-    )
-    text = told(proposed, words)
-    more = {"message": text.partition("\n")[0]} if message else {}
-    return Answer(text, {**beside, **more, **data_of(proposed)})
+    note_id = outcome.note_id
+    if outcome.known:
+        text = f"Known already: {note_id} says “{first_words(outcome.known.content, 200)}”. Nothing was made."
+        data = dict.fromkeys(fields.WRITTEN) | {"status": "known", "content_sha256": outcome.known.sha256}
+        data |= {"created": False, "amended": False}
+    else:
+        proposed = of_notes(outcome)
+        number = proposed.proposal.pk
+        words = Words(
+            waits=f"Proposal created for note {note_id}. The user will be asked to approve this change."
+            f"\n{_follow(number)}",
+            amended=f"Your proposal {number} for note {note_id}, which waits, asks for this now."
+            "\nThe user will be asked to approve it.",
+            equal=f"Your proposal {number} for note {note_id} asks for exactly this already; nothing new was made.",
+            applied=applied,
+        )
+        text, data = told(proposed, words), data_of(proposed)
+    first = {"message": text.partition("\n")[0]} if message else {}
+    return Answer("\n".join(filter(None, [text, more])), {**beside, **first, **data})
 
 
 def _follow(number: int) -> str:

@@ -39,6 +39,15 @@ _ASKED = {
 }
 
 
+#: Ids of notes that say the same, in a text.
+MOST_SAME = 20
+
+
+def said_too(ids: Sequence[str]) -> str:
+    """Return what is said behind a note that others say too; empty without any. `data` has all of their ids."""
+    return f" (said too by {', '.join(ids[:MOST_SAME])}{' …' if len(ids) > MOST_SAME else ''})" if ids else ""
+
+
 def wanted(comment: str, automatic: str) -> str:
     """Return what an agent is asked for: a person's comment, or where Assent asks the same words in every language."""
     return _ASKED.get(automatic, _CONFLICT) if automatic else comment

@@ -58,7 +58,7 @@ class LocalMemories:
         with _failing():
             id = next(id for _ in range(_TRIES) if not reads.find_note(self._user.username, id := memories_md.new_id()))
             made = notes.save(by=self._by, owner=self._user.username, content=content, type=type, tags=tags, note_id=id)
-        return ChangeResult(made.note_id, "applied" if made.is_applied else "open")
+        return ChangeResult(made.note_id, "known" if made.known else "applied")
 
     def get(self, id: str) -> memories_md.Memory:
         from memory_app import reads

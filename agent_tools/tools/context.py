@@ -5,11 +5,13 @@ from typing import Annotated, Any
 from django.conf import settings
 from pydantic import Field
 
+from agent_tools.answers import representations
 from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
 from memory_app import reads
+from memory_app.reads.catalogue import catalogue
 from memory_app.text import context_budget
 
 #: Left-out notes, and blocks, named in a receipt; the rest are counted.
@@ -46,6 +48,8 @@ class PrimeArguments(Arguments):
     returns={
         "text": "string: the memories, as in the text; empty when there are none",
         "receipt": "Receipt: what is in it, and what was left out",
+        "folded[].note_id": "string: a memory in it that others say too",
+        "folded[].same_notes": "string[]: ids of these others, which are left out",
     },
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
@@ -54,9 +58,11 @@ def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
         types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0
     )
     primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
-    return Answer(
-        primed.text or "There are no memories to show.", {"text": primed.text, "receipt": _receipt(primed, commit)}
-    )
+    folded = [(id_, same) for id_, same in catalogue(call.owner).fold(primed.included, str) if same]
+    told = [f"{id_}{representations.said_too(same)}" for id_, same in folded if arguments.format == "markdown"]
+    text = "\n".join([primed.text or "There are no memories to show.", *told])
+    data = {"text": primed.text, "receipt": _receipt(primed, commit)}
+    return Answer(text, data | {"folded": [{"note_id": id_, "same_notes": same} for id_, same in folded]})
 
 
 class ContextArguments(Arguments):

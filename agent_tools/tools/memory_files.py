@@ -514,6 +514,10 @@ def _change_note(call: Call, target: MemoryFile, arguments: FileWriteArguments, 
             outcome = notes.save(by=by, owner=call.owner, content=change.makes, note_id=target.name)
         else:
             raise reads.NoteNotFound(target.name)
+    if outcome.known:
+        there = MemoryFile(outcome.note_id, is_note=True)
+        beside = dict.fromkeys(CHANGED) | {"path": there.path, "note_id": there.name}
+        return outcomes.of_note(outcome, applied="", beside=beside, more=f"It is {there.path}.")
     proposed = outcomes.of_notes(outcome)
     waits = f"The user will be asked to approve proposal {proposed.proposal.pk}."
     words = _words(target, change.asked, proposed, waits=waits, applied=change.done)

@@ -4,8 +4,9 @@ With `notes:write` the owner's policy decides whether it is applied at once; wit
 always waits for a person. Reading notes is in `recall`.
 """
 
+import json
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.dispatch import Signal
 from pydantic import Field
@@ -18,7 +19,18 @@ from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
 from approvals.services import notes
+from memory_app import reads
+from memory_app.reads.catalogue import catalogue
+from memory_app.text import alike
+from memory_app.text.lines import first_words
 
+#: Ids in a text; `data` has all of them.
+_NAMED = 20
+#: What is stored with a note beside its text.
+_FIELDS = {"category", "tags", "type", "confidence", "rationale"}
+
+_SAME = {"same_notes": "string[]: ids of other notes that say the same, the newest first"}
+_NEAR = {"near_note": "string | null: id of a note that says the same but for one word, or null"}
 _WRITTEN = {"note_id": "string: the note's id"} | fields.WRITTEN
 
 
@@ -36,7 +48,7 @@ class SaveArguments(NoteWriteArguments):
         "note_id for future reference."
     ),
     failing="Error saving note",
-    returns=_WRITTEN,
+    returns=_WRITTEN | _NEAR,
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
     with refusals.explained(Subject.of_write(call, arguments)):
@@ -47,7 +59,8 @@ def memory_save(call: Call, arguments: SaveArguments) -> Answer:
             category=arguments.category,
             tags=arguments.tags,
         )
-    return _answer(outcome, "saved")
+    near = 'call memory_delete with note_id="{old}" (next time, memory_update with it).'
+    return _answer(call, outcome, "saved", _beside_new(call, outcome, arguments, near))
 
 
 class UpdateArguments(NoteWriteArguments):
@@ -62,7 +75,7 @@ class UpdateArguments(NoteWriteArguments):
         "note and its note_id, then call this with the note_id and the new content."
     ),
     failing="Error updating note",
-    returns=_WRITTEN,
+    returns=_WRITTEN | _SAME,
     target="note_id",
     is_repeatable=True,
 )
@@ -71,7 +84,7 @@ def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
         outcome = notes.update(
             by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
         )
-    return _answer(outcome, "updated")
+    return _answer(call, outcome, "updated")
 
 
 class DeleteArguments(NoteWriteArguments):
@@ -84,7 +97,7 @@ class DeleteArguments(NoteWriteArguments):
         "First use memory_search to find the note and its note_id, then call this with the note_id to remove it."
     ),
     failing="Error deleting note",
-    returns=_WRITTEN,
+    returns=_WRITTEN | _SAME,
     target="note_id",
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
@@ -94,8 +107,8 @@ def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
         number = outcome.proposal.pk
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
         data = outcomes.data_of(outcomes.of_notes(outcome))
-        return Answer(text, {"note_id": outcome.note_id} | data)
-    return _answer(outcome, "deleted")
+        return Answer(text, {"note_id": outcome.note_id, "same_notes": []} | data)
+    return _answer(call, outcome, "deleted")
 
 
 class RememberArguments(NoteWriteArguments):
@@ -127,10 +140,11 @@ class RememberArguments(NoteWriteArguments):
     failing="Error remembering",
     returns={
         "remembered": "boolean: true once it is in the memory; false while it waits for a person",
-        "memory_id": "string: the memory's id",
+        "memory_id": "string: the memory's id; of what is known already, that memory's",
         "memory_type": "string: as given",
         "message": "string: as in the text",
     }
+    | _NEAR
     | fields.WRITTEN,
 )
 def remember(call: Call, arguments: RememberArguments) -> Answer:
@@ -147,11 +161,15 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
             note_id=arguments.memory_id,
         )
     _audit(execution.remembered, call, outcome, began, session_id=arguments.session_id, type=arguments.type)
-    data = {"remembered": outcome.is_applied, "memory_id": outcome.note_id, "memory_type": arguments.type}
+    is_there = outcome.is_applied or outcome.known is not None
+    data = {"remembered": is_there, "memory_id": outcome.note_id, "memory_type": arguments.type}
+    near = 'call forget with memory_id="{old}" and replacement_id="{new}".'
+    same, more = _beside_new(call, outcome, arguments, near)
     return outcomes.of_note(
         outcome,
         applied=f"Successfully stored {arguments.type} memory with id {outcome.note_id}",
-        beside=data,
+        beside=data | same,
+        more=more,
         message=True,
     )
 
@@ -192,6 +210,7 @@ class ForgetArguments(NoteWriteArguments):
         "reason": "string | null: as given, or null",
         "message": "string: as in the text",
     }
+    | _SAME
     | fields.WRITTEN,
     target="memory_id",
     is_repeatable=True,
@@ -210,17 +229,71 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     _audit(
         execution.forgotten, call, outcome, began, session_id=arguments.session_id, type=before.type if before else ""
     )
-    data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason}
-    return outcomes.of_note(outcome, applied=f"Memory {outcome.note_id} has been superseded", beside=data, message=True)
+    same, more = _others(call, outcome, "forget", "memory_id")
+    data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason} | same
+    applied = f"Memory {outcome.note_id} has been superseded"
+    return outcomes.of_note(outcome, applied=applied, beside=data, more=more, message=True)
 
 
-def _answer(outcome: notes.NoteChangeOutcome, done: str) -> Answer:
+#: Data of an answer, and the lines that say it.
+_Beside = tuple[dict[str, Any], str]
+
+
+def _answer(call: Call, outcome: notes.NoteChangeOutcome, done: str, beside: _Beside | None = None) -> Answer:
     note_id = outcome.note_id
-    return outcomes.of_note(outcome, applied=f"Note {note_id} {done}.", beside={"note_id": note_id})
+    data, more = beside or _others(call, outcome, "memory_delete", "note_id")
+    return outcomes.of_note(outcome, applied=f"Note {note_id} {done}.", beside={"note_id": note_id} | data, more=more)
+
+
+def _others(call: Call, outcome: notes.NoteChangeOutcome, tool: str, argument: str) -> _Beside:
+    """Name the other notes that say what this one says now, or said before it was deleted or superseded."""
+    change = outcome.changes[0]
+    note = change.before if change.after is None or change.after.is_superseded else change.after
+    found = catalogue(call.owner).saying(alike.said_by(note.content) if note else "", but=change.id)
+    ids = [entry.id for entry in found]
+    if not ids:
+        return {"same_notes": ids}, ""
+    says = "1 more note says" if len(ids) == 1 else f"{len(ids)} more notes say"
+    named = ", ".join(ids[:_NAMED]) + (" …" if len(ids) > _NAMED else "")
+    return {"same_notes": ids}, f"{says} the same: {named}. {tool} with the {argument} of each takes it out too."
+
+
+def _beside_new(
+    call: Call, outcome: notes.NoteChangeOutcome, arguments: SaveArguments | RememberArguments, near: str
+) -> _Beside:
+    """Say what was given with a text that was there already, or else which note says nearly the same.
+
+    Args:
+        near: what to call about that one.
+    """
+    if outcome.known or (outcome.proposed and not outcome.proposed.created):
+        return {"near_note": None}, _not_stored(outcome, arguments)
+    old = reads.find_note(call.owner, outcome.near) if outcome.near else None
+    if old is None:
+        return {"near_note": None}, ""
+    says = f"{old.id} says nearly this: “{first_words(old.content, 200)}”. Where both hold, leave it."
+    replaces = near.format(old=old.id, new=outcome.note_id)
+    return {"near_note": old.id}, f"{says} If the new one replaces it, {replaces}"
+
+
+def _not_stored(outcome: notes.NoteChangeOutcome, arguments: SaveArguments | RememberArguments) -> str:
+    has = outcome.changes[0].as_json()["after"]
+    given = arguments.model_dump(include=arguments.model_fields_set & _FIELDS).items()
+    other = [f"{name} {_said(value)} (it has {_said(has[name])})" for name, value in given if value != has[name]]
+    if not other:
+        return ""
+    again = f"call memory_delete with note_id={json.dumps(has['id'])}, then save it again"
+    if outcome.proposed:
+        again = f"save it again with proposal_id={outcome.proposed.proposal.pk}"
+    return f"Not stored with it: {', '.join(other)}. To have that, {again}."
+
+
+def _said(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if value else "none"
 
 
 def _audit(
     record: Signal, call: Call, outcome: notes.NoteChangeOutcome, began: float, *, session_id: str, type: str
 ) -> None:
-    status = "applied" if outcome.is_applied else "open"
+    status = "applied" if outcome.is_applied else "known" if outcome.known else "open"
     execution.tell(record, call, began=began, session_id=session_id, type=type, note_id=outcome.note_id, status=status)

@@ -1,7 +1,7 @@
 """Reading notes: recall, and the endpoints that list notes and show one."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -14,6 +14,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words, version_field
 from approvals.pages import notes_page
 from memory_app import reads, recall_counts
+from memory_app.reads.catalogue import catalogue
 
 Query = Annotated[
     Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,
@@ -49,6 +50,7 @@ _RECALLED = {
     "memories[].superseded_at": "optional string: when it was forgotten (ISO 8601, UTC); not there while it holds",
     "memories[].superseded_by": "optional string | null: what took its place, or null; not there while it holds",
     "memories[].superseded_reason": "optional string | null: why it was forgotten, or null; not there while it holds",
+    "memories[].same_notes": "optional string[]: ids of other memories that say the same, which are not listed again",
     "left_out": "integer: how many more match, and were left out for their length",
     "index_behind": fields.INDEX_BEHIND,
 }
@@ -78,16 +80,18 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         superseded="shown" if arguments.include_superseded else "hidden",
     )
     index_behind = False
+    every = catalogue(call.owner)
+    most = arguments.limit + every.folds  # of notes that say the same the first is answered
     if arguments.query is None:
-        matched = notes_page.newest(call.owner, wanted, most=arguments.limit)
+        matched = notes_page.newest(call.owner, wanted, most=most)
     elif arguments.match == "text":
-        matched = notes_page.containing(call.owner, arguments.query, wanted, most=arguments.limit)
+        matched = notes_page.containing(call.owner, arguments.query, wanted, most=most)
     else:
-        matched, index_behind = notes_page.search_notes(call.owner, arguments.query, wanted, most=arguments.limit)
-    wanted_notes = matched[: arguments.limit]
-    items = [_recalled(note) for note in wanted_notes]
+        matched, index_behind = notes_page.search_notes(call.owner, arguments.query, wanted, most=most)
+    folded = every.fold(matched, lambda note: note.id)[: arguments.limit]
+    items = [_recalled(note) | ({"same_notes": same} if same else {}) for note, same in folded]
     shown = bounds.that_fit(items, bounds.characters(arguments))
-    found = wanted_notes[:shown]
+    found = [note for note, _same in folded[:shown]]
     recall_counts.record(call.owner, [note.id for note in found])
     execution.tell(
         execution.recalled,
@@ -109,8 +113,9 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         "left_out": len(items) - shown,
         "index_behind": index_behind,
     }
+    text = _listed(found, "No memories match.", {note.id: same for note, same in folded})
     rest = bounds.rest_of(items, shown, "memories"), bounds.missing_of(index_behind=index_behind)
-    return Answer("\n".join(filter(None, [_listed(found, "No memories match."), *rest])), data)
+    return Answer("\n".join(filter(None, [text, *rest])), data)
 
 
 def _recalled(note: reads.Note) -> dict[str, Any]:
@@ -206,8 +211,13 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
 
 
-def _listed(notes: Sequence[reads.Note], none: str) -> str:
-    lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}" for note in notes]
+def _listed(notes: Sequence[reads.Note], none: str, same: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return a line for each note; with `same`, the ids of others that say what each says, by its id."""
+
+    def too(id_: str) -> str:
+        return representations.said_too(same.get(id_, ())) if same else ""
+
+    lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}" + too(note.id) for note in notes]
     return "\n".join(lines) or none
 
 

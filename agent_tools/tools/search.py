@@ -42,6 +42,7 @@ _RESULTS = {
     "results[].created_at": "string | null: ISO 8601, UTC, or null",
     "results[].session_id": "optional string: the conversation it came from, where there is one",
     "results[].weak": "optional boolean: true of a note that does not match and follows as one of the nearest",
+    "results[].same_notes": "optional string[]: ids of other notes that say the same, which are not listed again",
     "left_out": "integer: how many more there are, which were left out for their length",
     "broad": "boolean: true for a question about everything: after what matches, the newest and most used notes follow",
     "index_behind": fields.INDEX_BEHIND,
@@ -170,6 +171,7 @@ def _result(hit: service.SearchHit, *, is_broad: bool) -> dict[str, Any]:
         "type": hit.type,
         "created_at": representations.time(hit.created_at) if hit.created_at else None,
         **({"weak": True} if hit.weak and not is_broad else {}),
+        **({"same_notes": list(hit.same)} if hit.same else {}),
     }
 
 
@@ -187,4 +189,5 @@ def _text(results: list[dict[str, Any]], *, is_broad: bool) -> str:
 
 def _line(result: dict[str, Any]) -> str:
     of = result.get("note_id") or result.get("block_label") or result.get("message_id")
-    return f"- {of} ({result['source']}, {result['score']:.2f}): {result['text']}"
+    too = representations.said_too(result.get("same_notes", ()))
+    return f"- {of} ({result['source']}, {result['score']:.2f}): {result['text']}{too}"

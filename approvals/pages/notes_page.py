@@ -6,6 +6,7 @@ Index and catalogue may be a change behind: the notes they name are read, and mu
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from django.core.paginator import Page, Paginator
@@ -200,6 +201,7 @@ class NoteFilters(QueryFilters):
 
     Args:
         superseded: `shown` with the others, `only` those; left out when empty.
+        doubled: `same` for notes that say the same as another, `near` for those that differ from one in a word.
         sort: one of `SORTS`; newest first when empty, and with a text the best matches.
     """
 
@@ -208,6 +210,7 @@ class NoteFilters(QueryFilters):
     tag: str = ""
     source: str = ""
     superseded: str = ""
+    doubled: str = ""
     sort: str = ""
 
     @property
@@ -242,16 +245,26 @@ def _found(owner: str, filters: NoteFilters) -> tuple[tuple[NoteSummary, ...], t
         every, index_behind = search_summaries(owner, filters.q, wanted)
     else:
         every = listed(owner, wanted)
+    if filters.doubled:
+        places = {entry.id: place for place, entry in enumerate(chain(*_doubled(owner, filters)))}
+        every = tuple(sorted((each for each in every if each.id in places), key=lambda each: places[each.id]))
     passing = tuple(entry for entry in every if filters.wanted.takes(entry))
     return ordered(owner, passing, filters.sort), every, index_behind
+
+
+def _doubled(owner: str, filters: NoteFilters) -> Sequence[Sequence[NoteSummary]]:
+    """Return the groups of notes that say the same, or nearly."""
+    every = catalogue(owner)
+    return every.nearly_doubled if filters.doubled == "near" else every.doubled
 
 
 def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
     """Return what a page of the list shows: newest first, with a text the best matches first.
 
-    `rows` are notes, each with the last change of it; `current` and `superseded` count the whole memory. There is a
-    choice of `types`, `tags` and `sources`, and `by_type` and `by_tag` say how many notes each would show. With
-    `index_behind` the search does not know the newest changes.
+    `rows` are notes, each with the last change of it and, at the first of a group of `filters.doubled`, how many are in
+    it; `current` and `superseded` count the whole memory, `doubled` those that say what another says. There is a choice
+    of `types`, `tags` and `sources`, and `by_type` and `by_tag` say how many notes each would show. With `index_behind`
+    the search does not know the newest changes.
     """
     every = catalogue(owner)
     entries, alike, index_behind = _found(owner, filters)
@@ -262,9 +275,11 @@ def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
     tags = {tag for tag, _number in every.tags.most_common(MOST_TAGS)} | ({filters.tag} & every.tags.keys())
     of_tag = (entry.type for entry in alike if not filters.tag or filters.tag in entry.tags)
     of_type = (tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags)
+    sizes = {group[0].id: len(group) for group in (_doubled(owner, filters) if filters.doubled else ())}
     return {
         "page": page,
-        "rows": [(note, last.get(note.id)) for note in notes],
+        "rows": [(note, last.get(note.id), sizes.get(note.id, 0)) for note in notes],
+        "doubled": every.folds,
         "index_behind": index_behind,
         "current": len(every.entries) - every.superseded,
         "superseded": every.superseded,

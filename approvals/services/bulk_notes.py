@@ -3,9 +3,11 @@
 What was shown is what is changed: notes that are gone or differ since are left out, and named.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,11 +16,14 @@ from approvals.models import User
 from approvals.review.note_changes import NoteChange, sha256_of, stamped
 from approvals.services.errors import NoChange, NotesChanged
 from approvals.services.notes import NoteChangeOutcome, commit_notes, require_valid, tidied
-from memory_app import reads
+from memory_app import reads, recall_counts
 from memory_app.models import Change, TargetKind
+from memory_app.text import alike
 
 #: Notes changed at once.
 MOST_NOTES = 2_000
+#: Fields that a note takes from one that it is folded with, where it has none.
+_LACKED = ("category", "rationale")
 #: A change between reading and writing is met by reading once more.
 _TRIES = 3
 
@@ -29,6 +34,7 @@ class BulkAction(StrEnum):
     DELETE = "delete"
     OUTDATE = "outdate"
     RETAG = "retag"
+    FOLD = "fold"
 
 
 #: Of the ledger, with the verb of the commit message.
@@ -36,6 +42,7 @@ _ACTIONS = {
     BulkAction.DELETE: (Change.Action.DELETED, "Delete"),
     BulkAction.OUTDATE: (Change.Action.SUPERSEDED, "Forget"),
     BulkAction.RETAG: (Change.Action.EDITED, "Update"),
+    BulkAction.FOLD: (Change.Action.EDITED, "Fold"),
 }
 
 
@@ -68,7 +75,7 @@ def change_many(
     add_tags: Sequence[str] = (),
     remove_tags: Sequence[str] = (),
 ) -> BulkOutcome:
-    """Delete notes, mark them as outdated or change their tags, in one commit.
+    """Delete notes, mark them as outdated, change their tags or fold them (`folded`), in one commit.
 
     Args:
         seen: the sha256 of each note as it was shown, by id; at most `MOST_NOTES`.
@@ -99,10 +106,40 @@ def change_many(
     def wanted() -> tuple[list[NoteChange], list[str]]:
         there = reads.find_notes(owner, seen)
         fit = {id_: there[id_] for id_, sha256 in seen.items() if id_ in there and there[id_].sha256 == sha256}
-        changes = [NoteChange(id_, note, changed(note)) for id_, note in fit.items()]
+        if action is BulkAction.FOLD:
+            after = folded(tuple(fit.values()), recall_counts.counts(owner))
+            stamps = {id_: stamped(note, now) if note else None for id_, note in after.items()}
+            changes = [NoteChange(id_, note, stamps.get(id_, note)) for id_, note in fit.items()]
+        else:
+            changes = [NoteChange(id_, note, changed(note)) for id_, note in fit.items()]
         return changes, [id_ for id_ in seen if id_ not in fit]
 
     return _write(wanted, actor, owner, *_ACTIONS[action], comment=comment)
+
+
+def folded(notes: Sequence[reads.Note], used: Mapping[str, int]) -> dict[str, reads.Note | None]:
+    """Return what becomes of notes that say the same as another of them; None of those that are deleted.
+
+    The one that agents used most stays, of equals the oldest, with the tags of all, and with the category and rationale
+    of another where it has none. What is outdated says nothing any more and stays.
+
+    Args:
+        used: how often agents recalled a note, by id.
+    """
+    groups: defaultdict[str, list[reads.Note]] = defaultdict(list)
+    for note in sorted(notes, key=lambda note: (-used.get(note.id, 0), note.created_at, note.id)):
+        if not note.is_superseded:
+            groups[alike.said_by(note.content)].append(note)
+    after: dict[str, reads.Note | None] = {}
+    for kept, *others in groups.values():
+        if others:
+            every = [kept, *others]
+            first: dict[str, Any] = {
+                name: next(filter(None, (getattr(each, name) for each in every)), None) for name in _LACKED
+            }
+            after |= dict.fromkeys(each.id for each in others)
+            after[kept.id] = replace(kept, tags=tidied([tag for each in every for tag in each.tags]), **first)
+    return after
 
 
 def take_back(*, actor: User, owner: str, commit: str) -> BulkOutcome:

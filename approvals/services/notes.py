@@ -39,7 +39,9 @@ from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import Change, NoteSource, TargetKind
 from memory_app.reads import Note, NoteNotFound
-from memory_app.text import edits
+from memory_app.reads.catalogue import catalogue
+from memory_app.runtime import turns
+from memory_app.text import alike, edits
 from memory_app.writing import rows
 
 
@@ -49,13 +51,17 @@ class NoteChangeOutcome:
 
     Args:
         changes: the change of each note.
-        commit: the commit on main; empty while it waits for a person.
+        commit: the commit on main; empty while it waits for a person, and where nothing was made.
         proposed: what came of an agent's; None for a person's own change.
+        known: the note that says the same already, instead of which nothing was made.
+        near: the id of a note that says nearly the same as a new one; empty for none.
     """
 
     changes: Sequence[NoteChange]
     commit: str
     proposed: Proposed | None = None
+    known: Note | None = None
+    near: str = ""
 
     @classmethod
     def of(cls, proposed: Proposed) -> NoteChangeOutcome:
@@ -287,6 +293,11 @@ def _require_alone(by: ChangeContext, proposal: Proposal, note_id: str) -> None:
 log = structlog.get_logger(__name__)
 
 
+def _require_editor(actor: User | Agent, owner: str) -> None:
+    if isinstance(actor, User) and not may_edit(actor, owner):
+        raise Refusal(_("You may not edit this memory."), code="not_allowed")
+
+
 def commit_notes(
     actor: User, owner: str, action: Change.Action, changes: Sequence[NoteChange], *, verb: str, comment: str
 ) -> NoteChangeOutcome:
@@ -300,8 +311,7 @@ def commit_notes(
         NotesChanged: a note is no longer its `before`.
         NoChange: the notes are already so.
     """
-    if not may_edit(actor, owner):
-        raise Refusal(_("You may not edit this memory."), code="not_allowed")
+    _require_editor(actor, owner)
     named = changes[0].id if len(changes) == 1 else f"{len(changes)} notes"
     try:
         made = write_as_person(
@@ -341,7 +351,9 @@ def save(
     rationale: str | None = None,
     note_id: str | None = None,
 ) -> NoteChangeOutcome:
-    """Save a new note.
+    """Save a new note, unless one says the same already: that is returned as `known`, whoever wrote it.
+
+    Of several calls with one text at once, the first saves it. An import keeps all that its file has.
 
     Args:
         content: at most 2,000 characters.
@@ -372,11 +384,22 @@ def save(
         source=NoteSource.AGENT if isinstance(by.actor, Agent) else NoteSource.USER,
     )
     require_valid(made)
-    if note_id and reads.find_note(owner, note_id):
-        raise Refusal(_("There is a note %(id)s already.") % {"id": note_id}, code="note_invalid", field="note_id")
-    if note_id and by.proposal_id is None:
-        _require_none_waits_as_another(by, made)
-    return change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(NoteChange(id_, None, made),))
+    _require_editor(by.actor, owner)
+    said = alike.said_by(content)
+    with turns.awaited(f"{owner} says {said}"):
+        every = catalogue(owner)
+        oldest = every.saying(said)[-1:]
+        known = reads.find_note(owner, oldest[0].id) if oldest else None
+        if known:
+            return NoteChangeOutcome((NoteChange(known.id, known, known),), "", known=known)
+        if note_id and reads.find_note(owner, note_id):
+            raise Refusal(_("There is a note %(id)s already.") % {"id": note_id}, code="note_invalid", field="note_id")
+        if note_id and by.proposal_id is None:
+            _require_none_waits_as_another(by, made)
+        near = next((entry.id for entry in every.nearly_saying(said)), "")
+        change = NoteChange(id_, None, made)
+        done = change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(change,), base_commit=every.commit)
+    return replace(done, near=near)
 
 
 def update(

@@ -16,6 +16,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Exists, F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -52,11 +53,12 @@ from approvals.services.preparing import (
     name_notes,
     require_texts,
 )
-from approvals.services.repeating import RECENTLY, find_answered, find_repeated, has_fingerprints, require_new_reasoning
+from approvals.services.repeating import RECENTLY, find_answered, find_repeated, require_new_reasoning
 from approvals.services.trust import finish
 from memory_app import reads
 from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.models import TargetKind
+from memory_app.text import alike
 
 #: An agent and a reviewer who do not agree by then start anew.
 MOST_REVISIONS = 100
@@ -160,9 +162,13 @@ def _prepare(
     # Others ask in the transaction, and only of an agent of which something was rejected: it is a statement. An import
     # takes seconds, which no transaction may last.
     repeated = None
-    if (verdict.applies or is_import) and has_fingerprints(by.agent, change.owner):
-        repeated = _find_repeated(by, change)
-        verdict = _REPEATED if repeated else verdict
+    if verdict.applies or is_import:
+        was_rejected, waits = _LEFT.all(agent=by.agent.pk, owner=change.owner)[0]
+        if waits and change.kind == Kind.SAVE and (twin := _find_waiting(by.agent, change)):
+            return twin, False, None
+        if was_rejected and settings.REJECTION_COUNTS:
+            repeated = _find_repeated(by, change)
+            verdict = _REPEATED if repeated else verdict
     now = timezone.now()
     target = f"import-{operation[:12]}" if is_import else change.target
     proposal = Proposal(
@@ -181,6 +187,7 @@ def _prepare(
     with transaction.atomic(durable=True):
         if not verdict.applies:  # changes that are applied at once do not count against the caps
             twin, has_rejected, may_repeat = _find_equal_or_require_room(by.agent, change.owner, **change.equal)
+            twin = twin or (_find_waiting(by.agent, change) if change.kind == Kind.SAVE else None)
             if twin:
                 return twin, False, None
             if may_repeat and not is_import and not repeated:
@@ -201,6 +208,31 @@ def _prepare(
         if proposal.answers_id:
             update(Proposal, {"answers_id": proposal.answers_id}, where={"id": proposal.pk})
     return proposal, True, verdict.rule
+
+
+#: Whether something of the agent was rejected or undone that may be proposed again, and whether new notes of it wait.
+_LEFT = Prepared(
+    lambda agent, owner: (
+        Agent.objects.filter(pk=agent)
+        .order_by()
+        .values_list(
+            Exists(RejectedFingerprint.objects.filter(agent=agent, owner=owner)),
+            Exists(Proposal.objects.filter(agent=agent, owner=owner, kind=Kind.SAVE, status__in=PENDING)),
+        )
+    ),
+    agent=int,
+    owner=str,
+)
+
+
+def _find_waiting(agent: Agent, change: ProposedChange) -> Proposal | None:
+    """Return the agent's undecided proposal of a new note that says the same; None when there is none."""
+    waiting = Proposal.objects.pending_of(agent, change.owner).filter(kind=Kind.SAVE)
+    current = Revision.objects.filter(proposal__in=waiting, number=F("proposal__current_revision_number"))
+    said = alike.said_by(change.after)
+    texts = current.order_by("proposal_id").values_list("proposal_id", "result_text")
+    found = next((pk for pk, text in texts if alike.said_by(text) == said), None)
+    return Proposal.objects.select_related("agent").get(pk=found) if found else None
 
 
 #: What a person rejected or undid before waits for a person.

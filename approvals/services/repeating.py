@@ -98,18 +98,6 @@ def require_new_reasoning(repeated: turn.Repeated) -> None:
         raise Refusal(f"Rejected as proposal {repeated.earlier.pk}.", code="rejected_before", repeated=repeated)
 
 
-def has_fingerprints(agent: Agent, owner: str) -> bool:
-    """Whether something of the agent was rejected or undone that may be proposed again."""
-    return bool(settings.REJECTION_COUNTS) and bool(_ANY.all(agent=agent.pk, owner=owner))
-
-
-_ANY = Prepared(
-    lambda agent, owner: RejectedFingerprint.objects.filter(agent=agent, owner=owner).order_by().values_list("pk")[:1],
-    agent=int,
-    owner=str,
-)
-
-
 def find_repeated(
     agent: Agent, owner: str, said: Sequence[alike.Said], reasoning: str, *, force: bool
 ) -> turn.Repeated | None:

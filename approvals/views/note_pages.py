@@ -123,7 +123,6 @@ class NoteNew(ServiceFormView[NoteForm]):
 
     template_name = "notes/note_edit.html"
     form_class = NoteForm
-    success_message = gettext_lazy("Note created.")
 
     def initial_fields(self) -> dict[str, Any]:
         source, commit = self.request.GET.get("from", ""), self.request.GET.get("as_of", "")
@@ -138,6 +137,11 @@ class NoteNew(ServiceFormView[NoteForm]):
     def call_service(self, form: NoteForm) -> None:
         by = notes.ChangeContext(actor=self.owner, reasoning=form.cleaned_data["comment"])
         self.made = notes.save(by=by, owner=self.owner.username, **form.fields_of_note(None))
+
+    def get_success_message(self) -> str:
+        if self.made.known:
+            return _("Nothing was created: this note says so already. Edit it to change what else you typed.")
+        return _("Note created.")
 
     def get_success_url(self) -> str:
         return reverse("note", args=[self.owner.username, self.made.note_id])
@@ -341,6 +345,10 @@ class NotesChange(ServiceFormView[BulkForm]):
         there = reads.find_notes(self.owner.username, ids)
         shown = [there[id_] for id_ in ids if id_ in there]
         waiting = Proposal.objects.open().of_owner(self.owner.username).about_notes(ids) if ids else ()
+        gone = set[str]()
+        if form["action"].value() == BulkAction.FOLD:
+            after = bulk_notes.folded(shown, recall_counts.counts(self.owner.username))
+            gone = {id_ for id_, note in after.items() if note is None}
         return {
             **context,
             "tab": "notes",
@@ -350,6 +358,8 @@ class NotesChange(ServiceFormView[BulkForm]):
             "rest": max(0, len(ids) - _SHOWN),
             "tags": Counter(tag for note in shown for tag in note.tags).most_common(20),
             "outdated_proposals": len(waiting),
+            "gone": gone,
+            "folded": len(gone),
         }
 
 

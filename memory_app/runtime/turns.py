@@ -1,5 +1,5 @@
-"""One at a time, for work that keeps a thread and the processor for long: a lease in the cache, which all processes
-share (or the only one has to itself).
+"""One at a time, for work that keeps a thread and the processor for long, and for saving one text: a lease in the
+cache, which all processes share (or the only one has to itself).
 
 It protects speed, not the memory, which is correct without it. So without a cache every caller goes through.
 """
@@ -7,6 +7,7 @@ It protects speed, not the memory, which is correct without it. So without a cac
 import hashlib
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,7 +16,7 @@ import structlog
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from memory_app.runtime import background
+from memory_app.runtime import background, deadlines
 
 log = structlog.get_logger(__name__)
 
@@ -23,6 +24,8 @@ log = structlog.get_logger(__name__)
 LEASE = 30
 #: How many have a turn in this process at once: each keeps a thread of the web server for seconds.
 _at_once = threading.BoundedSemaphore(2)
+#: Seconds that `awaited` waits; saving a note takes 10 ms to a few hundred.
+_PATIENCE = 5.0
 
 
 class Taken(Exception):
@@ -56,6 +59,19 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
         for key in has:
             _give_back(key, mine)
         _at_once.release()
+
+
+@contextmanager
+def awaited(name: str) -> Iterator[None]:
+    """Hold the turn of this name for the block, after whoever has it. Go on without it where that takes too long."""
+    mine, key = secrets.token_urlsafe(8), _key(name)
+    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
+    while not _take(key, mine) and time.monotonic() < end:
+        time.sleep(0.01)
+    try:
+        yield
+    finally:
+        _give_back(key, mine)
 
 
 def is_taken(name: str) -> bool:

@@ -6,7 +6,7 @@ Not here: the ranking (`ranking`), and how an answer is worded.
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import starmap
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from django.utils import timezone
 from memory_app import reads, recall_counts
 from memory_app.databases.prepared import Prepared, batched
 from memory_app.models import Chunk as ChunkRow
-from memory_app.reads.catalogue import catalogue
+from memory_app.reads.catalogue import NoteListCache, catalogue
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state, store
 from memory_app.search.cache import indices
@@ -40,6 +40,7 @@ class SearchHit:
         title: the block's title (with its section), or the note's or message's first words.
         words: the words of the query it contains, for marking them.
         weak: it does not match; it is one of the nearest notes.
+        same: ids of other notes that say the same, which are no hits of their own.
     """
 
     source: str
@@ -55,6 +56,7 @@ class SearchHit:
     author: str = ""
     words: tuple[str, ...] = ()
     weak: bool = False
+    same: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,12 @@ SHORT_WAIT = 0.5
 MOST_EMBEDDED_AT_ONCE = 2_000
 
 
-#: Searches the arrays. Takes ids of notes too, for a broad question: see `OwnerIndex.search`.
-Run = Callable[[OwnerIndex, Sequence[str]], RankedChunks]
+#: Hits more than asked for that are looked for where notes say the same, since of these the first is answered.
+MOST_FOLDED = 100
+
+
+#: Searches the arrays. Takes ids of notes too, for a broad question (see `OwnerIndex.search`), and how many hits.
+Run = Callable[[OwnerIndex, Sequence[str], int], RankedChunks]
 
 
 def search(
@@ -209,11 +215,11 @@ def search(
     floor = settings.COSINE_FLOOR if cosine_floor is None else cosine_floor
     broad = for_agents and "user_memory" in filters.sources and is_broad(query)
 
-    def run(index: OwnerIndex, useful: Sequence[str]) -> RankedChunks:
+    def run(index: OwnerIndex, useful: Sequence[str], most: int) -> RankedChunks:
         return index.search(
             query,
             filters=filters,
-            top_k=top_k,
+            top_k=most,
             today=timezone.localdate(),
             cosine_floor=floor,
             for_agents=for_agents,
@@ -221,8 +227,9 @@ def search(
         )
 
     if as_of is not None:
-        return _search_the_past(owner, run, reads.resolve_revision(as_of), with_deleted=with_deleted, is_broad=broad)
-    return _search_now(owner, run, filters, is_broad=broad)
+        commit = reads.resolve_revision(as_of)
+        return _search_the_past(owner, run, commit, top_k, with_deleted=with_deleted, is_broad=broad)
+    return _search_now(owner, run, filters, top_k, is_broad=broad)
 
 
 def rank_notes(
@@ -276,7 +283,7 @@ def _up_to_date_state(owner: str) -> tuple[index_state.IndexState, bool]:
     return state, state.is_behind
 
 
-def _search_now(owner: str, run: Run, filters: ChunkFilters, *, is_broad: bool) -> SearchAnswer:
+def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_broad: bool) -> SearchAnswer:
     """Search the owner's arrays and read the row of each hit, and main where it may have changed since.
 
     A chunk may be replaced in between: 2 % of the searches for a note that was being changed did not find it. The
@@ -284,12 +291,13 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, *, is_broad: bool) 
     """
     of_memory = filters.sources != {Source.CONVERSATION.value}
     # Before the state: what is committed after it came after this search began.
-    head = reads.head() if of_memory else None
-    useful = _most_useful(owner, {each.id: each.created_at for each in catalogue(owner).entries} if is_broad else {})
+    every = catalogue(owner) if of_memory else NoteListCache((), "")
+    useful = _most_useful(owner, {each.id: each.created_at for each in every.entries} if is_broad else {})
+    most = top_k + min(every.folds, MOST_FOLDED)
     state, is_behind = _up_to_date_state(owner)
     at: index_state.IndexState | None = state
     for _ in range(2):
-        found = run(indices.index_of(owner, at), useful)
+        found = run(indices.index_of(owner, at), useful, most)
         chunks = shown_chunks(owner, [hit.chunk_id for hit in found.hits])
         if len(chunks) == len(found.hits):
             break
@@ -299,11 +307,12 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, *, is_broad: bool) 
     else:
         is_behind = True
     results = [hit_of(chunks[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in chunks]
-    is_recorded = head in (None, state.newest_commit)
+    is_recorded = not of_memory or every.commit == state.newest_commit
     if of_memory and (is_behind or not is_recorded):
         results = _as_they_are(owner, results, filters)
+    folded = every.fold(results, lambda hit: hit.note_id)[:top_k]
     return SearchAnswer(
-        results=tuple(results),
+        results=tuple(replace(hit, same=tuple(same)) if same else hit for hit, same in folded),
         is_broad=is_broad,
         index_behind=is_behind,
         words_only=found.by_words_only or state.embedder == embedders.WORDS_ONLY,
@@ -384,7 +393,9 @@ def _most_useful(owner: str, made: Mapping[str, datetime | None]) -> Sequence[st
     return sorted(dated, key=lambda id_: context_budget.worth(id_, dated[id_], recalled), reverse=True)
 
 
-def _search_the_past(owner: str, run: Run, commit: str, *, with_deleted: bool, is_broad: bool) -> SearchAnswer:
+def _search_the_past(
+    owner: str, run: Run, commit: str, top_k: int, *, with_deleted: bool, is_broad: bool
+) -> SearchAnswer:
     chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
     notes = {chunk.item_id: chunk.at for chunk in chunks if is_broad and chunk.source is Source.USER_MEMORY}
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
@@ -395,7 +406,7 @@ def _search_the_past(owner: str, run: Run, commit: str, *, with_deleted: bool, i
         except EmbedderUnavailable:
             embedder = None
     rows = [row_of(number, chunk, vector) for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))]
-    found = run(OwnerIndex(rows, embedder), _most_useful(owner, notes))
+    found = run(OwnerIndex(rows, embedder), _most_useful(owner, notes), top_k)
     return SearchAnswer(
         results=tuple(hit_of(chunks[hit.chunk_id], hit) for hit in found.hits),
         is_broad=is_broad,

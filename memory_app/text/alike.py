@@ -2,8 +2,11 @@
 
 The same is decided by words alone, whatever stands around them, and recognised by a keyed hash after the text is gone.
 The same matter is a guess from common words, for linking a second try to the first.
+
+Which notes say the same is decided more strictly (`said_by`): of two that do, only one is kept.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -21,6 +24,13 @@ _SHORT = 4
 _FEW = 2
 #: What may stand at the edges of a word without changing what it says; 5°, C++ and -3 keep theirs.
 _EDGES = ".,;:!?…()[]{}“”„‘’\"'«»*_`|"
+#: The same of a note, at the beginning and at the end of a word: .5 keeps its point.
+_OPENING = _EDGES.replace(".", "").replace(",", "") + "「『（¿¡"
+_CLOSING = _EDGES + "。、」』؟।"
+#: Full-width forms as plain ones, and the apostrophe that is typed for the typographic one.
+_PLAIN = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x2019: "'"}
+#: Shorter statements differ by a word in everything they say; longer ones are worded anew rather than by a word.
+_SHORTEST_NEAR, _LONGEST_NEAR = 3, 60
 
 
 class Said(NamedTuple):
@@ -64,6 +74,33 @@ def fingerprint(words: str, secret: bytes) -> int:
 def words_of(text: str) -> str:
     """Return the words of a text in their order, without case, accents and punctuation."""
     return " ".join(_normalised(text))
+
+
+def said_by(text: str) -> str:
+    """Return what a note says: equal for two that say the same.
+
+    Case, white space, the punctuation around words and the form of Unicode do not count. Accents do, and so do the
+    signs of C++, -3 and .5: "schon" and "schön" are two words, and of two notes that say the same only one is kept.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text).translate(_PLAIN)
+    words = [each.lstrip(_OPENING).rstrip(_CLOSING) for each in text.lower().split()]
+    return " ".join(filter(None, words)) or " ".join(text.split())
+
+
+def near_forms(said: str) -> frozenset[str]:
+    """Return what is left of a statement without each of its words in turn, and itself.
+
+    Two statements that have one of these in common differ in one word, which is put in, left out or another one.
+
+    Args:
+        said: as `said_by` returns it; none are returned where it is too short or too long to be near another.
+    """
+    words = said.split(" ")
+    if not _SHORTEST_NEAR <= len(words) <= _LONGEST_NEAR:
+        return frozenset()
+    without = range(len(words)) if len(words) > _SHORTEST_NEAR else ()
+    return frozenset([said, *(" ".join(words[:at] + words[at + 1 :]) for at in without)])
 
 
 def _normalised(text: str) -> Iterable[str]:

@@ -16,7 +16,7 @@ from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
 
 Format = Literal["markdown", "json"]
-Why = Literal["superseded", "type", "tags", "recent", "budget"]
+Why = Literal["superseded", "type", "tags", "recent", "double", "budget"]
 
 #: Bytes of UTF-8 that count as one token. English has 4 to 5 in the tokenisers in use, so this counts a little
 #: too many; other scripts have fewer characters to a token but more bytes to a character, which evens out.
@@ -44,6 +44,8 @@ class ContextCandidate(Protocol):
     def created_at(self) -> datetime: ...
     @property
     def is_superseded(self) -> bool: ...
+    @property
+    def said(self) -> str: ...
     @property
     def nbytes(self) -> int:
         """Return the bytes of the text in UTF-8."""
@@ -109,7 +111,7 @@ def prime(
     """Take the most valuable notes that match and fit.
 
     A note that does not fit is left out whole, and smaller ones after it may still fit. One matching note is
-    included even over the budget.
+    included even over the budget. Of notes that say the same only the first is.
 
     Args:
         recalled: how often agents recalled a note, by id.
@@ -127,9 +129,9 @@ def prime(
     included: list[Memory] = []
     left_out: list[tuple[str, Why]] = []
     texts: dict[str, str | None] = {}
-    used, types = len(_NOTHING[format]), set[str]()
+    used, types, said = len(_NOTHING[format]), set[str](), set[str]()
     for place, candidate in enumerate(ordered):
-        why = _no_match(candidate, filters, now)
+        why = _no_match(candidate, filters, now) or ("double" if candidate.said in said else None)
         if why is None and included and not fits_without_text(candidate):
             why = "budget"
         if why is None and candidate.id not in texts:
@@ -142,6 +144,7 @@ def prime(
             if not included or used + cost <= room:
                 used += cost
                 types.add(memory.type)
+                said.add(candidate.said)
                 included.append(memory)
                 continue
             why = "budget"

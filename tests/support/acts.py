@@ -3,6 +3,7 @@
 Belongs here: acts that tests of several rooms share. Not here: `propose`, which is a fixture, as scribe has to be made.
 """
 
+from itertools import count
 from typing import Any
 
 from django.test import Client
@@ -18,6 +19,8 @@ from memory_app import reads
 from memory_app.models import Change
 from memory_app.text.edits import Edit, Replace, Rewrite
 from tests.support.pages import form
+
+_mondays = count(1)
 
 
 def approve(actor: User, proposal: Proposal, *, comment: str = "", **seen: Any) -> Proposal:
@@ -64,9 +67,10 @@ def edit(owner: User, label: str, old: str, new: str, *, title: str | None = Non
     return services.edit_block(fields=fields, loaded_sha256=block.sha256, comment=comment, **who)
 
 
-def save(owner: User, content: str = "Reads on Mondays.", **fields: Any) -> str:
-    """Save a note of the owner's own; its id."""
-    made = notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=content, **fields)
+def save(owner: User, content: str = "", **fields: Any) -> str:
+    """Save a note of the owner's own, which says what no other does unless told otherwise; its id."""
+    says = content or f"Reads on Monday {next(_mondays)}."
+    made = notes.save(by=notes.ChangeContext(actor=owner), owner=owner.username, content=says, **fields)
     return made.note_id
 
 

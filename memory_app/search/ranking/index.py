@@ -162,7 +162,8 @@ class OwnerIndex:
         for_agents: bool = False,
         useful: Sequence[str] = (),
     ) -> RankedChunks:
-        """Return the best chunks for a query, best first; equal texts, and chunks of one note or message, only once.
+        """Return the best chunks for a query, best first; of blocks and messages equal texts, and
+        chunks of one note or message, only once.
 
         A chunk matches if it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
         none. Of a long query the beginning counts (`LONGEST_QUERY`).

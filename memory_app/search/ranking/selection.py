@@ -1,7 +1,7 @@
 """Which of the chunks that match are answered, and in which order.
 
-Belongs here: no text and no note twice; for agents the order of notes, passages of blocks and notes that do not match
-when places are few (why: docs/decisions/0017).
+Belongs here: no text of a block or message and no note twice; for agents the order of notes, passages of blocks and
+notes that do not match when places are few (why: docs/decisions/0017).
 Not here: what matches (`index`), and the scores (`scoring`).
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory_app.search.ranking.dense import Vectors, WordEmbedder, unit
-from memory_app.search.ranking.postings import BLOCK, Columns, Mask, Postings, Slots, Values, grown
+from memory_app.search.ranking.postings import BLOCK, NOTE, Columns, Mask, Postings, Slots, Values, grown
 
 #: Higher than any score: hits of a group all come before those of the next.
 _GROUP = 10.0
@@ -21,7 +21,8 @@ _TEXT = -1
 
 
 def best_slots(columns: Columns, scores: Values, matching: Mask, top_k: int) -> list[int]:
-    """Return the best of the matching slots, the newer first among equals; no text twice, no note or message twice."""
+    """Return the best of the matching slots, the newer first among equals; no text of
+    blocks and messages twice, no note or message twice."""
     slots = np.flatnonzero(matching).astype(np.int32)
     few = top_k * 4 + 50
     if len(slots) > few:
@@ -72,8 +73,11 @@ def _first_distinct(columns: Columns, scores: Values, slots: Slots, top_k: int) 
         if len(best) == top_k:
             break
         # Passages of one block are different things, and so are messages of two sessions that have one id.
-        # A text is known by its hash, in a space of its own.
-        keys = {(_TEXT, 0, text), (source, document, -slot if source == BLOCK else item)}
+        # A text is known by its hash, in a space of its own. Which notes say the same is decided more strictly
+        # (`alike.said_by`): as words alone, "likes C" and "likes C++" are one text.
+        keys = {(source, document, -slot if source == BLOCK else item)}
+        if source != NOTE:
+            keys.add((_TEXT, 0, text))
         if not seen & keys:
             best.append(slot)
             seen |= keys

@@ -165,9 +165,9 @@ def test_nor_that_of_a_deleted_note_or_one_that_was_imported(
     for id_ in (saved["note_id"], MEM):
         delete_note(alice, id_)
         if is_made_again:
-            made = answered(call("write_file", path=f"/memories/notes/{id_}.md", content="Something else."))["data"]
+            made = answered(call("write_file", path=f"/memories/notes/{id_}.md", content=f"Not {id_}."))["data"]
             assert made["status"] == "applied"
-            assert "Something else." in call("get_proposal", proposal_id=made["proposal_id"]).content.decode()
+            assert f"Not {id_}." in call("get_proposal", proposal_id=made["proposal_id"]).content.decode()
     for number in numbers:
         seen = call("get_proposal", proposal_id=number)
         assert (answered(seen)["data"]["title"], seen.json()["data"]["result"]) == (None, None)

@@ -19,14 +19,14 @@ from tests.agent_tools.mcp.peer import Peer
 _TRANSACTIONS = ("BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK")
 
 _PROPOSED = {"block_label": "goals", "reasoning": "She said so."}
-_SAID = {"content": "She rows on day {}."}
+_SAID = {"content": "She rows on day {0}, and on {0} she does not."}
 
 #: How many each may make, and how it is called: with another number the second time.
 CALLS: dict[str, tuple[int, dict[str, str]]] = {
     "list_memory_blocks": (5, {}),
     "read_memory_block": (5, {"block_label": "goals"}),
     "memory_search": (6, {"query": "which exam"}),
-    "memory_save": (17, _SAID),  # one of them where a writer's turn is a statement: with PostgreSQL
+    "memory_save": (18, _SAID),  # one of them where a writer's turn is a statement: with PostgreSQL
     "propose_memory_edit": (17, _PROPOSED | {"old_string": "math", "new_string": "maths ({})"}),
     "propose_memory_append": (17, _PROPOSED | _SAID),
     "propose_section_update": (17, _PROPOSED | {"section_header": "# Goals", "new_content": "She rows on day {}."}),

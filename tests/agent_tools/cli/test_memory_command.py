@@ -52,10 +52,11 @@ def test_the_owners_own_command_writes_in_their_name(local: Run) -> None:
 def test_add_prints_the_id_alone_or_the_memory_which_is_a_pattern_otherwise(run: Run) -> None:
     id = run("add", "chose Zod", "-t", "decision", "--format", "quiet").stdout.strip()
     assert reads.note("alice", id).type == "decision"
-    stored = json.loads(run("add", "chose Zod", "--tags", "a,b", "--format", "json").stdout)
+    assert run("add", "Chose  zod.").stdout == f"📝 Known already: {id}\n"
+    stored = json.loads(run("add", "left Zod", "--tags", "a,b", "--format", "json").stdout)
     assert reads.note("alice", stored.pop("id")).type == "pattern"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", stored.pop("created"))
-    assert stored == {"type": "pattern", "content": "chose Zod", "tags": ["a", "b"], "status": "applied"}
+    assert stored == {"type": "pattern", "content": "left Zod", "tags": ["a", "b"], "status": "applied"}
 
 
 def test_add_tries_another_id_when_one_is_taken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

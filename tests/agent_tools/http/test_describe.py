@@ -134,8 +134,9 @@ def answers_about_notes(api: Machine, call: Call) -> dict[str, Any]:
     messages = {"messages": [{"id": "m", "role": "user", "content": "I read one book a month."}]}
     kept = answered(api.post(f"{ALICE}/conversations/s/messages/", messages))["data"]
     asked = {"query": "one book a month", "include_conversation": True, "session_id": "s"}
+    file = "### mem-1-aaaa\n> Alice reads one book a month.\n### y\n"
+    imported = api.http.post(f"{ALICE}/memories.md", file, content_type="text/markdown")
     searched = caught_up(lambda: call("memory_search", **asked))["data"]
-    imported = api.http.post(f"{ALICE}/memories.md", "### mem-1-aaaa\n> x\n### y\n", content_type="text/markdown")
     assert api.get(f"{ALICE}/memories.md")["Content-Type"] == "text/markdown; charset=utf-8"
     return {
         "memory_save": saved,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from approvals import services
@@ -13,13 +13,13 @@ from approvals.review.presentation import review_of
 from approvals.services import bulk_notes, notes
 from approvals.services.bulk_notes import BulkAction, BulkOutcome, NotABulkChange
 from approvals.services.notes import ChangeContext
-from memory_app import reads
+from memory_app import reads, recall_counts
 from memory_app.dolt.connections import dolt, dolt_transaction, head_of_main
 from memory_app.models import Change, MemoryNote
 from memory_app.search import service
 from memory_app.writing.authors import ASSENT
 from tests.conftest import eventually
-from tests.support.acts import approve, assert_ledger, reject, save
+from tests.support.acts import approve, assert_ledger, imported, reject, save
 from tests.support.crashing import killed, let_leases_run_out
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
@@ -432,6 +432,50 @@ def test_tags_are_added_and_removed_and_a_wrong_one_changes_nothing(alice: User,
     with refusing("note_invalid"):
         change_many(alice, BulkAction.RETAG, tagged, add_tags=["x" * 500])
     assert head_of_main() == head
+
+
+@pytest.fixture
+def doubled(alice: User) -> list[str]:
+    """Ids of three notes that say the same, of one that is outdated, and of one that says something else."""
+    imported(alice, 3, "Likes tea.")
+    imported(alice, 1, "likes Tea", first=3)
+    notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id="mem-3-aaaa")
+    change_many(alice, BulkAction.RETAG, ["mem-0-aaaa"], add_tags=["a"])
+    change_many(alice, BulkAction.RETAG, ["mem-2-aaaa"], add_tags=["b", "a"])
+    return [*(f"mem-{number}-aaaa" for number in range(4)), save(alice, "Likes tea a lot.")]
+
+
+@pytest.mark.parametrize("used", [[], ["mem-2-aaaa"]])
+def test_of_what_says_the_same_the_most_used_stays_and_then_the_oldest(
+    alice: User, doubled: list[str], used: list[str]
+) -> None:
+    before = reads.find_notes("alice", doubled)
+    recall_counts.record("alice", used)
+    with refusing("not_allowed"):
+        change_many(User.objects.create(username="mallory"), BulkAction.FOLD, doubled)
+    done = change_many(alice, BulkAction.FOLD, doubled)
+    kept = (used or doubled)[0]
+    assert set(reads.find_notes("alice", doubled)) == {kept, *doubled[3:]}
+    assert sorted(reads.note("alice", kept).tags) == ["a", "b"]
+    with refusing("no_change"):
+        change_many(alice, BulkAction.FOLD, [kept, *doubled[3:]])
+    take_back(alice, done.outcome.commit)
+    assert reads.find_notes("alice", doubled) == before
+
+
+def test_the_command_lists_what_is_doubled_and_folds_it(
+    alice: User, ben: User, doubled: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("doubles")
+    assert capsys.readouterr().out == "alice: 3 say “likes tea”: mem-2-aaaa, mem-1-aaaa, mem-0-aaaa\n"
+    call_command("doubles", owner="alice", fold=True)
+    change = Change.objects.filter(owner="alice").latest("id")
+    assert capsys.readouterr().out.endswith(f"alice: 2 folded in commit {change.commit}.\n")
+    assert (change.actor, len(reads.notes("alice"))) == ("alice", 3)
+    call_command("doubles", fold=True)
+    assert capsys.readouterr().out == ""
+    with pytest.raises(CommandError, match="nobody called mallory"):
+        call_command("doubles", owner="mallory")
 
 
 def test_what_changed_or_is_gone_since_it_was_shown_is_left_out_and_named(alice: User, tagged: list[str]) -> None:

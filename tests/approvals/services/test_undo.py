@@ -162,7 +162,7 @@ def test_the_approval_of_a_note_is_undone(tim: User, scribe: Agent) -> None:
 
 def test_an_approved_import_is_undone_but_for_what_changed_since(alice: User, tim: User, scribe: Agent) -> None:
     for id_ in IDS:
-        save(alice, "Old.", note_id=id_)
+        save(alice, f"Old {id_}.", note_id=id_)
     approved = approve(tim, proposed_import(scribe, 4))
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=IDS[2], content="Alice changed it.")
     with refusing("changed_since"):
@@ -171,7 +171,7 @@ def test_an_approved_import_is_undone_but_for_what_changed_since(alice: User, ti
     assert plan.left == (IDS[2],)
     undo(tim, approved, seen_sha256=plan.seen_sha256)
     now = [reads.note("alice", id_).content for id_ in IDS]
-    assert now == ["Old.", "Old.", "Alice changed it.", "Old."]
+    assert now == [f"Old {IDS[0]}.", f"Old {IDS[1]}.", "Alice changed it.", f"Old {IDS[3]}."]
 
 
 # -- rejections -----------------------------------------------------------------------------------

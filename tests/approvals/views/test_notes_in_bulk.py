@@ -12,6 +12,7 @@ from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from memory_app import reads, recall_counts
+from tests.support.acts import imported, save
 from tests.support.pages import assert_says, form, html
 
 LIST = "/memory/alice/notes/"
@@ -114,3 +115,38 @@ def test_what_cannot_be_done_changes_nothing(as_alice: Client, many: list[str]) 
         assert as_alice.get(f"{LIST}changes/{commit}/").status_code == 404
         assert as_alice.post(f"{LIST}changes/{commit}/").status_code == 404
     assert reads.head() == before
+
+
+def test_what_is_said_more_than_once_is_listed_together_folded_and_put_back(
+    as_alice: Client, as_tim: Client, alice: User, many: list[str]
+) -> None:
+    assert_says(as_alice.get(LIST, {"doubled": "same"}), "No note is said more than once")
+    imported(alice, 3, "Drinks tea in the morning.", first=100)
+    imported(alice, 1, "Drinks tea in the evening.", first=200)
+    assert_says(as_alice.get(LIST), "2 notes say what another says")
+    same = [f"mem-{number}-aaaa" for number in (102, 101, 100)]
+    page = as_alice.get(LIST, {"doubled": "same"})
+    assert_says(page, "3 notes say the same", "Keep one of each…")
+    assert shown(page) == same
+    near = as_alice.get(LIST, {"doubled": "near"})
+    assert_says(near, "4 notes differ in a word")
+    assert "Keep one of each" not in html(near)
+    assert shown(near) == ["mem-200-aaaa", *same]
+    of_tutor = as_tim.get(LIST, {"doubled": "same"})
+    assert_says(of_tutor, "3 notes say the same")
+    assert shown(of_tutor) == []
+    asked = as_alice.get(CHANGE, {"do": "fold", "doubled": "same", "all": "1"})
+    assert_says(asked, "Delete 2 notes that say what another says?", "will be deleted")
+    done = as_alice.post(CHANGE, form(asked, CHANGE), follow=True)
+    assert [note.id for note in reads.notes("alice") if "morning" in note.content] == same[-1:]
+    as_alice.post(done.redirect_chain[-1][0], follow=True)
+    assert shown(as_alice.get(LIST, {"doubled": "same"})) == same
+
+
+def test_a_person_is_told_what_is_known_already(as_alice: Client, alice: User) -> None:
+    known = save(alice, "Drinks tea.")
+    asked = as_alice.get(f"{LIST}new/")
+    done = as_alice.post(f"{LIST}new/", form(asked, f"{LIST}new/") | {"content": "drinks tea"}, follow=True)
+    assert_says(done, "Nothing was created: this note says so already.")
+    assert done.redirect_chain[-1][0].endswith(f"{known}/")
+    assert len(reads.notes("alice")) == 1

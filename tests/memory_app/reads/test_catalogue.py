@@ -1,6 +1,7 @@
 """The catalogue of an owner's notes: always what the memory says, however it came to be held."""
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt
+from memory_app.dolt.types import Commit
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY, catalogue
 from memory_app.writing.ledger import MOST_TARGETS
@@ -135,12 +137,12 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
     module = sys.modules["memory_app.reads.catalogue"]  # the package has a function of this name
     first = save(alice)
     ids()
-    head, read = module.head, module._read
+    newest, read = module.retrying, module._read
     calls: list[str] = []
     saved: list[str] = []
 
-    def save_and_bring_up_after_the_first_look() -> str:
-        seen: str = head()
+    def save_and_bring_up_after_the_first_look(look: Callable[[], Commit]) -> Commit:
+        seen: Commit = newest(look)
         if not saved:
             saved.append("")
             saved[0] = save(alice, "Another.")
@@ -151,7 +153,7 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
         calls.append(owner)
         return read(owner, commit)
 
-    monkeypatch.setattr(module, "head", save_and_bring_up_after_the_first_look)
+    monkeypatch.setattr(module, "retrying", save_and_bring_up_after_the_first_look)
     monkeypatch.setattr(module, "_read", count_and_read)
     assert first in catalogue("alice").by_id
     assert ids() == [saved[0], first], "the one that crossed must not hide what is newer"

@@ -120,8 +120,9 @@ def test_an_id_finds_its_note_first() -> None:
     assert found(index_of(chunks), named) == [named, naming]
 
 
-def test_equal_notes_are_listed_once_and_top_k_is_kept() -> None:
-    index = index_of(notes(*["Her dog is called Rex"] * 40, "The dog is old", "A dog barks"))
+def test_equal_messages_are_listed_once_and_top_k_is_kept() -> None:
+    said = ["Her dog is called Rex"] * 40 + ["The dog is old", "A dog barks"]
+    index = index_of([chunk for n, text in enumerate(said) for chunk in session(f"s{n}", ("ann", text))])
 
     assert len(found(index, "dog", top_k=5)) == 3
     assert len(found(index, "dog", top_k=2)) == 2

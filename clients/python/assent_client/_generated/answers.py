@@ -262,6 +262,8 @@ class SearchResult(Record):
     session_id: str | None = absent()
     #: true of a note that does not match and follows as one of the nearest
     weak: bool | None = absent()
+    #: ids of other notes that say the same, which are not listed again
+    same_notes: list[str] | None = absent()
 
 
 class SearchResults(Answer):
@@ -279,7 +281,8 @@ class SearchResults(Answer):
 class ChangedNote(Answer):
     #: the note's id
     note_id: str = absent()
-    #: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted
+    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
+    #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
     #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
@@ -289,35 +292,75 @@ class ChangedNote(Answer):
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
     #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int = absent()
+    proposal_id: int | None = absent()
     #: the branch that holds it while it waits; null once it is applied or decided
     branch: str | None = absent()
     #: the commit it was made on
-    base_commit: str = absent()
+    base_commit: str | None = absent()
     #: the commit with the change
-    head_commit: str = absent()
-    #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
-    revision: int = absent()
+    head_commit: str | None = absent()
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
+    revision: int | None = absent()
     #: of the note as it is now (its canonical JSON); null when there is none
     content_sha256: str | None = absent()
     #: where people look at it
-    review_url: str = absent()
+    review_url: str | None = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
     created: bool = absent()
     #: true when it is the next revision of a proposal that waited
     amended: bool = absent()
+    #: id of a note that says the same but for one word, or null
+    near_note: str | None = absent()
+
+
+class MemoryUpdateAnswer(Answer):
+    #: the note's id
+    note_id: str = absent()
+    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
+    #: known: a note says this already, nothing was made, and there is no proposal
+    status: str = absent()
+    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
+    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
+    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
+    #: or undid the same before) or null once it waits no more
+    waits_because: str | None = absent()
+    #: the commit that holds it, or null while it waits
+    commit: str | None = absent()
+    #: its number, applied or not: people see what was applied, and can put it back
+    proposal_id: int | None = absent()
+    #: the branch that holds it while it waits; null once it is applied or decided
+    branch: str | None = absent()
+    #: the commit it was made on
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str | None = absent()
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
+    revision: int | None = absent()
+    #: of the note as it is now (its canonical JSON); null when there is none
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str | None = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when it is the next revision of a proposal that waited
+    amended: bool = absent()
+    #: ids of other notes that say the same, the newest first
+    same_notes: list[str] = absent()
 
 
 class RememberedNote(Answer):
     #: true once it is in the memory; false while it waits for a person
     remembered: bool = absent()
-    #: the memory's id
+    #: the memory's id; of what is known already, that memory's
     memory_id: str = absent()
     #: as given
     memory_type: str = absent()
     #: as in the text
     message: str = absent()
-    #: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted
+    #: id of a note that says the same but for one word, or null
+    near_note: str | None = absent()
+    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
+    #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
     #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
@@ -327,19 +370,19 @@ class RememberedNote(Answer):
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
     #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int = absent()
+    proposal_id: int | None = absent()
     #: the branch that holds it while it waits; null once it is applied or decided
     branch: str | None = absent()
     #: the commit it was made on
-    base_commit: str = absent()
+    base_commit: str | None = absent()
     #: the commit with the change
-    head_commit: str = absent()
-    #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
-    revision: int = absent()
+    head_commit: str | None = absent()
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
+    revision: int | None = absent()
     #: of the note as it is now (its canonical JSON); null when there is none
     content_sha256: str | None = absent()
     #: where people look at it
-    review_url: str = absent()
+    review_url: str | None = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
     created: bool = absent()
     #: true when it is the next revision of a proposal that waited
@@ -363,6 +406,8 @@ class RecalledNote(Record):
     superseded_by: str | None = absent()
     #: why it was forgotten, or null; not there while it holds
     superseded_reason: str | None = absent()
+    #: ids of other memories that say the same, which are not listed again
+    same_notes: list[str] | None = absent()
 
 
 class RecalledNotes(Answer):
@@ -384,7 +429,10 @@ class ForgottenNote(Answer):
     reason: str | None = absent()
     #: as in the text
     message: str = absent()
-    #: applied, open while it waits for a person, or withdrawn: a note of yours that waited and was deleted
+    #: ids of other notes that say the same, the newest first
+    same_notes: list[str] = absent()
+    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
+    #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
     #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
@@ -394,28 +442,36 @@ class ForgottenNote(Answer):
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
     #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int = absent()
+    proposal_id: int | None = absent()
     #: the branch that holds it while it waits; null once it is applied or decided
     branch: str | None = absent()
     #: the commit it was made on
-    base_commit: str = absent()
+    base_commit: str | None = absent()
     #: the commit with the change
-    head_commit: str = absent()
-    #: 1 for a new proposal; 2 and more once it was amended, or a note that waits was updated
-    revision: int = absent()
+    head_commit: str | None = absent()
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
+    revision: int | None = absent()
     #: of the note as it is now (its canonical JSON); null when there is none
     content_sha256: str | None = absent()
     #: where people look at it
-    review_url: str = absent()
+    review_url: str | None = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
     created: bool = absent()
     #: true when it is the next revision of a proposal that waited
     amended: bool = absent()
 
 
+class PrimedNotesFolded(Record):
+    #: a memory in it that others say too
+    note_id: str = absent()
+    #: ids of these others, which are left out
+    same_notes: list[str] = absent()
+
+
 class PrimedNotes(Answer):
     #: what is in it, and what was left out
     receipt: dict[str, Any] = absent()
+    folded: list[PrimedNotesFolded] = absent()
 
 
 class ProposalSummary(Record):
@@ -811,19 +867,19 @@ class EditFileAnswer(Answer):
     #: the commit that holds it in the memory once it is applied or approved, or null
     commit: str | None = absent()
     #: its number
-    proposal_id: int = absent()
+    proposal_id: int | None = absent()
     #: the branch that holds it; null once it is decided
     branch: str | None = absent()
     #: the commit it was made on
-    base_commit: str = absent()
+    base_commit: str | None = absent()
     #: the commit with the change
-    head_commit: str = absent()
+    head_commit: str | None = absent()
     #: 1 for a new proposal, one more each time it is amended
-    revision: int = absent()
+    revision: int | None = absent()
     #: of the block's text as it is now, without the change
     content_sha256: str | None = absent()
     #: where people look at it
-    review_url: str = absent()
+    review_url: str | None = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
     created: bool = absent()
     #: true when `proposal_id` was given: it is the next revision of that proposal

@@ -73,6 +73,8 @@ def tool(name: str, arguments: dict[str, Any]) -> Step:
 def told(done: str, answer: Answered, *, is_new: bool = False) -> str:
     """Return a command's own text, and what became of the write; `is_new` as for `waits`."""
     data = answer.data
+    if data.get("status") == "known":
+        return answer.text
     parts = [done]
     if data.get("status") in ("applied", "withdrawn"):
         parts.append(f"Applied at once (#{data['proposal_id']}); the person sees it and can revert it.")

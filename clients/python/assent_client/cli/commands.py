@@ -335,10 +335,11 @@ def add(session: CliContext, content: str, type_: str, tags: tuple[str, ...], fo
     outcome = session.memories.add(content, type=type_, tags=tags)
     match form:
         case "table":
-            _say(outcome, "📝 Memory stored:", "📝 Memory proposed:")
+            stored = "📝 Known already:" if outcome.status == "known" else "📝 Memory stored:"
+            _say(outcome, stored, "📝 Memory proposed:")
         case "json":
-            stored = Memory(outcome.id, type_, content, tags, datetime.now(UTC).date())
-            output.print_json(output.as_json(stored) | {"status": outcome.status})
+            memory = Memory(outcome.id, type_, content, tags, datetime.now(UTC).date())
+            output.print_json(output.as_json(memory) | {"status": outcome.status})
         case "quiet":
             output.print_text(outcome.id)
 

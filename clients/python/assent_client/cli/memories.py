@@ -30,7 +30,8 @@ class ChangeResult:
     """What came of a change.
 
     Attributes:
-        status: `applied`, `open` while it waits for a person, or `withdrawn` when it waited and was deleted.
+        status: `applied`, `open` while it waits for a person, `withdrawn` when it waited and was deleted, or `known`
+            when `id` said it already and nothing was made.
         review_url: where people decide, when it waits.
     """
 
