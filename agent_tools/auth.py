@@ -338,15 +338,24 @@ def owner_for(token: AgentToken, user_id: object) -> str:
         raise ApiError(
             ErrorCode.OWNER_NOT_GRANTED,
             f"This token does not serve user_id '{user_id}'.",
-            help=[_whom_it_serves(token)],
+            help=[whom_it_serves(token)],
             details={"user_id": user_id},
         )
     return user_id
 
 
-def _whom_it_serves(token: AgentToken) -> str:
-    owner = sole_owner(token)
-    return f"It serves {owner}: leave user_id out." if owner else "GET /api/v1/token/ says whom it serves."
+#: Owners of a token that are named where one has to be chosen.
+_NAMED_MOST = 20
+
+
+def whom_it_serves(token: AgentToken) -> str:
+    if token.all_owners:
+        return "It serves everyone: user_id is the username of the person this is about, which your host or they know."
+    owners = owners_beginning(token, "", _NAMED_MOST)
+    if len(owners) == 1:
+        return f"It serves {owners[0]}: leave user_id out."
+    more = ", and more: GET /api/v1/token/ has them" if len(owners) == _NAMED_MOST else ""
+    return f"It serves {', '.join(owners)}{more}: give one as user_id." if owners else "It serves nobody."
 
 
 def sole_owner(token: AgentToken) -> str | None:
@@ -402,11 +411,12 @@ def agents_serving(owner: str) -> set[int]:
 
 def _only_owner(token: AgentToken) -> str:
     if token.all_owners:
-        raise _bad_user_id("is required: this token serves every owner")
+        raise _bad_user_id("is required: this token serves every owner", whom_it_serves(token))
     usernames = _served(token)
     if len(usernames) == 1:
         return usernames[0]
-    raise _bad_user_id(f"is required: this token serves {'several owners' if usernames else 'nobody'}")
+    serves = "several owners" if usernames else "nobody"
+    raise _bad_user_id(f"is required: this token serves {serves}", whom_it_serves(token))
 
 
 def _served(token: AgentToken) -> list[str]:
@@ -414,10 +424,11 @@ def _served(token: AgentToken) -> list[str]:
     return _NAMED.all(token=token.pk)
 
 
-def _bad_user_id(reason: str) -> ApiError:
+def _bad_user_id(reason: str, *help: str) -> ApiError:
     return ApiError(
         ErrorCode.INVALID_ARGUMENTS,
         f"Invalid arguments: user_id {reason}.",
         text=f"Error: invalid arguments: user_id {reason}.",
+        help=help,
         details={"fields": {"user_id": reason}},
     )

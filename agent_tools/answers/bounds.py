@@ -13,6 +13,7 @@ from pydantic import Field
 
 from agent_tools.calls.arguments import BoundedArguments, invalid
 from agent_tools.calls.registry import Call
+from memory_app.text.edits import lines_of
 
 
 def characters(arguments: BoundedArguments) -> int:
@@ -95,6 +96,12 @@ class Cut:
     @property
     def is_whole(self) -> bool:
         return self.shown in (None, [1, self.lines])
+
+    @property
+    def numbered(self) -> str:
+        """Return the part with the number of each line before it."""
+        first = self.shown[0] if self.shown else 1
+        return "".join(f"{number}\t{line}" for number, line in enumerate(lines_of(self.text), first))
 
     def rest(self, tool: str) -> str:
         """Return what is said below a text that was cut, so that it is not taken for the whole."""

@@ -15,6 +15,7 @@ from agent_tools.answers import representations
 from agent_tools.answers.representations import Subject
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.models import Kind, Proposal, Revision
+from approvals.review.targets import made_of, new_block_of
 from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -91,33 +92,41 @@ def _about_edit(
 
 
 def over_limit(error: Refusal, subject: Subject) -> ApiError:
-    return _over_limit(subject.label, error.details["used"], error.details["limit"])
+    return _over_limit(subject, error.details["used"], error.details["limit"])
 
 
 def text_too_long(error: edits.TextTooLong, subject: Subject) -> ApiError:
     block = reads.find_block(subject.call.owner, subject.label)
-    return _over_limit(subject.label, error.length, block.limit if block else edits.LARGEST_TEXT)
+    return _over_limit(subject, error.length, block.limit if block else edits.LARGEST_TEXT)
+
+
+#: Labels in the text; all in `details`.
+_LABELS_SHOWN = 30
+_NONE = "There are no memory blocks yet."
 
 
 def block_not_found(error: BlockNotFound, subject: Subject) -> ApiError:
     """Return the refusal, with the labels there are. The contract words reading and proposing differently."""
     label = subject.label
     message = f"Memory block '{label}' not found."
-    available = [block.label for block in reads.blocks(subject.call.owner)]
-    near = difflib.get_close_matches(label.lower(), available, n=1, cutoff=0.6)
+    blocks = reads.blocks(subject.call.owner)
+    available = [block.label for block in blocks]
+    named = {name.lower(): block.label for block in blocks for name in (block.display_title, block.label)}
+    near = [named[name] for name in difflib.get_close_matches(label.lower(), named, n=1, cutoff=0.6)]
     details: dict[str, Any] = {"block_label": label, "available": available, "nearest": near[0] if near else None}
     waiting = own_waiting(subject)
     if waiting:
         details["waiting"] = representations.proposal(waiting)
-    help = [waits(waiting)] if waiting else []
-    if not subject.proposes:
-        return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=message, help=help, details=details)
-    there = [f"There are: {', '.join(available)}." if available else "There are no memory blocks yet."]
-    if near:
-        there.append(f"The nearest is {near[0]}.")
-    if subject.edits and not waiting:
-        there.append("To make a new block, use propose_memory_block.")
-    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, help=[*there, *help], details=details)
+    more = " and more, which list_memory_blocks names" if len(available) > _LABELS_SHOWN else ""
+    there = f"There are: {', '.join(available[:_LABELS_SHOWN])}{more}." if available else _NONE
+    help = [there, *(f"The nearest is {name}." for name in near)]
+    if waiting:
+        help.append(waits(waiting))
+    elif subject.edits:
+        again = "again " if subject.call.name == "propose_memory_append" else ""
+        help.append(f"To begin it, call propose_memory_append {again}with title: that proposes a new block.")
+    text = None if subject.proposes else message
+    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=text, help=help, details=details)
 
 
 def own_waiting(subject: Subject) -> Proposal | None:
@@ -128,17 +137,24 @@ def own_waiting(subject: Subject) -> Proposal | None:
     return waiting.filter(kind=Kind.CREATE_BLOCK, target=subject.label).order_by("-pk").first()
 
 
+def _proposed_block(subject: Subject) -> Block | None:
+    """Return the new block as the waiting proposal makes it that this call amends."""
+    waiting = own_waiting(subject) if subject.amends else None
+    new = new_block_of(waiting.current_revision) if waiting else None
+    return made_of(waiting.current_revision, new) if waiting and new else None
+
+
 def waits(proposal: Proposal) -> str:
     """Return that a new block waits, and how its agent changes it until then."""
     return (
-        f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): it cannot be read or "
-        "edited until it is approved. To change what it proposes, call propose_memory_block with "
-        f"proposal_id={proposal.pk}."
+        f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): the block cannot be "
+        "read until it is approved; get_proposal has its text. To change what it proposes, call propose_memory_append, "
+        f"propose_memory_edit or propose_memory_block with proposal_id={proposal.pk}."
     )
 
 
 def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
-    block = reads.find_block(subject.call.owner, subject.label)
+    block = reads.find_block(subject.call.owner, subject.label) or _proposed_block(subject)
     if block is None:
         return block_not_found(BlockNotFound(subject.call.owner, subject.label), subject)
     edit = subject.edits[error.index]
@@ -253,12 +269,15 @@ def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     return None
 
 
-def _over_limit(label: str, used: int, limit: int) -> ApiError:
+def _over_limit(subject: Subject, used: int, limit: int) -> ApiError:
+    label, help = subject.label, "Shorten what you add, or remove something in the same call: propose_memory_edits."
+    if subject.is_of_whole_block:
+        help = "Shorten it, or propose two blocks, each with a part of it."
     return ApiError(
         ErrorCode.OVER_LIMIT,
         f"The result would have {used:,} characters; the limit of block '{label}' is {limit:,}, "
         f"so it is over by {used - limit:,}.",
-        help=["Shorten the text, or propose to remove something first."],
+        help=[f"{help} Otherwise tell the user: a person can raise a block's limit."],
         details={"block_label": label, "used": used, "limit": limit, "over_by": used - limit},
     )
 
@@ -294,6 +313,9 @@ def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
     if headers:
         more = f" and {count - len(headers)} more" if count > len(headers) else ""
         help = [f"Its headers are: {'; '.join(map(_cut, headers))}{more}."]
+    block = reads.find_block(subject.call.owner, subject.label)
+    if block and said["header"].strip("# ") == block.display_title:
+        help.insert(0, "That is the block's title, which read_memory_block shows above the text: it is no part of it.")
     if nearest:
         help.append(f"The nearest is: {_cut(nearest)}")
         changed: dict[str, Any] = {"section_header": nearest}

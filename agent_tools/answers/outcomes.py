@@ -3,17 +3,21 @@
 Each family of tools has its `Words`; which of them are said, and what follows, is decided here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import F
+
 from agent_tools.answers import fields, representations
 from agent_tools.calls.registry import Answer
-from approvals.models import Status
+from approvals.models import Proposal, Revision, Status
+from approvals.review.collisions import MOST_COMPARED, Collision, collisions_of, others_on_target
 from approvals.review.targets import WHOLE_KINDS
 from approvals.review.turn import change_request
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
+from memory_app.reads import Block
 from memory_app.text.lines import first_words
 
 
@@ -120,6 +124,8 @@ def of_block(
     amended = f"Your proposal {number} for {what} is amended: this is its revision {revision}."
     if proposal.kind in WHOLE_KINDS:
         amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
+    twice = own_collisions(proposal, lambda: outcome.block) if outcome.created and not proposal.is_decided else ()
+    warnings = [*warnings, *(_TWICE.format(each.other.pk) for each in twice)]
     words = Words(
         waits=f"{made} {asks}\n{_follow(number)}",
         amended=f"{amended} {asks}\nget_proposal tells what became of it.",
@@ -128,6 +134,28 @@ def of_block(
         f"The user sees it as automatic, with proposal {number}, and can revert it.",
     )
     return answer(outcome, words, placed=placed, warnings=warnings)
+
+
+#: Of another undecided proposal of the same agent's.
+_TWICE = (
+    "Warning: your proposal {0} changes the same lines. Amend it with proposal_id={0} and take this one back with "
+    "withdraw_proposal, or take {0} back: one of the two will not fit."
+)
+
+
+def own_collisions(proposal: Proposal, read: Callable[[], Block | None]) -> tuple[Collision, ...]:
+    """Return the other undecided proposals of the same agent that change the same, the oldest first.
+
+    Args:
+        read: reads the block as it is now, where there are others.
+    """
+    mine = others_on_target(proposal).by_agent(proposal.agent)
+    current = Revision.objects.filter(proposal__in=mine, number=F("proposal__current_revision_number"))
+    others = []
+    for revision in current.defer("risk_report").select_related("proposal").order_by("proposal_id")[:MOST_COMPARED]:
+        revision.proposal.hold_current_revision(revision)
+        others.append(revision.proposal)
+    return collisions_of(proposal.current_revision, others, read()) if others else ()
 
 
 def of_note(

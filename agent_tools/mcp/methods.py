@@ -329,8 +329,8 @@ def list_tools(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Return the tools that the address offers and the token may use."""
     offered = _offered(exchange)
     shown, cursor = page(offered, params, key=lambda tool: tool.name)
-    says_whose = exchange.owner is None
-    result: dict[str, Any] = {"tools": [_definition(tool, says_whose=says_whose) for tool in shown]}
+    whose = auth.whom_it_serves(exchange.caller.token) if exchange.owner is None else ""
+    result: dict[str, Any] = {"tools": [_definition(tool, whose) for tool in shown]}
     return result | ({"nextCursor": cursor} if cursor else {})
 
 
@@ -409,18 +409,18 @@ def _given(exchange: Exchange, tool: registry.Tool[Any], arguments: dict[str, An
     return given
 
 
-def _definition(tool: registry.Tool[Any], *, says_whose: bool) -> dict[str, Any]:
+def _definition(tool: registry.Tool[Any], whose: str) -> dict[str, Any]:
     """Return what `tools/list` says of a tool.
 
     Args:
-        says_whose: whether each call has to say whose memory it is about.
+        whose: whom the token serves, where each call has to say whose memory it is about.
     """
     written = _written.get(tool.run) or _written.setdefault(tool.run, registry.definition(tool, "mcp"))
-    if not says_whose:
+    if not whose:
         return written
     schema = written["inputSchema"]
     required = schema["required"] if tool.owner_optional else [*schema["required"], "user_id"]
-    properties = {"user_id": _USER_ID} | schema["properties"]
+    properties = {"user_id": _USER_ID | {"description": f"Whose memory: a username. {whose}"}} | schema["properties"]
     return written | {"inputSchema": schema | {"properties": properties, "required": required}}
 
 

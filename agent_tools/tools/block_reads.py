@@ -1,6 +1,6 @@
 """Which blocks an agent has read, for the warning about replacing a text unseen. It never refuses anything.
 
-A block counts as read when all of its text was in an answer: of `read_memory_block`, or of the context. What was read
+A block counts as read when all of its text was in answers: of `read_memory_block`, or of the context. What was read
 is kept as a keyed hash, as is the session: this table tells nothing of either.
 """
 
@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from agent_tools.answers.bounds import Cut
 from agent_tools.calls.registry import Call
 from agent_tools.models import BlockRead
 from approvals.services import Proposed
@@ -25,6 +26,8 @@ log = structlog.get_logger(__name__)
 WITHOUT_SESSION = timedelta(hours=24)
 #: How long a session's reads count, and are kept.
 OF_SESSION = timedelta(days=30)
+#: Lines of a part that may have been read with the part before.
+_OVERLAP = 100
 #: Seconds a row may wait for a busy database.
 _SECONDS = 20.0
 
@@ -42,6 +45,28 @@ def note(call: Call, session_id: str, read: Mapping[str, str]) -> None:
     agent = call.caller.agent.pk
     for label, sha256 in read.items():
         _rows.add(BlockRead(agent_id=agent, owner=call.owner, label=label, session=session, text=_hash(sha256), at=at))
+
+
+def note_part(call: Call, session_id: str, label: str, sha256: str, part: Cut) -> None:
+    """Note that a call was answered with some lines of a block: with the last of them, all of it was read.
+
+    Only what continues from the beginning counts. The row of that has a label which no block can have.
+
+    Args:
+        sha256: of the whole text.
+    """
+    first, last = (1, part.lines) if part.is_whole or not part.shown else part.shown
+    session = _hash(session_id) if session_id else ""
+    of = {"agent_id": call.caller.agent.pk, "owner": call.owner, "label": _hash(label)[:60], "session": session}
+    if first > 1:
+        _rows.settle()
+        before = [_hash(f"{sha256} {line}") for line in range(first - 1, min(part.lines, first + _OVERLAP))]
+        if not BlockRead.objects.filter(**of, text__in=before).exists():
+            return
+    if last >= part.lines:
+        note(call, session_id, {label: sha256})
+    else:
+        _rows.add(BlockRead(**of, text=_hash(f"{sha256} {last}"), at=timezone.now()))
 
 
 def is_read_as_it_is(call: Call, session_id: str, outcome: Proposed) -> bool | None:

@@ -29,9 +29,7 @@ from agent_tools.tools.note_arguments import changed_by
 from agent_tools.tools.propose import EditKind, correcting, made, made_block
 from approvals import services
 from approvals.models import Kind
-from approvals.review.targets import NewBlock, new_block_of
 from approvals.services import notes
-from approvals.services.proposing import own_proposal
 from assent_client.text.notes import ID
 from memory_app import reads
 from memory_app.models import LABEL
@@ -145,7 +143,7 @@ _FIRST = {
     ErrorCode.NOTE_NOT_FOUND: "File not found: {path}",
 }
 #: Help that is said in words of files.
-_OF_BLOCKS = ("There are: ", "There are no ", "The nearest is ", "To make a new block")
+_OF_BLOCKS = ("There are: ", "There are no ", "The nearest is ", "To begin it")
 _FILE_TOOLS = {
     "read_memory_block": "view_file",
     "list_memory_blocks": "list_files",
@@ -283,8 +281,8 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
                 )
         text, sha256, title, read_only = block.body, block.body_sha256, block.display_title, block.read_only
     part = bounds.cut(call, text, arguments.view_range, bounds.characters(arguments))
-    if not target.is_note and part.is_whole:
-        block_reads.note(call, arguments.session_id, {target.name: sha256})
+    if not target.is_note:
+        block_reads.note_part(call, arguments.session_id, target.name, sha256, part)
     data = {
         "path": target.path,
         "content": part.text,
@@ -322,9 +320,6 @@ _ATOMIC = "Prefer the tools that change only what you name: edit_file, append_to
 CHANGED = {"path": "string: the file"} | fields.of_either(
     {"note_id": "string: of a note, its id"} | fields.WRITTEN, fields.PROPOSED
 )
-
-#: A file has neither title nor description.
-_UNTITLED = NewBlock(title="", description="", limit=0)
 
 #: Characters of a header in an answer.
 _HEADER = 200
@@ -468,34 +463,21 @@ def _change_block(call: Call, target: MemoryFile, arguments: FileWriteArguments,
     label, edit, asked = target.name, change.edit, change.asked
     kind: EditKind = Kind.REWRITE if isinstance(edit, edits.Rewrite) else Kind.EDIT
     warnings: tuple[str, ...] = ()
-    is_there = reads.find_block(call.owner, label) is not None
-    if new := None if is_there else _new_block(call, label, arguments, change):
-        block, text = new
-        outcome = made_block(call, arguments, label=label, title=block.title, body=text, description=block.description)
-        asked += " (a new block)"
+    makes = None if reads.find_block(call.owner, label) or arguments.proposal_id else change.makes
+    if makes is not None:
+        outcome = made_block(call, arguments, label=label, title="", body=makes, description="")
     else:
         outcome = made(call, label, (edit,), arguments, kind=kind, corrected=correcting(arguments))
-        if kind == Kind.REWRITE and outcome.created:
-            warnings = block_reads.unread(call, arguments.session_id, outcome, named=target.path, atomic=_ATOMIC)
+    if outcome.proposal.kind == Kind.CREATE_BLOCK:
+        asked += " (a new block)"
+    elif kind == Kind.REWRITE and outcome.created:
+        warnings = block_reads.unread(call, arguments.session_id, outcome, named=target.path, atomic=_ATOMIC)
     number = outcome.proposal.pk
     which = f"revision {outcome.revision.number} of proposal {number}" if outcome.amended else f"proposal {number}"
     waits = f"The user will be asked to approve {which}. Until then the file reads as before."
     done = f"{change.done}\nA rule of the user let it through: proposal {number}, which the user can revert."
     words = _words(target, asked, outcome, waits=waits, applied=done)
     return outcomes.answer(outcome, words, warnings=warnings, beside=dict.fromkeys(CHANGED) | {"path": target.path})
-
-
-def _new_block(
-    call: Call, label: str, arguments: FileWriteArguments, change: FileChange
-) -> tuple[NewBlock, str] | None:
-    """Return the block that is to be made, and its text: the next revision of one that waits, or a new one."""
-    if arguments.proposal_id is not None:
-        with refusals.explained(representations.Subject.of_write(call, arguments, label=label, is_of_whole_block=True)):
-            proposal = own_proposal(call.caller.agent, call.owner, arguments.proposal_id)
-            if proposal.kind == Kind.CREATE_BLOCK and proposal.target == label and not proposal.is_redacted:
-                revision = proposal.current_revision
-                return new_block_of(revision) or _UNTITLED, edits.apply(revision.result_text, (change.edit,)).text
-    return None if change.makes is None else (_UNTITLED, change.makes)
 
 
 def _change_note(call: Call, target: MemoryFile, arguments: FileWriteArguments, change: FileChange) -> Answer:

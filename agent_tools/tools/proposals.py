@@ -9,14 +9,13 @@ from pydantic import Field
 
 from agent_tools import auth
 from agent_tools.answers import asked as asking
-from agent_tools.answers import bounds, fields, paging, refusals, representations, withholding
+from agent_tools.answers import bounds, fields, outcomes, paging, refusals, representations, withholding
 from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.decisions import telling
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
 from approvals.review import turn
-from approvals.review.collisions import MOST_COMPARED, collisions_of, others_on_target
 from approvals.review.targets import agents_revision
 from approvals.services.errors import ProposalNotFound
 from memory_app import reads
@@ -189,7 +188,7 @@ def _proposal(call: Call, arguments: ProposalReadArguments | ProposalAwaitArgume
     asked = turn.change_request(proposal)
     data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
     data["comments"] = representations.comments(proposal)
-    data["collides_with"] = _collisions(call, proposal)
+    data["collides_with"] = _collisions(proposal)
     left_out, needed = _left_out(data, bounds.characters(arguments))
     asked_for = asking.in_full(agents_revision(proposal), data, arguments.max_characters or _ASKED)
     if proposal.reasoning:
@@ -208,19 +207,16 @@ def _proposal(call: Call, arguments: ProposalReadArguments | ProposalAwaitArgume
     return Answer(text, data | more, retry_after=retry_after)
 
 
-def _collisions(call: Call, proposal: Proposal) -> list[dict[str, Any]]:
+def _collisions(proposal: Proposal) -> list[dict[str, Any]]:
     """Return the caller's own undecided proposals that change the same: those of other agents it is not told of."""
     if proposal.status not in DECIDABLE:
         return []
-    mine = others_on_target(proposal).by_agent(call.caller.agent)
-    telling = list(mine.order_by("created_at", "id")[:MOST_COMPARED])
-    if not telling:
-        return []
     is_of_block = proposal.target_kind == TargetKind.BLOCK
-    block = reads.find_block(proposal.owner, proposal.target) if is_of_block else None
     return [
         {"proposal_id": each.other.pk, "effect": each.effect, "other_first": each.back}
-        for each in collisions_of(proposal.current_revision, telling, block)
+        for each in outcomes.own_collisions(
+            proposal, lambda: reads.find_block(proposal.owner, proposal.target) if is_of_block else None
+        )
     ]
 
 

@@ -21,7 +21,10 @@ from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
 from approvals import services
-from approvals.models import Kind
+from approvals.models import Kind, Revision
+from approvals.review.targets import new_block_of
+from approvals.services.proposing import own_proposal
+from memory_app import reads
 from memory_app.text import edits, sections
 
 log = structlog.get_logger(__name__)
@@ -63,6 +66,9 @@ def made(
     with refusals.explained(Subject.of_write(call, arguments, label=label, edits=changes, corrected=corrected)):
         edits.check(changes)
         _require_reasoning(arguments)
+        if (waiting := _waiting_new(call, label, arguments)) and (new := new_block_of(waiting)):
+            text = edits.apply(waiting.result_text, changes).text
+            return made_block(call, arguments, label=label, title=new.title, body=text, description=new.description)
         more = _said(call, arguments) | {"expected_sha256": arguments.expected_sha256}
         outcome = services.propose(label=label, edits=changes, kind=kind, **more)
     if outcome.created:
@@ -87,6 +93,15 @@ def made_block(
     if outcome.created:
         log.info("memory_block_proposed", user_id=call.owner, block_label=label)
     return outcome
+
+
+def _waiting_new(call: Call, label: str, arguments: ProposeArguments) -> Revision | None:
+    """Return the new block that the named proposal of the agent's makes and that waits; None for no such."""
+    if arguments.proposal_id is None or reads.find_block(call.owner, label):
+        return None
+    proposal = own_proposal(call.caller.agent, call.owner, arguments.proposal_id)
+    is_it = proposal.kind == Kind.CREATE_BLOCK and proposal.target == label and not proposal.is_decided
+    return proposal.current_revision if is_it else None
 
 
 def _said(call: Call, arguments: ReasonedArguments) -> dict[str, Any]:
@@ -262,15 +277,25 @@ class AppendArguments(BlockEditArguments):
             min_length=1,
         ),
     ]
+    title: Annotated[
+        str | None,
+        Field(description="To begin a new block where none has this label: what people see it called.", max_length=200),
+    ] = None
 
 
 @_tool(
     description=(
         "Add new text at the end of a memory block, such as a new entry, item or section, without reading it first. "
-        "Nothing that is there is changed; the content begins on a new line. Requires user approval."
+        "Nothing that is there is changed; the content begins on a new line. With title, a block that is not there yet "
+        "is proposed as a new one. Requires user approval."
     ),
 )
 def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
+    label, title = arguments.block_label, arguments.title
+    if title is not None and not arguments.proposal_id and reads.find_block(call.owner, label) is None:
+        given = arguments.model_dump(exclude={"block_label", "content", "title", "expected_sha256"})
+        new = NewBlockArguments.model_validate(given | {"label": label, "title": title, "body": arguments.content})
+        return propose_memory_block.run(call, new)
     return _add(call, arguments, edits.Append(arguments.content, own_line=True), "the block's last line", "content")
 
 
@@ -295,6 +320,11 @@ def propose_memory_prepend(call: Call, arguments: PrependArguments) -> Answer:
     return _add(call, arguments, edits.Prepend(arguments.content, own_line=True), "content", "the block")
 
 
+def _is_of_text(outcome: services.Proposed) -> bool:
+    """Whether it is a new change of a block's text: neither an equal one, nor of a block that waits itself."""
+    return outcome.created and outcome.proposal.kind != Kind.CREATE_BLOCK
+
+
 def _add(
     call: Call, arguments: BlockEditArguments, edit: edits.Append | edits.Prepend, before: str, after: str
 ) -> Answer:
@@ -304,7 +334,7 @@ def _add(
         before, after: what meets there, in words.
     """
     outcome = made(call, arguments.block_label, (edit,), arguments)
-    if not outcome.created:
+    if not _is_of_text(outcome):
         return _answer(outcome, arguments)
     has_gap = edits.gap(outcome.revision.base_text, edit)
     placed = (f"A line end was put between {before} and {after}.",) if has_gap else ()
@@ -315,8 +345,8 @@ class InsertArguments(BlockEditArguments):
     insert_line: Annotated[
         int,
         Field(
-            description="The line after which the content is put, as read_memory_block counts them: 0 = at the start, "
-            "1 = after the first line.",
+            description="The line after which the content is put, as read_memory_block numbers them with line_numbers: "
+            "0 = at the start, 1 = after the block's own first line.",
             # Not `ge`: which lines there are is said by the refusal.
             json_schema_extra={"minimum": 0},
         ),
@@ -329,14 +359,14 @@ class InsertArguments(BlockEditArguments):
 @_tool(
     description=(
         "Insert new lines into a memory block after a given line number, such as an item in the middle of a list. "
-        "Nothing that is there is changed. Read the block first, so that the number counts lines you have seen. "
-        "Requires user approval."
+        "Nothing that is there is changed. Read the block with line_numbers first, so that the number counts lines you "
+        "have seen. Requires user approval."
     ),
 )
 def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     edit = edits.Insert(arguments.insert_line, arguments.content)
     outcome = made(call, arguments.block_label, (edit,), arguments, corrected=correcting(arguments))
-    if not outcome.created:
+    if not _is_of_text(outcome):
         return _answer(outcome, arguments)
     warnings = list(_there_before(edit, outcome))
     if block_reads.is_read_as_it_is(call, arguments.session_id, outcome) is False:
@@ -400,13 +430,18 @@ def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
     content = sections.without_header(arguments.new_content, arguments.section_header)
     edit = edits.SectionUpdate(arguments.section_header, content, arguments.section_line)
     outcome = made(call, arguments.block_label, (edit,), arguments, corrected=correcting(arguments))
-    if not outcome.created:
+    if not _is_of_text(outcome):
         return _answer(outcome, arguments)
     section = sections.find(outcome.revision.base_text, edit.header, line=edit.line)
     placed = [f"It is the section on line {section.line}: {section.header[:_HEADER_SHOWN]}"]
     if content != arguments.new_content:
         placed.append("Your new_content began with this header, which stays as it is and is not put in twice.")
     warnings = []
+    kept = {each.header for each in sections.sections(content)}
+    inner = [each for each in sections.sections(outcome.revision.base_text) if section.start < each.start < section.end]
+    if gone := [each.header[:_HEADER_SHOWN] for each in inner if each.header not in kept]:
+        named = "; ".join(gone[:_HEADERS_SHOWN])
+        warnings.append(f"Warning: the subsections of it that new_content does not have are removed: {named}.")
     if beside := sections.headers_beside(content, section.level):
         named = "; ".join(header[:_HEADER_SHOWN] for header in beside[:_HEADERS_SHOWN])
         warnings.append(
@@ -461,11 +496,30 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
 
 def _rewrite(call: Call, arguments: BlockEditArguments, content: str) -> Answer:
     label = arguments.block_label
-    outcome = made(call, label, (edits.Rewrite(content),), arguments, kind=Kind.REWRITE)
-    if not outcome.created:
-        return _answer(outcome, arguments)
+    body = _without_title(call, label, content)
+    outcome = made(call, label, (edits.Rewrite(body),), arguments, kind=Kind.REWRITE)
+    placed = (_TITLE_LEFT_OUT,) if body != content else ()
+    if not _is_of_text(outcome):
+        return _answer(outcome, arguments, placed=placed)
     warnings = block_reads.unread(call, arguments.session_id, outcome, named=f"block '{label}'", atomic=_ATOMIC)
-    return _answer(outcome, arguments, warnings=warnings)
+    return _answer(outcome, arguments, placed=placed, warnings=warnings)
+
+
+_TITLE_LEFT_OUT = (
+    "Your content began with the block's title, which read_memory_block shows above the text and which is no part of "
+    "it: that heading was left out."
+)
+
+
+def _without_title(call: Call, label: str, content: str) -> str:
+    """Return the content without the heading that a block was read under, unless its own text begins with that."""
+    block = reads.find_block(call.owner, label) if content.startswith("# ") else None
+    first, _, rest = content.partition("\n")
+    rest = rest.lstrip("\r\n")
+    if block is None or first.rstrip() != f"# {block.display_title}":
+        return content
+    is_its_own = block.body.startswith(first) and not rest.startswith(first)
+    return content if is_its_own else rest
 
 
 # -- Whole blocks: propose_memory_block and propose_block_deletion.

@@ -1,6 +1,6 @@
 """Reading blocks: list_memory_blocks, read_memory_block, and a block's history.
 
-The texts of reading and listing are exactly those of the agent contract: everything else is in `data` only.
+The texts of reading and listing are those of the agent contract; new blocks that wait are listed below them.
 """
 
 from typing import Annotated, Any
@@ -74,11 +74,16 @@ class ReadArguments(BoundedArguments):
     ]
     as_of: Annotated[str | None, version_field("Read the block")] = None
     view_range: bounds.ViewRange = None
+    line_numbers: Annotated[
+        bool, Field(description="Show the number of each line, as view_range and propose_memory_insert count them.")
+    ] = False
 
 
 @tool(
     description=(
-        "Read the current content of a memory block. Use this before proposing edits to see the exact current content."
+        "Read the current content of a memory block. Use this before proposing edits to see the exact current content. "
+        "The title and the empty line at the beginning are no part of the block: its own first line is line 1, and "
+        "with line_numbers or view_range only its lines are shown."
     ),
     failing="Error reading memory block",
     returns=READ,
@@ -89,8 +94,8 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
         commit, block = _at(call, arguments.block_label, arguments.as_of)
     most = bounds.characters(arguments)
     part = bounds.cut(call, block.body, arguments.view_range, most)
-    if arguments.as_of is None and part.is_whole:
-        block_reads.note(call, arguments.session_id, {block.label: block.body_sha256})
+    if arguments.as_of is None:
+        block_reads.note_part(call, arguments.session_id, block.label, block.body_sha256, part)
     waiting = representations.open_proposals(_own_open(call, block.label))
     told = bounds.that_fit(waiting, most)
     data = representations.block(block) | {
@@ -103,7 +108,9 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
         "open_proposals": waiting[:told],
         "open_proposals_left_out": len(waiting) - told,
     }
-    return Answer(f"# {block.display_title}\n\n{part.text or '(empty)'}{part.rest('read_memory_block')}", data)
+    shown = part.numbered if arguments.line_numbers else part.text
+    heading = "" if arguments.line_numbers or arguments.view_range else f"# {block.display_title}\n\n"
+    return Answer(f"{heading}{shown or '(empty)'}{part.rest('read_memory_block')}", data)
 
 
 class HistoryArguments(paging.PagedArguments):
@@ -158,6 +165,9 @@ def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int) -> An
         text += f"\n\n({len(shown)} of {len(blocks)} blocks; call again with cursor {cursor} for the next.)"
     waiting = [] if last else _OWN_NEW.all(agent=call.caller.agent.pk, owner=call.owner)
     told = representations.open_proposals(waiting)
+    if told:
+        lines = [f"- {each.target}: {each.target_title} (proposal {each.pk}, {each.status})" for each in waiting]
+        text = "\n".join([text, "", "Proposed by you, and not in the memory yet:", "", *lines])
     return Answer(text, {"items": items[: len(shown)], "next": cursor, "waiting": told})
 
 
@@ -177,7 +187,7 @@ def _at(call: Call, label: str, as_of: str | None) -> tuple[str, reads.Block]:
 
 
 #: What `representations.open_proposals` shows; a proposal has thirty columns, some of them long.
-_SHOWN = ("id", "target_kind", "target", "status", "mergeability", "reasoning", "created_at")
+_SHOWN = ("id", "target_kind", "target", "target_title", "status", "mergeability", "reasoning", "created_at")
 
 _OWN_NEW = Prepared(
     lambda agent, owner: (

@@ -360,6 +360,10 @@ class Proposal(models.Model):
         for name, value in values.items():
             setattr(self, name, value)
 
+    @property
+    def is_revision_held(self) -> bool:
+        return "_current" in self.__dict__
+
     def hold_current_revision(self, revision: Revision) -> None:
         """Cache the current revision as it was just written, instead of reading it again."""
         self.__dict__["_current"] = revision

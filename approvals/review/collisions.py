@@ -177,7 +177,10 @@ def effect_of(assessment: Assessment) -> CollisionEffect:
 
 
 def _current(others: Sequence[Proposal]) -> Iterator[tuple[Proposal, Revision]]:
-    """Yield each with its current revision, read in one query."""
+    """Yield each with its current revision; those that are not held are read in one query."""
+    if all(each.is_revision_held for each in others):
+        yield from ((each, each.current_revision) for each in others)
+        return
     numbers = {each.pk: each.current_revision_number for each in others}
     revisions = Revision.objects.filter(proposal__in=numbers, number__in=set(numbers.values())).defer("risk_report")
     found = {each.proposal_id: each for each in revisions.order_by() if each.number == numbers[each.proposal_id]}

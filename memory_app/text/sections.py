@@ -75,7 +75,7 @@ def sections(text: str) -> list[MarkdownSection]:
     at = [0, *accumulate(map(len, lines))]
     skipped = _front_matter(lines)
     headers: list[tuple[str, int, int, int]] = []
-    tokens = _BLOCKS.parse("\n" * skipped + "".join(lines[skipped:]))
+    tokens = _BLOCKS.parse("\n" * skipped + "".join(lines[skipped:]).removeprefix("\ufeff"))
     for token, inline in pairwise(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
             level = int(token.tag[1:])

@@ -72,7 +72,8 @@ def test_an_address_may_say_whose_memory(alice: User, ben: User, goals: Block, i
     other = peer.call("list_memory_blocks", user_id="ben")
     assert other["isError"]
     assert "user_id is set to 'alice'" in text_of(other)
-    assert "serves several owners" in text_of(Peer(secret).call("list_memory_blocks"))
+    refusal = text_of(Peer(secret).call("list_memory_blocks"))
+    assert "this token serves several owners.\nIt serves alice, ben: give one as user_id." in refusal
 
 
 def test_an_address_of_somebody_not_served_is_refused(ben: User, token: str) -> None:

@@ -242,7 +242,7 @@ def test_what_is_not_there_is_proposed_as_a_new_block(call: Call, alice: User, t
     assert "(a new block)" in answer["text"]
     error = refused(call("view_file", path=DIARY), 404, "block_not_found")
     assert f"Your proposal {proposal.pk} for this new block waits" in error["text"]
-    assert f"call write_file with proposal_id={proposal.pk}." in error["text"]
+    assert f"edit_file or write_file with proposal_id={proposal.pk}." in error["text"]
     error = refused(call("append_to_file", path=DIARY, content="More.\n"), 409, "block_waits")
     assert f"write_file with proposal_id={proposal.pk}" in error["text"]
     answered(call("append_to_file", path=DIARY, content="More.\n", proposal_id=proposal.pk))

@@ -87,7 +87,7 @@ def test_what_refuses_one_tool_refuses_all_in_one_order(
     error = refused(call(tool, **asked), 404, "block_not_found")
     assert error["text"].splitlines()[:2] == ["Error: Memory block 'nowhere' not found.", "There are: goals, rules."]
     is_for_text = tool != "propose_block_deletion"
-    assert ("To make a new block, use propose_memory_block." in error["text"]) == is_for_text
+    assert ("To begin it, call propose_memory_append " in error["text"]) == is_for_text
     error = refused(call(tool, **asked | {"block_label": "goals"}), 409, "precondition_failed")
     assert error["details"]["content_sha256"] == goals.body_sha256
     refused(call(tool, **works | {"block_label": "rules"}), 422, "block_read_only")
@@ -205,9 +205,59 @@ def test_a_missing_block_names_those_there_are(call: Call, goals: Block) -> None
     assert error["text"].splitlines()[1:] == [
         "There are: goals.",
         "The nearest is goals.",
-        "To make a new block, use propose_memory_block.",
+        "To begin it, call propose_memory_append with title: that proposes a new block.",
     ]
     assert error["details"]["nearest"] == "goals"
+
+
+def test_a_block_is_begun_by_appending_to_it_with_a_title(call: Call, goals: Block) -> None:
+    asked = WHICH | {"block_label": "diary", "content": "She rows."}
+    error = refused(call("propose_memory_append", **asked), 404, "block_not_found")
+    assert error["text"].endswith(
+        "To begin it, call propose_memory_append again with title: that proposes a new block."
+    )
+    answer = answered(call("propose_memory_append", **asked, title="Diary", confidence="high"))
+    assert answer["text"].startswith("Block proposal created for block 'diary'. The user will be asked to approve")
+    proposal = Proposal.objects.get()
+    assert (proposal.kind, proposal.target_title, proposal.confidence) == ("create_block", "Diary", "high")
+    assert proposal.current_revision.result_text == "She rows."
+    refused(call("propose_memory_append", **asked | {"block_label": "My Diary", "title": "x"}), 400, "label_invalid")
+    again = refused(
+        call("propose_memory_append", **asked | {"content": "She sails.", "title": "x"}), 409, "block_waits"
+    )
+    assert f"with proposal_id={proposal.pk}" in again["text"]
+    # Where the block is there, the title changes nothing.
+    answered(call("propose_memory_append", **asked | {"block_label": "goals", "title": "Other"}))
+    assert Proposal.objects.latest("pk").kind == "edit"
+
+
+def test_what_its_own_proposals_change_too_is_named(call: Call, goals: Block, rival: Machine) -> None:
+    first = answered(call("propose_memory_edit", **EDIT))["data"]["proposal_id"]
+    answered(rival.call("propose_memory_edit", **edit(new_string="adores math")))
+    other = answered(call("propose_memory_edit", **edit(old_string="one book", new_string="two books")))
+    assert other["data"]["warnings"] == [], "it changes other lines"
+    twice = answered(call("propose_memory_edit", **edit(new_string="enjoys math")))
+    (warning,) = twice["data"]["warnings"]
+    assert warning.startswith(
+        f"Warning: your proposal {first} changes the same lines. Amend it with proposal_id={first}"
+    )
+    assert warning in twice["text"].splitlines()
+
+
+@pytest.mark.parametrize("title_in_body", [False, True])
+def test_a_rewrite_as_it_was_read_has_no_title_in_the_block(
+    call: Call, alice: User, make_block: MakeBlock, title_in_body: bool
+) -> None:
+    body = "# Weekly plan\n\nMonday: rest.\n" if title_in_body else "Monday: rest.\n"
+    make_block(alice, "weekly_plan", body)
+    text = answered(call("read_memory_block", block_label="weekly_plan"))["text"]
+    which = WHICH | {"block_label": "weekly_plan"}
+    answer = answered(call("propose_memory_rewrite", **which, content=f"{text}Tuesday: row.\n"))
+    assert Proposal.objects.latest("pk").current_revision.result_text == f"{body}Tuesday: row.\n"
+    assert "began with the block's title" in answer["text"]
+    answer = answered(call("propose_memory_rewrite", **which, content=f"{body}Wednesday: row.\n"))
+    assert Proposal.objects.latest("pk").current_revision.result_text == f"{body}Wednesday: row.\n"
+    assert "began with" not in answer["text"]
 
 
 def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: Call, goals: Block) -> None:
@@ -361,6 +411,7 @@ def test_a_nearly_full_block_is_warned_about_and_an_over_limit_result_says_by_ho
     asked = edit(block_label="small", old_string="x" * 89)
     error = refused(call("propose_memory_edit", **asked | {"new_string": "y" * 120}), 422, "over_limit")
     assert error["details"] == {"block_label": "small", "used": 120, "limit": 100, "over_by": 20}
+    assert "remove something in the same call: propose_memory_edits. Otherwise tell the user" in error["text"]
     answer = answered(call("propose_memory_edit", **asked | {"new_string": "y" * 90}))
     assert answer["text"].splitlines()[-1] == answer["data"]["warnings"][0]
     make_block(alice, "many", "a" * 2_000)

@@ -208,8 +208,19 @@ def test_a_header_in_the_content_stands_once_and_one_beside_it_is_warned_about(c
     answer = update(call, new_content="## Goals\n\n- geometry\n\n## More\n\n### In it")
     assert result().count("## Goals") == 1
     assert "is not put in twice" in answer["text"]
-    (warning,) = answer["data"]["warnings"]
+    removed, warning = answer["data"]["warnings"]
+    assert removed.endswith("are removed: ### By June.")
     assert "beside this one, not in it: ## More. Give them more than 2 #" in warning
+
+
+def test_subsections_that_an_update_removes_are_named(call: Call, alice: User, make_block: MakeBlock) -> None:
+    make_block(alice, "plan", "\ufeff## Goals\n\n### Soon\n\na\n\n### Late\n\nb\n\n## Log\n")
+    answer = update(call, new_content="### Late\n\nc")
+    assert result() == "\ufeff## Goals\n\n### Late\n\nc\n\n## Log\n"
+    (warning,) = answer["data"]["warnings"]
+    assert warning == "Warning: the subsections of it that new_content does not have are removed: ### Soon."
+    error = refusal(call, "section_not_found", section_header="# Plan")
+    assert "That is the block's title, which read_memory_block shows above the text" in error["text"]
 
 
 def test_other_names_for_the_arguments_are_hinted_at(call: Call, plan: Block) -> None:

@@ -46,8 +46,10 @@ def test_a_block_is_read_as_title_and_body_with_the_agents_own_open_proposals(
 
 def test_a_missing_block_is_said_without_the_word_error(call: Call, goals: Block) -> None:
     error = refused(call("read_memory_block", block_label="gaols"), 404, "block_not_found")
-    assert error["text"] == "Memory block 'gaols' not found."
+    assert error["text"] == "Memory block 'gaols' not found.\nThere are: goals.\nThe nearest is goals."
     assert (error["details"]["available"], error["details"]["nearest"]) == (["goals"], "goals")
+    by_title = refused(call("read_memory_block", block_label="Learning Goals"), 404, "block_not_found")
+    assert by_title["text"].endswith("The nearest is goals.")
 
 
 @pytest.mark.parametrize(
@@ -59,10 +61,25 @@ def test_a_missing_block_is_said_without_the_word_error(call: Call, goals: Block
         ([5, 99], "She reads one book a month."),
     ],
 )
-def test_a_range_of_lines_is_read_without_numbers(call: Call, goals: Block, view_range: list[int], shown: str) -> None:
-    answer = answered(call("read_memory_block", block_label="goals", view_range=view_range))
-    assert answer["text"] == f"# Learning goals\n\n{shown}"
-    assert answer["data"]["lines"] == 5
+def test_a_range_of_lines_is_those_lines_with_numbers_on_request(
+    call: Call, goals: Block, view_range: list[int], shown: str
+) -> None:
+    which = {"block_label": "goals", "view_range": view_range}
+    answer = answered(call("read_memory_block", **which))
+    assert (answer["text"], answer["data"]["lines"]) == (shown, 5)
+    numbered = answered(call("read_memory_block", **which, line_numbers=True))
+    lines = enumerate(shown.split("\n"), view_range[0])
+    assert numbered["text"] == "\n".join(f"{number}\t{line}" for number, line in lines)
+    assert numbered["data"] == answer["data"]
+
+
+def test_what_is_inserted_by_the_numbers_shown_stands_below_that_line(call: Call, goals: Block) -> None:
+    text = answered(call("read_memory_block", block_label="goals", line_numbers=True))["text"]
+    assert text.splitlines()[:3] == ["1\t# Goals", "2\t", "3\tAlice likes math."]
+    (number,) = (line.partition("\t")[0] for line in text.splitlines() if line.endswith("in June."))
+    why = {"block_label": "goals", "reasoning": "r", "content": "She rows."}
+    answer = answered(call("propose_memory_insert", **why, insert_line=int(number)))
+    assert "It goes after line 4: She wants to pass the B2 exam in June." in answer["text"]
 
 
 @pytest.mark.parametrize("view_range", [[0, 1], [3, 2], [9, 10]])
@@ -178,6 +195,28 @@ def test_only_the_whole_text_as_it_is_counts(
     refused(call("read_memory_block", block_label="goals", view_range=[99, 99]), 400, "invalid_arguments")
     read(call, **({"as_of": reads.head()} if "as_of" in how else how))
     assert (warned(call) == "") == is_whole
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_whole"),
+    [
+        ([[1, 3], [4, -1]], True),
+        ([[1, 3], [3, 6], [7, 9]], True),
+        ([[1, 3], [5, -1]], False),
+        ([[4, -1], [1, 3]], False),
+        ([[1, 3], [4, 8]], False),
+    ],
+)
+def test_a_block_read_in_parts_from_its_beginning_is_read(
+    call: Call, alice: User, make_block: MakeBlock, parts: list[list[int]], is_whole: bool
+) -> None:
+    make_block(alice, "goals", "She rows on the Alster.\n" * 9)
+    for part in parts:
+        read(call, view_range=part)
+    assert (warned(call) == "") == is_whole
+    edit(alice, "goals", "She rows on the Alster.\n" * 9, "She rows.\n" * 9)
+    read(call, view_range=[4, -1])
+    assert warned(call).startswith((UNREAD, CHANGED)), "the beginning was that of another text"
 
 
 def test_what_another_agent_or_of_another_owner_was_read_does_not_count(

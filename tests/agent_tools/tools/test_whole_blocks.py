@@ -67,6 +67,11 @@ def test_title_and_body_may_be_empty_but_not_left_out_and_a_title_is_a_line(call
     for wrong, named in (({"title": ..., "body": ...}, ["title", "body"]), ({"title": "Two\nlines"}, ["title"])):
         assert list(refused(new(call, **wrong), 400, "invalid_arguments")["details"]["fields"]) == named
     answered(new(call, title="", body="", description=...))
+    error = refused(new(call, label="long", body="x" * 20_001), 422, "over_limit")
+    assert error["text"].splitlines()[1] == (
+        "Shorten it, or propose two blocks, each with a part of it. Otherwise tell the user: a person can raise a "
+        "block's limit."
+    )
 
 
 @pytest.mark.parametrize("reasoning", [..., "", "  "])
@@ -123,8 +128,8 @@ def test_a_block_that_waits_is_not_found_and_its_agent_alone_is_told_that_it_wai
     call: Call, rival: Machine, goals: Block, diary: int
 ) -> None:
     error = refused(call("read_memory_block", block_label="diary"), 404, "block_not_found")
-    first, more = error["text"].splitlines()
-    assert first == "Memory block 'diary' not found."
+    first, there, more = error["text"].splitlines()
+    assert (first, there) == ("Memory block 'diary' not found.", "There are: goals.")
     assert more.startswith(f"Your proposal {diary} for this new block waits for the user (open)")
     assert error["details"]["waiting"]["proposal_id"] == diary
 
@@ -133,18 +138,49 @@ def test_a_block_that_waits_is_not_found_and_its_agent_alone_is_told_that_it_wai
     assert f"proposal_id={diary}" in error["text"]
 
     listed = answered(call("list_memory_blocks"))
-    assert listed["text"] == "Available memory blocks:\n\n- goals: Learning goals"
+    waiting = f"Proposed by you, and not in the memory yet:\n\n- diary: Diary (proposal {diary}, open)"
+    assert listed["text"] == f"Available memory blocks:\n\n- goals: Learning goals\n\n{waiting}"
     assert [(each["proposal_id"], each["block_label"]) for each in listed["data"]["waiting"]] == [(diary, "diary")]
 
     def assert_nothing_waits(ask: Call) -> None:
         error = refused(ask("read_memory_block", block_label="diary"), 404, "block_not_found")
-        assert error["text"] == "Memory block 'diary' not found."
+        assert error["text"] == "Memory block 'diary' not found.\nThere are: goals."
         assert "waiting" not in error["details"]
         assert answered(ask("list_memory_blocks"))["data"]["waiting"] == []
 
     assert_nothing_waits(rival.call)
     answered(call("withdraw_proposal", proposal_id=diary))
     assert_nothing_waits(call)
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "text"),
+    [
+        ("propose_memory_append", {"content": "She rows."}, "# Monday\nShe read Noether.\nShe rows."),
+        ("propose_memory_prepend", {"content": "Hers."}, "Hers.\n# Monday\nShe read Noether.\n"),
+        ("propose_memory_insert", {"insert_line": 1, "content": "Early."}, "# Monday\nEarly.\nShe read Noether.\n"),
+        ("propose_memory_edit", {"old_string": "read", "new_string": "met"}, "# Monday\nShe met Noether.\n"),
+        (
+            "propose_memory_edits",
+            {"edits": [{"old_string": "read", "new_string": "met"}]},
+            "# Monday\nShe met Noether.\n",
+        ),
+        ("propose_section_update", {"section_header": "# Monday", "new_content": "Rest."}, "# Monday\nRest.\n"),
+        ("propose_memory_rewrite", {"content": "All new."}, "All new."),
+    ],
+)
+def test_the_text_of_a_new_block_that_waits_is_changed_by_every_tool(
+    call: Call, diary: int, tool: str, asked: dict[str, Any], text: str
+) -> None:
+    which = {"block_label": "diary", "reasoning": "r", "proposal_id": diary}
+    answer = answered(call(tool, **which, **asked))
+    assert answer["text"].startswith(f"Your proposal {diary} is amended: its revision 2 is new block 'diary'.")
+    revision = Proposal.objects.get().current_revision
+    assert (revision.result_text, revision.edits[0]["title"]) == (text, "Diary")
+    error = refused(
+        call("propose_memory_edit", **which, old_string="Noethre", new_string="x"), 422, "old_string_not_found"
+    )
+    assert error["text"].startswith("Error: old_string not found in block 'diary'.")
 
 
 def test_its_agent_is_told_when_somebody_else_made_the_block(call: Call, tim: User, diary: int) -> None:
