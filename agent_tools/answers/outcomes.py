@@ -125,7 +125,7 @@ def of_block(
     if proposal.kind in WHOLE_KINDS:
         amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
     twice = own_collisions(proposal, lambda: outcome.block) if outcome.created and not proposal.is_decided else ()
-    warnings = [*warnings, *(_TWICE.format(each.other.pk) for each in twice)]
+    warnings = [*warnings, *(_TWICE.format(each.other.pk) for each in twice if each.is_conflict)]
     words = Words(
         waits=f"{made} {asks}\n{_follow(number)}",
         amended=f"{amended} {asks}\nget_proposal tells what became of it.",
