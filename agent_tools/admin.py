@@ -41,9 +41,7 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
     )
 
     toolset = forms.ChoiceField(
-        label=_("tools it is shown"),
-        choices=[("", toolsets.CORE), *((name, name) for name in toolsets.names()[1:])],
-        required=False,
+        label=_("tools in its list"), choices=[(name, name) for name in toolsets.names()], required=False
     )
 
     class Meta:

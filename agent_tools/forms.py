@@ -58,16 +58,12 @@ class TokenForm(forms.Form):
         help_text=_("Reading is part of each of them."),
     )
     toolset = forms.ChoiceField(
-        label=_("Tools it is shown"),
-        choices=[
-            ("", _("the ten most needed")),
-            ("notes", _("for notes")),
-            ("blocks", _("for blocks")),
-            ("files", _("the memory as files")),
-            ("all", _("all")),
-        ],
+        label=_("Tools in its list"),
+        choices=[(name, name) for name in ("core", "notes", "blocks", "files", "all")],
         required=False,
-        help_text=_("A model reads its list of tools in every request. It can call the others by name."),
+        help_text=_(
+            "core: the ten most needed. A model reads the list in each request; it can call every tool by name."
+        ),
     )
     days = forms.TypedChoiceField(
         label=_("Valid"),

@@ -62,7 +62,7 @@ class AgentToken(models.Model):
     sha256 = models.CharField(max_length=64, editable=False)
     scopes = models.JSONField(_("scopes"), default=list)
     # Which sets of tools a list has for its agent, with commas (`calls.toolsets`); empty for the usual one.
-    toolset = models.CharField(_("tools it is shown"), max_length=200, blank=True, default="")
+    toolset = models.CharField(_("tools in its list"), max_length=200, blank=True, default="")
     all_owners = models.BooleanField(_("serves everyone"), default=False)
     owners = models.ManyToManyField(
         settings.AUTH_USER_MODEL, blank=True, related_name="agent_tokens", verbose_name=_("serves")

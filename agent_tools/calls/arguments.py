@@ -44,11 +44,13 @@ LONGEST_ANSWER = 1_000_000
 
 #: Marks an argument that has a default only so that another check refuses its absence, with a text of its own.
 REQUIRED = "x-required"
-#: Marks an argument that a program gives and no model can know or use. It is taken, and models are not shown it.
-FOR_PROGRAMS = "x-for-programs"
-#: Marks what models are shown an argument as, which has a plan's name: `note_id`, `limit`.
-SHOWN_AS = "x-shown-as"
-_MARKS = (REQUIRED, FOR_PROGRAMS, SHOWN_AS)
+#: What a program gives, and no model can know or use: where it may be left out, models are not shown it. The refusal
+#: that needs `force` names it; `reasoning` stands for the other words for a reason.
+_FOR_PROGRAMS = frozenset(
+    "session_id idempotency_key max_characters expected_sha256 force memory_id reason rationale".split()
+)
+#: What models are shown an argument as, for one vocabulary.
+_SHOWN_AS = {"memory_id": "note_id", "top_k": "limit"}
 
 
 class Strict(BaseModel):
@@ -109,12 +111,7 @@ class Arguments(Strict):
     """What every tool takes."""
 
     session_id: Annotated[
-        str,
-        Field(
-            description="The conversation this call belongs to, as provenance.",
-            max_length=128,
-            json_schema_extra={FOR_PROGRAMS: True},
-        ),
+        str, Field(description="The conversation this call belongs to, as provenance.", max_length=128)
     ] = ""
 
 
@@ -128,7 +125,6 @@ class BoundedArguments(Arguments):
             "The installation's default is 20000.",
             ge=100,
             le=LONGEST_ANSWER,
-            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -142,7 +138,6 @@ class WriteArguments(Arguments):
             description="Any text of your own: the same key with the same arguments gives the first answer again.",
             min_length=1,
             max_length=200,
-            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -165,8 +160,6 @@ _Force = Annotated[
     Field(
         description="Ask the user again about what was rejected before (rejected_before), with new reasoning. "
         "Only where something has changed since.",
-        # The refusal that needs it names it.
-        json_schema_extra={FOR_PROGRAMS: True},
     ),
 ]
 
@@ -245,7 +238,6 @@ class ProposeArguments(ReasonedArguments):
         Field(
             description="The sha256 that read_memory_block returned; refused when the block has changed since.",
             pattern="^[0-9a-f]{64}$",
-            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -263,18 +255,15 @@ def given(arguments: Arguments, *, without: set[str]) -> dict[str, Any]:
 
 def required_names(model: type[Arguments]) -> list[str]:
     """Return the arguments that are required although they have a default; see `REQUIRED`."""
-    return [name for name in model.model_fields if _mark(model, name, REQUIRED)]
+    extras = ((name, field.json_schema_extra) for name, field in model.model_fields.items())
+    return [name for name, extra in extras if isinstance(extra, dict) and extra.get(REQUIRED)]
 
 
 def shown_names(model: type[BaseModel]) -> dict[str, str]:
     """Return the arguments that a language model is shown, and what they are called there."""
-    shown = (name for name in model.model_fields if not _mark(model, name, FOR_PROGRAMS))
-    return {name: _mark(model, name, SHOWN_AS) or name for name in shown}
-
-
-def _mark(model: type[BaseModel], name: str, mark: str) -> Any:
-    extra = model.model_fields[name].json_schema_extra
-    return extra.get(mark) if isinstance(extra, dict) else None
+    fields = model.model_fields.items()
+    shown = (name for name, field in fields if field.is_required() or name not in _FOR_PROGRAMS)
+    return {name: _SHOWN_AS.get(name, name) for name in shown}
 
 
 _SHARED: tuple[tuple[int, type[Strict]], ...] = (
@@ -340,7 +329,7 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
         return [_clean(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
-    node = {key: value for key, value in node.items() if key not in ("$defs", *_MARKS)}
+    node = {key: value for key, value in node.items() if key not in ("$defs", REQUIRED)}
     if "$ref" in node:
         referred = definitions[node.pop("$ref").rsplit("/", 1)[-1]]
         node = {**referred, **node}

@@ -157,27 +157,24 @@ _RETRY_AFTER = 5
 _AFTERWARDS = 25
 
 
+def in_session(tool: ApiOperation[Any], given: dict[str, Any], session: str | None) -> dict[str, Any]:
+    """Return the arguments with the conversation that the request names beside them, where they name none."""
+    is_to_read = tool.arguments.model_fields["session_id"].is_required()
+    return {"session_id": session} | given if session and not is_to_read else given
+
+
 def execute(
-    tool: ApiOperation[Any],
-    caller: Caller,
-    given: dict[str, Any],
-    *,
-    key: str | None,
-    audit: Audit,
-    session: str | None = None,
+    tool: ApiOperation[Any], caller: Caller, given: dict[str, Any], *, key: str | None, audit: Audit
 ) -> StoredAnswer:
     """Run `tool` for `caller`.
 
     Args:
         given: the arguments as they came, with `user_id` among them.
         key: the header Idempotency-Key, if there was one; only calls that change something use it.
-        session: the conversation of a call whose arguments name none.
 
     Raises:
         ApiError: any refusal; `timeout` once the tool's time is up.
     """
-    if session and not tool.arguments.model_fields["session_id"].is_required():  # there it is the one to read
-        given = {"session_id": session} | given
     deadlines.allow(tool.time_limit + _AFTERWARDS)
     with deadlines.within(tool.time_limit) as deadline:
         try:

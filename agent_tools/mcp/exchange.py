@@ -65,7 +65,8 @@ class Exchange:
         """Run a tool or endpoint, with the session and the key that the request says beside its arguments."""
         session = self._said("session_id", execution.SESSION_HEADER) or self.options.session_id
         key = self._said("idempotency_key", execution.KEY_HEADER)
-        return execution.execute(operation, self.caller, given, key=key, session=session, audit=self.audit)
+        given = execution.in_session(operation, given, session)
+        return execution.execute(operation, self.caller, given, key=key, audit=self.audit)
 
     def _said(self, name: str, header: str) -> str | None:
         said = self.meta.get(f"assent/{name}", self.headers.get(header))

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agenttoken',
             name='toolset',
-            field=models.CharField(blank=True, default='', max_length=200, verbose_name='tools it is shown'),
+            field=models.CharField(blank=True, default='', max_length=200, verbose_name='tools in its list'),
         ),
     ]

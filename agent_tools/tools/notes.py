@@ -14,7 +14,7 @@ from pydantic import Field
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls import execution
-from agent_tools.calls.arguments import FOR_PROGRAMS, SHOWN_AS, NoteWriteArguments
+from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
@@ -115,11 +115,7 @@ class RememberArguments(NoteWriteArguments):
     content: Content
     type: Annotated[Type, Field(description="Type of memory.")] = "fact"
     confidence: Confidence = 0.8
-    rationale: Annotated[
-        str | None,
-        # Models are shown `reasoning` alone, which stands for it.
-        Field(description="Why this is worth remembering.", max_length=2_000, json_schema_extra={FOR_PROGRAMS: True}),
-    ] = None
+    rationale: Annotated[str | None, Field(description="Why this is worth remembering.", max_length=2_000)] = None
     tags: Tags = Field(default_factory=list)
     memory_id: Annotated[
         str | None,
@@ -127,7 +123,6 @@ class RememberArguments(NoteWriteArguments):
             description="An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.",
             min_length=1,
             max_length=64,
-            json_schema_extra={FOR_PROGRAMS: True},
         ),
     ] = None
 
@@ -175,22 +170,8 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
 
 
 class ForgetArguments(NoteWriteArguments):
-    memory_id: Annotated[
-        str,
-        Field(
-            description="ID of the note to supersede.",
-            min_length=1,
-            max_length=200,
-            json_schema_extra={SHOWN_AS: "note_id"},
-        ),
-    ]
-    reason: Annotated[
-        str | None,
-        # As with `rationale`.
-        Field(
-            description="Why this memory is being superseded.", max_length=2_000, json_schema_extra={FOR_PROGRAMS: True}
-        ),
-    ] = None
+    memory_id: Annotated[str, Field(description="ID of the note to supersede.", min_length=1, max_length=200)]
+    reason: Annotated[str | None, Field(description="Why this memory is being superseded.", max_length=2_000)] = None
     replacement_id: Annotated[
         str | None,
         Field(description="ID of the note that takes its place (optional).", min_length=1, max_length=200),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from agent_tools.answers import bounds, fields, refusals, representations
-from agent_tools.calls.arguments import SHOWN_AS, BoundedArguments
+from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words, version_field
 from approvals import services
@@ -19,7 +19,7 @@ Query = Annotated[
     Field(description="Natural language search query.", min_length=1, max_length=20_000),
     AfterValidator(has_words),
 ]
-_TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20, json_schema_extra={SHOWN_AS: "limit"})]
+_TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20)]
 _IncludeConversation = Annotated[bool, Field(description="Also search what was said in conversations.")]
 _Sources = Annotated[
     list[Source] | None,

@@ -94,8 +94,9 @@ class ApiView(APIView):
     def run(self, request: HttpRequest, asked: ApiOperation[Any], given: dict[str, Any]) -> ApiResponse:
         """Run a tool or endpoint with arguments as they came, and return its answer."""
         self.begin(asked)
-        key, session = request.headers.get(execution.KEY_HEADER), request.headers.get(execution.SESSION_HEADER)
-        kept = execution.execute(asked, self.caller, given, key=key, session=session, audit=self.audit)
+        given = execution.in_session(asked, given, request.headers.get(execution.SESSION_HEADER))
+        key = request.headers.get(execution.KEY_HEADER)
+        kept = execution.execute(asked, self.caller, given, key=key, audit=self.audit)
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
         if kept.retry_after is not None:

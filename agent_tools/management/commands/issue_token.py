@@ -30,11 +30,7 @@ class Command(BaseCommand):
             "which as_of also shows what was deleted since)",
         )
         parser.add_argument(
-            "--toolset",
-            action="append",
-            choices=toolsets.names(),
-            default=[],
-            help="which tools its agent is shown; may be repeated (default: core). Each runs by its name all the same",
+            "--toolset", action="append", choices=toolsets.names(), help="tools in its list (default: core)"
         )
         parser.add_argument("--days", type=int, help="how long it is valid (default: until it is revoked)")
 
@@ -45,7 +41,7 @@ class Command(BaseCommand):
         owner: list[str],
         all_owners: bool,
         scope: list[str] | None,
-        toolset: list[str],
+        toolset: list[str] | None,
         days: int | None,
         **options: Any,
     ) -> None:
@@ -58,7 +54,7 @@ class Command(BaseCommand):
             owners=[_owner(name) for name in owner],
             all_owners=all_owners,
             scopes=scope or Scope.usual(),
-            toolset=",".join(toolset),
+            toolset=",".join(toolset or []),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
         )
         self.stdout.write(issued.secret)

@@ -41,7 +41,7 @@ def test_an_owner_makes_a_token_for_their_own_memory_that_works_and_is_shown_onc
     browser: Client, alice: User, ben: User, goals: Block
 ) -> None:
     assert Client().get(PAGE).status_code == 302
-    response = new_token(browser, owners=[ben.pk], all_owners="on")
+    response = new_token(browser, owners=[ben.pk], all_owners="on", toolset="notes")
     secret = secret_on(response)
     assert f"Bearer {secret}" in response.content.decode().replace("&quot;", '"')
     assert answered(Machine(secret).call("list_memory_blocks"))["data"]["items"][0]["label"] == "goals"
@@ -52,6 +52,7 @@ def test_an_owner_makes_a_token_for_their_own_memory_that_works_and_is_shown_onc
     token = AgentToken.objects.get()
     assert (token.created_by, list(token.owners.all()), token.all_owners) == (alice, [alice], False)
     assert token.agent.created_by == alice
+    assert "recall" in [tool["name"] for tool in answered(Machine(secret).get("/api/v1/tools/"))["data"]["tools"]]
 
 
 def test_no_agent_is_called_as_anothers_or_as_a_person_or_as_we_are(browser: Client, ben: User, scribe: Agent) -> None:
@@ -99,6 +100,7 @@ def test_the_scope_for_what_was_deleted_is_offered_and_not_chosen(browser: Clien
 
 def test_a_bad_form_makes_nothing(browser: Client) -> None:
     wrong: list[dict[str, Any]] = [{"name": "Not A Name"}, {"name": ""}, {"scopes": ["everything"]}, {"days": "7000"}]
+    wrong.append({"toolset": "everything"})
     for changes in wrong:
         assert new_token(browser, **changes).status_code == 422
     answer = new_token(browser, scopes=[])
@@ -184,9 +186,10 @@ def test_the_command_prints_the_token_and_nothing_else(alice: User) -> None:
     answered(Machine(printed.strip()).call("list_memory_blocks"))
     # Reading what people deleted is asked for by name.
     assert AgentToken.objects.get().scopes == [scope for scope in Scope.values if scope != "memory:history"]
-    issue_token(agent="weekly", all_owners=True, scope=["memory:read", "memory:history"], days=3)
+    asked: dict[str, Any] = {"scope": ["memory:read", "memory:history"], "toolset": ["edit_tool", "notes"]}
+    issue_token(agent="weekly", all_owners=True, days=3, **asked)
     token = AgentToken.objects.get(agent__name="weekly")
-    assert (token.scopes, token.all_owners) == (["memory:read", "memory:history"], True)
+    assert (token.scopes, token.all_owners, token.toolset) == (asked["scope"], True, "edit_tool,notes")
     assert token.expires_at is not None
 
 
@@ -348,6 +351,7 @@ def test_the_secret_is_shown_once_and_is_nowhere_else(
 
 
 def test_a_token_is_rotated_once_and_then_its_replacement(browser: Client, alice: User, old: str) -> None:
+    AgentToken.objects.update(toolset="blocks")
     first = AgentToken.objects.get()
     second = rotated(browser)
     refusal = browser.post(f"{PAGE}{first.pk}/rotate/", {"grace": "day"}, follow=True)
@@ -355,6 +359,7 @@ def test_a_token_is_rotated_once_and_then_its_replacement(browser: Client, alice
     third = rotated(browser, token=AgentToken.objects.get(prefix=second[:12]))
     for secret in (old, second, third):
         answered(Machine(secret).call("list_memory_blocks"))
+    assert {token.toolset for token in AgentToken.objects.all()} == {"blocks"}
     page = words(browser.get(PAGE))
     assert page.count("Old secret") == 2
 

@@ -155,6 +155,11 @@ def test_what_is_remembered_is_a_fact_unless_said_otherwise(call: Call) -> None:
     note = reads.note("alice", data["memory_id"])
     assert (note.type, note.confidence, note.importance, note.source) == ("fact", 0.8, 1.0, "agent")
     assert note.rationale == "She said so."
+    # Models are shown one word for a reason.
+    made = answered(call("remember", content="Alice rows.", reasoning="She has a boat."))["data"]["memory_id"]
+    assert reads.note("alice", made).rationale == "She has a boat."
+    answered(call("forget", note_id=made, reasoning="She sold it."))
+    assert reads.note("alice", made).superseded_reason == "She sold it."
     (memory,) = answered(call("recall"))["data"]["memories"]
     assert memory.pop("timestamp").endswith("Z")
     assert memory == {"id": note.id, "content": "Alice likes tea.", "type": "fact", "confidence": 0.8}

@@ -30,36 +30,26 @@ __all__ = ["amemory_tools", "memory_tools"]
 
 
 def memory_tools(
-    client: Assent,
-    *,
-    user: str | None = None,
-    names: Sequence[str] | None = None,
-    toolset: str | None = None,
-    session_id: str | None = None,
+    client: Assent, *, user: str | None = None, names: Sequence[str] | None = None, session_id: str | None = None
 ) -> list[FunctionTool]:
     """Return the tools the client's token may use, asked of the server now.
 
     Args:
         user: whose memory; may be left out where the token serves one person.
-        names: only these tools. Raises ValueError for one there is not.
-        toolset: only those of these sets, such as "blocks,notes" or "all"; ten tools without either.
+        names: only these tools. Raises ValueError for one there is not. Otherwise those the token chooses, or the ten
+            that are needed most.
         session_id: the conversation the calls belong to.
     """
-    served = Toolset(client, user=user)
-    return [_tool(served, definition, session_id) for definition in served.definitions(names, toolset)]
+    toolset = Toolset(client, user=user)
+    return [_tool(toolset, definition, session_id) for definition in toolset.definitions(names)]
 
 
 async def amemory_tools(
-    client: AsyncAssent,
-    *,
-    user: str | None = None,
-    names: Sequence[str] | None = None,
-    toolset: str | None = None,
-    session_id: str | None = None,
+    client: AsyncAssent, *, user: str | None = None, names: Sequence[str] | None = None, session_id: str | None = None
 ) -> list[FunctionTool]:
     """Return the same over an `AsyncAssent`."""
-    served = Toolset(client, user=user)
-    return [_tool(served, definition, session_id) for definition in await served.definitions_async(names, toolset)]
+    toolset = Toolset(client, user=user)
+    return [_tool(toolset, definition, session_id) for definition in await toolset.definitions_async(names)]
 
 
 def _tool(toolset: Toolset, definition: Definition, session_id: str | None) -> FunctionTool:

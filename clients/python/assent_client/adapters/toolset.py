@@ -31,7 +31,8 @@ class Definition:
     """A tool as the server describes it.
 
     Args:
-        parameters: JSON Schema of an object; optional arguments may be left out or null.
+        parameters: JSON Schema of an object; optional arguments may be left out or null. Those that are not the
+            model's to say are not in it.
         is_read_only: it changes and proposes nothing.
     """
 
@@ -82,24 +83,21 @@ class Toolset:
         self.client = client
         self.user = user
 
-    def definitions(self, names: Sequence[str] | None = None, toolset: str | None = None) -> list[Definition]:
+    def definitions(self, names: Sequence[str] | None = None) -> list[Definition]:
         """Return the tools, in the server's order.
 
         Args:
-            names: only these. Raises ValueError for one the token may not use or the server does not know.
-            toolset: names of sets with commas between them; without either, what the token says, or the ten that are
-                needed most.
+            names: only these. Raises ValueError for one the token may not use or the server does not know. Otherwise
+                what the token says, or the ten that are needed most.
         """
-        answer = self._blocking_client().tools.list(toolset="all" if names else toolset)
+        answer = self._blocking_client().tools.list(toolset="all" if names else None)
         return _chosen(answer.data["tools"], names)
 
-    async def definitions_async(
-        self, names: Sequence[str] | None = None, toolset: str | None = None
-    ) -> list[Definition]:
+    async def definitions_async(self, names: Sequence[str] | None = None) -> list[Definition]:
         """Return the same without blocking."""
         if isinstance(self.client, Assent):
-            return await asyncio.to_thread(self.definitions, names, toolset)
-        answer = await self.client.tools.list(toolset="all" if names else toolset)
+            return await asyncio.to_thread(self.definitions, names)
+        answer = await self.client.tools.list(toolset="all" if names else None)
         return _chosen(answer.data["tools"], names)
 
     def run(
@@ -193,7 +191,6 @@ def _chosen(tools: Iterable[dict[str, Any]], names: Sequence[str] | None) -> lis
 
 
 def _for_the_model(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return what a model is shown, also where a server of before shows it more."""
     asked = {name: each for name, each in schema["properties"].items() if name not in _NOT_THE_MODELS}
     return schema | {"properties": asked}
 
