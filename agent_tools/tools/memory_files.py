@@ -5,8 +5,9 @@ For models that have learnt to work on files: lists of tools have these only whe
 it: edits of a block become a proposal, those of a note go the way of its owner's policy. Refusals of the other tools
 are put into words of files.
 
-Paths are matched as a whole, never decoded, joined or resolved: `..`, `%2e%2e`, backslashes, NUL, and letters that only
-look like ours match nothing, so nothing can lead out.
+What a path means is in `assent_client.text.memory_paths`, for Anthropic's memory tool too; here a name without
+/memories is taken as well. What waits for a person, because this agent proposed it, is read and changed as it is
+proposed.
 """
 
 import re
@@ -17,8 +18,9 @@ from functools import partial
 from typing import Annotated, Any
 
 from django.conf import settings
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from agent_tools import auth
 from agent_tools.answers import bounds, fields, outcomes, paging, refusals, representations
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import BoundedArguments, ProposeArguments
@@ -28,26 +30,36 @@ from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import changed_by
 from agent_tools.tools.propose import EditKind, correcting, made, made_block
 from approvals import services
-from approvals.models import Kind
+from approvals.models import Kind, Proposal
+from approvals.review.targets import new_block_of
 from approvals.services import notes
+from assent_client.text import memory_paths
+from assent_client.text.memory_paths import BLOCKS, NOTES, ROOT, MemoryPath, block_path, note_path
 from assent_client.text.notes import ID
 from memory_app import reads
-from memory_app.models import LABEL
+from memory_app.models import TargetKind
 from memory_app.reads.catalogue import catalogue
 from memory_app.text import edits, sections
 from memory_app.text.lines import first_words
 
-ROOT, BLOCKS, NOTES = "/memories", "/memories/blocks", "/memories/notes"
-
 #: What is said of the paths there are.
 FAMILIES = f"Paths are {BLOCKS}/{{label}}.md for memory blocks and {NOTES}/{{id}}.md for notes."
 
-#: Characters of a path in an answer.
-_SHOWN = 200
-#: What a path may be made of at all; the rest is refused without a guess at what was meant.
-_CLEAN = re.compile(r"/memories(?:/[A-Za-z0-9_.-]+)*/?")
-_BLOCK = re.compile(rf"{BLOCKS}/({LABEL.pattern})\.md")
-_NOTE = re.compile(rf"{NOTES}/({ID.pattern})\.md")
+#: A path that does not begin with /memories, but with a folder in it or a name: `workspace.md`, `notes/hiking.md`.
+_BARE = re.compile(r"(?!memories(?:/|$))\w[\w -]*(?:[./][\w. -]+)*")
+
+
+def path_of(path: str) -> MemoryPath:
+    """Return what a path names. Raise ApiError (path_refused) for one that could lead out, or names nothing."""
+    try:
+        return memory_paths.parse(f"{ROOT}/{path}" if _BARE.fullmatch(path) else path)
+    except memory_paths.PathRefused as error:
+        shown = path[:200].encode("unicode_escape").decode("ascii")
+        raise ApiError(ErrorCode.PATH_REFUSED, str(error), help=[FAMILIES], details={"path": shown}) from error
+
+
+def _canonical(path: str) -> str:
+    return path_of(path).canonical
 
 
 FilePath = Annotated[
@@ -57,82 +69,21 @@ FilePath = Annotated[
         min_length=1,
         max_length=1_000,
     ),
+    AfterValidator(_canonical),
 ]
 
 
-@dataclass(frozen=True)
-class MemoryFile:
-    """The text of a block, or the content of a note.
-
-    Args:
-        name: the block's label, or the note's id.
-    """
-
-    name: str
-    is_note: bool = False
-
-    @property
-    def path(self) -> str:
-        return f"{NOTES if self.is_note else BLOCKS}/{self.name}.md"
+def file_of(path: str) -> MemoryPath:
+    """Return the file that a path names. Raise ApiError (path_refused, path_not_found for a folder)."""
+    found = path_of(path)
+    if found.is_folder:
+        raise _not_found(found, "is a folder.", "list_files names the files in it.")
+    return found
 
 
-def file_of(path: str) -> MemoryFile:
-    """Return what a path names.
-
-    Raises:
-        ApiError: `path_refused` for a path that could lead out, `path_not_found` for one that names no file.
-    """
-    _require_clean(path)
-    if found := _BLOCK.fullmatch(path):
-        return MemoryFile(found[1])
-    if found := _NOTE.fullmatch(path):
-        return MemoryFile(found[1], is_note=True)
-    if folder_of(path):
-        raise not_found(path, f"{_readable(path)} is a folder.", help=["list_files names the files in it."])
-    raise not_found(path)
-
-
-def folder_of(path: str) -> str | None:
-    """Return the folder that a path names, without a slash at its end; None for a file.
-
-    Raises:
-        ApiError: `path_refused`.
-    """
-    _require_clean(path)
-    plain = path.removesuffix("/")
-    return plain if plain in (ROOT, BLOCKS, NOTES) else None
-
-
-def not_found(
-    path: str, message: str | None = None, *, help: list[str] | None = None, nearest: str | None = None
-) -> ApiError:
-    """Return the refusal of a path under which there is no file."""
-    said = [f"The nearest is {nearest}."] if nearest else []
-    return ApiError(
-        ErrorCode.PATH_NOT_FOUND,
-        message or f"File not found: {_readable(path)}",
-        help=[*said, *(help or []), FAMILIES],
-        details={"path": _readable(path), "nearest": nearest},
-    )
-
-
-def _readable(path: str) -> str:
-    """Return a path for an answer: what cannot be seen is written out."""
-    plain = path[:_SHOWN].encode("unicode_escape").decode("ascii")
-    return plain if len(path) <= _SHOWN else f"{plain}…"
-
-
-def _require_clean(path: str) -> None:
-    parts = path.split("/")
-    if _CLEAN.fullmatch(path) and not any(part in (".", "..") for part in parts):
-        return
-    raise ApiError(
-        ErrorCode.PATH_REFUSED,
-        f"Path {_readable(path)} is not allowed: it has to be {ROOT} or begin with {ROOT}/, and may not lead out of "
-        "it.",
-        help=[FAMILIES],
-        details={"path": _readable(path)},
-    )
+def _not_found(path: MemoryPath, what: str, help: str) -> ApiError:
+    details = {"path": path.canonical, "nearest": None}
+    return ApiError(ErrorCode.PATH_NOT_FOUND, f"{path.canonical} {what}", help=[help, FAMILIES], details=details)
 
 
 #: The first lines that the plan of these tools gives.
@@ -157,7 +108,7 @@ _BLOCK_TOOLS = re.compile(rf"\b(?:{'|'.join(_FILE_TOOLS)})\b")
 
 @contextmanager
 def in_words_of(
-    target: MemoryFile,
+    target: MemoryPath,
     otherwise: str = "list_files names the files there are; append_to_file and write_file make a new one.",
 ) -> Iterator[None]:
     """Put a refusal into the words of these tools: the path for the block, and their names for those of blocks.
@@ -171,20 +122,22 @@ def in_words_of(
         raise _in_words(error, target, otherwise) from error
 
 
-def _in_words(error: ApiError, target: MemoryFile, otherwise: str) -> ApiError:
+def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
     is_missing = error.code in (ErrorCode.BLOCK_NOT_FOUND, ErrorCode.NOTE_NOT_FOUND)
-    first = _FIRST.get(error.code, error.message).format(path=target.path)
+    first = _FIRST.get(error.code, error.message).format(path=target.canonical)
     help = error.text.split("\n")[1:]
     if is_missing:
         nearest = error.details.get("nearest")
-        near = [f"The nearest is {MemoryFile(nearest).path}."] if nearest else []
+        near = [f"The nearest is {block_path(nearest)}."] if nearest else []
         help = [*near, *(line for line in help if not line.startswith(_OF_BLOCKS))]
         help.append(otherwise)
     if not target.is_note:
         for said in (f"Memory block '{target.name}'", f"block '{target.name}'"):
-            first = first.replace(said, target.path)
+            first = first.replace(said, target.canonical)
     help = [_BLOCK_TOOLS.sub(lambda found: _FILE_TOOLS[found[0]], line) for line in help]
-    return ApiError(error.code, first, help=help, details={"path": target.path} | error.details, headers=error.headers)
+    return ApiError(
+        error.code, first, help=help, details={"path": target.canonical} | error.details, headers=error.headers
+    )
 
 
 # -- Reading: list_files and view_file.
@@ -193,10 +146,12 @@ def _in_words(error: ApiError, target: MemoryFile, otherwise: str) -> ApiError:
 _WORDS = 80
 
 
+_WAITS = "integer | null: your undecided proposal that makes it, or null where it is in the memory"
 _LISTED = {
     "path": "string: the file",
     "title": "string: of a block; of a note its first words",
     "length": "integer: in characters",
+    "proposal_id": _WAITS,
 }
 
 
@@ -216,27 +171,82 @@ class FileListArguments(paging.PagedArguments, BoundedArguments):
     target="path",
 )
 def list_files(call: Call, arguments: FileListArguments) -> Answer:
-    folder = folder_of(arguments.path)
-    if folder is None:
-        message = f"{_readable(arguments.path)} is no folder."
-        raise not_found(arguments.path, message, help=["Read a file with view_file."])
+    asked = path_of(arguments.path)
+    folder = asked.canonical
+    if not asked.is_folder:
+        raise _not_found(asked, "is no folder.", "Read it with view_file.")
     last = paging.after(call, arguments, str)
-    every = []
+    waiting = {path: proposal for path, proposal in _waiting(call) if path.startswith(f"{folder}/")}
+    every = set(waiting)
     if folder != NOTES:
-        every += [MemoryFile(block.label).path for block in reads.blocks(call.owner)]
+        every |= {block_path(block.label) for block in reads.blocks(call.owner)}
     if folder != BLOCKS and settings.MEMORIES_ENABLED:
-        entries = catalogue(call.owner).entries
-        every += [MemoryFile(entry.id, is_note=True).path for entry in entries if not entry.is_superseded]
-    every.sort()
-    found = [path for path in every if last is None or path > last][: arguments.limit + 1]
-    items = _described(call, found)
+        every |= {note_path(entry.id) for entry in catalogue(call.owner).entries if not entry.is_superseded}
+    found = [path for path in sorted(every) if last is None or path > last][: arguments.limit + 1]
+    items = _described(call, found, waiting)
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, items, arguments, lambda each: each["path"], most=fitting)
-    lines = [f"{each['path']}\t{each['length']:,} chars\t{each['title']}" for each in shown]
+    lines = [_line(each) for each in shown]
     text = "\n".join([f"Files in {folder}:", "", *lines]) if shown else f"There are no files in {folder}."
     if cursor:
         text += f"\n\n({len(shown)} of {len(every)} files; call again with cursor {cursor} for the next.)"
     return Answer(text, {"items": items[: len(shown)], "next": cursor})
+
+
+def _line(item: dict[str, Any]) -> str:
+    number = item["proposal_id"]
+    waits = f"\twaits for the user as your proposal {number}" if number else ""
+    return f"{item['path']}\t{item['length']:,} chars\t{item['title']}{waits}"
+
+
+@dataclass(frozen=True)
+class FileText:
+    """What a file says: in the memory, or in the undecided proposal of this agent that makes it.
+
+    Args:
+        title: of a block; of a note its type.
+    """
+
+    text: str
+    sha256: str
+    title: str
+    is_read_only: bool = False
+    proposal: Proposal | None = None
+
+
+def _find(call: Call, target: MemoryPath) -> FileText | None:
+    if target.is_note:
+        if note := reads.find_note(call.owner, target.name):
+            return FileText(note.content, note.sha256, note.type)
+    elif block := reads.find_block(call.owner, target.name):
+        return FileText(block.body, block.body_sha256, block.display_title, block.read_only)
+    proposal = _waiting_proposal(call, target)
+    return _proposed(proposal) if proposal else None
+
+
+def _waiting_proposal(call: Call, target: MemoryPath) -> Proposal | None:
+    return next((proposal for _path, proposal in _waiting(call, target)), None)
+
+
+def _waiting(call: Call, target: MemoryPath | None = None) -> list[tuple[str, Proposal]]:
+    """Return the files that undecided proposals of this agent make, each with its proposal; or `target` alone."""
+    kinds = [Kind.CREATE_BLOCK, Kind.SAVE] if settings.MEMORIES_ENABLED else [Kind.CREATE_BLOCK]
+    found = auth.visible_proposals(call.caller.token, call.owner).decidable().filter(kind__in=kinds).order_by("-pk")
+    if target is not None:
+        found = found.filter(target=target.name, target_kind=TargetKind.NOTE if target.is_note else TargetKind.BLOCK)
+    named = {Kind.SAVE: note_path, Kind.CREATE_BLOCK: block_path}
+    return [(named[Kind(each.kind)](each.target), each) for each in found if not each.is_redacted]
+
+
+def _proposed(proposal: Proposal) -> FileText:
+    """Return the file that an undecided proposal makes."""
+    revision = proposal.current_revision
+    if revision.note_changes:
+        note = reads.Note.from_json(revision.note_changes[0]["after"])
+        return FileText(note.content, note.sha256, note.type, proposal=proposal)
+    new = new_block_of(revision)
+    title = new.display_title(proposal.target) if new else proposal.target
+    return FileText(revision.result_text, edits.sha256_of(revision.result_text), title, proposal=proposal)
 
 
 class FileViewArguments(BoundedArguments):
@@ -259,6 +269,7 @@ class FileViewArguments(BoundedArguments):
         "sha256": "string: for `expected_sha256`",
         "title": "string: of a block; of a note its type",
         "read_only": "boolean: agents may not change it",
+        "proposal_id": _WAITS,
     },
     target="path",
 )
@@ -266,49 +277,48 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
     target = file_of(arguments.path)
     if target.is_note:
         registry.require_notes(call.name)
-        note = reads.find_note(call.owner, target.name)
-        if note is None:
-            help = "list_files names the files there are; memory_search finds notes by what they say."
-            with in_words_of(target, otherwise=help):
-                raise refusals.explain(reads.NoteNotFound(target.name), representations.Subject(call))
-        text, sha256, title, read_only = note.content, note.sha256, note.type, False
-    else:
-        block = reads.find_block(call.owner, target.name)
-        if block is None:
-            with in_words_of(target, otherwise="list_files names the files there are."):
-                raise refusals.explain(
-                    reads.BlockNotFound(call.owner, target.name), representations.Subject(call, label=target.name)
-                )
-        text, sha256, title, read_only = block.body, block.body_sha256, block.display_title, block.read_only
-    part = bounds.cut(call, text, arguments.view_range, bounds.characters(arguments))
-    if not target.is_note:
-        block_reads.note_part(call, arguments.session_id, target.name, sha256, part)
+    found = _find(call, target)
+    if found is None:
+        missing = reads.NoteNotFound(target.name) if target.is_note else reads.BlockNotFound(call.owner, target.name)
+        search = "; memory_search finds notes by what they say" if target.is_note else ""
+        with in_words_of(target, otherwise=f"list_files names the files there are{search}."):
+            raise refusals.explain(missing, representations.Subject(call, label=target.name))
+    part = bounds.cut(call, found.text, arguments.view_range, bounds.characters(arguments))
+    if not target.is_note and found.proposal is None:
+        block_reads.note_part(call, arguments.session_id, target.name, found.sha256, part)
     data = {
-        "path": target.path,
+        "path": target.canonical,
         "content": part.text,
         "lines": part.lines,
         "view_range": part.shown,
         "next_range": part.following,
-        "sha256": sha256,
-        "title": title,
-        "read_only": read_only,
+        "sha256": found.sha256,
+        "title": found.title,
+        "read_only": found.is_read_only,
+        "proposal_id": found.proposal.pk if found.proposal else None,
     }
     return Answer(f"{part.text or '(empty)'}{part.rest('view_file')}", data)
 
 
-def _described(call: Call, found: list[str]) -> list[dict[str, Any]]:
-    """Return files as items of a list, in two reads however many they are."""
-    targets = [file_of(path) for path in found]
+def _described(call: Call, found: list[str], waiting: dict[str, Proposal]) -> list[dict[str, Any]]:
+    """Return files as items of a list, in two reads however many of them are in the memory."""
+    targets = [path_of(path) for path in found]
     blocks = {block.label: block for block in reads.blocks(call.owner)}
     notes = reads.find_notes(call.owner, [each.name for each in targets if each.is_note])
     items = []
     for each in targets:
+        number = None
         if not each.is_note and each.name in blocks:
-            block = blocks[each.name]
-            items.append({"path": each.path, "title": block.display_title, "length": block.used})
+            title, length = blocks[each.name].display_title, blocks[each.name].used
         elif each.is_note and each.name in notes:
-            content = notes[each.name].content
-            items.append({"path": each.path, "title": first_words(content, _WORDS), "length": len(content)})
+            title, length = notes[each.name].content, len(notes[each.name].content)
+        elif proposal := waiting.get(each.canonical):
+            proposed, number = _proposed(proposal), proposal.pk
+            title, length = proposed.text if each.is_note else proposed.title, len(proposed.text)
+        else:
+            continue
+        title = first_words(title, _WORDS) if each.is_note else title
+        items.append({"path": each.canonical, "title": title, "length": length, "proposal_id": number})
     return items
 
 
@@ -459,65 +469,95 @@ def _change(call: Call, arguments: FileWriteArguments, change: FileChange) -> An
         return (_change_note if target.is_note else _change_block)(call, target, arguments, change)
 
 
-def _change_block(call: Call, target: MemoryFile, arguments: FileWriteArguments, change: FileChange) -> Answer:
+def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments, change: FileChange) -> Answer:
     label, edit, asked = target.name, change.edit, change.asked
-    kind: EditKind = Kind.REWRITE if isinstance(edit, edits.Rewrite) else Kind.EDIT
     warnings: tuple[str, ...] = ()
-    makes = None if reads.find_block(call.owner, label) or arguments.proposal_id else change.makes
-    if makes is not None:
-        outcome = made_block(call, arguments, label=label, title="", body=makes, description="")
+    block = reads.find_block(call.owner, label)
+    if arguments.proposal_id is None:  # what the agent proposed itself is changed as it is proposed
+        own, edit = _in_own_edit(call, block, edit) if block else (_waiting_proposal(call, target), edit)
+        arguments = arguments.model_copy(update={"proposal_id": own.pk}) if own else arguments
+    kind: EditKind = Kind.REWRITE if isinstance(edit, edits.Rewrite) else Kind.EDIT
+    if block is None and arguments.proposal_id is None and change.makes is not None:
+        outcome = made_block(call, arguments, label=label, title="", body=change.makes, description="")
     else:
         outcome = made(call, label, (edit,), arguments, kind=kind, corrected=correcting(arguments))
-    if outcome.proposal.kind == Kind.CREATE_BLOCK:
+    is_new = outcome.proposal.kind == Kind.CREATE_BLOCK
+    if is_new:
         asked += " (a new block)"
-    elif kind == Kind.REWRITE and outcome.created:
-        warnings = block_reads.unread(call, arguments.session_id, outcome, named=target.path, atomic=_ATOMIC)
+    elif isinstance(change.edit, edits.Rewrite) and outcome.created:
+        warnings = block_reads.unread(call, arguments.session_id, outcome, named=target.canonical, atomic=_ATOMIC)
     number = outcome.proposal.pk
     which = f"revision {outcome.revision.number} of proposal {number}" if outcome.amended else f"proposal {number}"
-    waits = f"The user will be asked to approve {which}. Until then the file reads as before."
+    until = "Until then only you see it here." if is_new else "Until then the file reads as before."
     done = f"{change.done}\nA rule of the user let it through: proposal {number}, which the user can revert."
+    waits = f"The user will be asked to approve {which}. {until}"
     words = _words(target, asked, outcome, waits=waits, applied=done)
-    return outcomes.answer(outcome, words, warnings=warnings, beside=dict.fromkeys(CHANGED) | {"path": target.path})
+    placed = _glued(block.body, edit) if block else ()
+    beside = dict.fromkeys(CHANGED) | {"path": target.canonical}
+    return outcomes.answer(outcome, words, placed=placed, warnings=warnings, beside=beside)
 
 
-def _change_note(call: Call, target: MemoryFile, arguments: FileWriteArguments, change: FileChange) -> Answer:
+def _glued(text: str, edit: edits.Edit) -> tuple[str, ...]:
+    """Return where what is appended stands, if it goes on a line that is there."""
+    if isinstance(edit, edits.Append) and text and not text.endswith("\n") and not edit.content.startswith("\n"):
+        line = first_words(text.rsplit("\n", 1)[-1], _WORDS)
+        return (f"It goes on the last line, “{line}”, which has no line end: begin with a line end for a new line.",)
+    return ()
+
+
+def _in_own_edit(call: Call, block: reads.Block, edit: edits.Edit) -> tuple[Proposal | None, edits.Edit]:
+    """Return the undecided edit of this agent's that alone has the text to replace, and what it is to ask for then."""
+    if isinstance(edit, edits.Replace) and edit.old_string and edit.old_string not in block.body:
+        own = auth.visible_proposals(call.caller.token, call.owner).decidable()
+        own = own.filter(kind__in=[Kind.EDIT, Kind.REWRITE], target_kind=TargetKind.BLOCK, target=block.label)
+        for proposal in own.order_by("-pk"):
+            revision = proposal.current_revision
+            if revision.base_sha256 == block.sha256 and revision.result_text.count(edit.old_string) == 1:
+                return proposal, edits.Rewrite(revision.result_text.replace(edit.old_string, edit.new_string))
+    return None, edit
+
+
+def _change_note(call: Call, target: MemoryPath, arguments: FileWriteArguments, change: FileChange) -> Answer:
     by = changed_by(call, arguments)
     with refusals.explained(representations.Subject.of_write(call, arguments)):
-        note = reads.find_note(call.owner, target.name)
-        if note is not None:
+        found = _find(call, target)
+        if found is not None:
             outcome = notes.update(
                 by=by,
                 owner=call.owner,
-                note_id=note.id,
-                content=_edited(target, note, change.edit),
+                note_id=target.name,
+                content=_edited(target, found.text, change.edit),
                 loaded_sha256=arguments.expected_sha256,
             )
         elif change.makes is not None:
-            outcome = notes.save(by=by, owner=call.owner, content=change.makes, note_id=target.name)
+            note_id = target.name if ID.fullmatch(target.name) else None
+            outcome = notes.save(by=by, owner=call.owner, content=change.makes, note_id=note_id)
         else:
             raise reads.NoteNotFound(target.name)
+    named = replace(target, name=outcome.note_id)
+    beside = dict.fromkeys(CHANGED) | {"path": named.canonical, "note_id": named.name}
     if outcome.known:
-        there = MemoryFile(outcome.note_id, is_note=True)
-        beside = dict.fromkeys(CHANGED) | {"path": there.path, "note_id": there.name}
-        return outcomes.of_note(outcome, applied="", beside=beside, more=f"It is {there.path}.")
+        return outcomes.of_note(outcome, applied="", beside=beside, more=f"It is {named.canonical}.")
     proposed = outcomes.of_notes(outcome)
     waits = f"The user will be asked to approve proposal {proposed.proposal.pk}."
-    words = _words(target, change.asked, proposed, waits=waits, applied=change.done)
-    data: dict[str, Any] = {"path": target.path, "note_id": target.name} | outcomes.data_of(proposed)
-    return Answer(outcomes.told(proposed, words), dict.fromkeys(CHANGED) | data)
+    words = _words(named, change.asked, proposed, waits=waits, applied=change.done)
+    text = outcomes.told(proposed, words)
+    if named != target:
+        text += f"\nNotes are named by their ids: this one is {named.canonical}."
+    return Answer(text, beside | outcomes.data_of(proposed))
 
 
-def _words(target: MemoryFile, asked: str, outcome: services.Proposed, *, waits: str, applied: str) -> outcomes.Words:
-    proposed = f"Proposed for {target.path}: {asked}\n{waits}"
+def _words(target: MemoryPath, asked: str, outcome: services.Proposed, *, waits: str, applied: str) -> outcomes.Words:
+    proposed = f"Proposed for {target.canonical}: {asked}\n{waits}"
     return outcomes.Words(
         waits=proposed,
         amended=proposed + representations.why_it_waits(outcome.proposal),
-        equal=f"Proposed for {target.path} already: proposal {outcome.proposal.pk} asks for exactly this.",
+        equal=f"Proposed for {target.canonical} already: proposal {outcome.proposal.pk} asks for exactly this.",
         applied=applied,
     )
 
 
-#: What an edit of a note is refused with; any other with OVER_LIMIT.
+#: What an edit of a note, or of what waits, is refused with; any other with OVER_LIMIT.
 _CODES = {
     "old_string_not_found": ErrorCode.OLD_STRING_NOT_FOUND,
     "old_string_repeated": ErrorCode.OLD_STRING_REPEATED,
@@ -527,16 +567,16 @@ _CODES = {
 }
 
 
-def _edited(target: MemoryFile, note: reads.Note, edit: edits.Edit) -> str:
-    """Return the note's content with the change. Raise ApiError where it cannot be made."""
+def _edited(target: MemoryPath, text: str, edit: edits.Edit) -> str:
+    """Return the text of a note, or of a new block that waits, with the change. Raise ApiError where it cannot be."""
     try:
-        return edits.apply(note.content, (edit,)).text
+        return edits.apply(text, (edit,)).text
     except edits.EditError as error:
         if error.code in ("identical_strings", "empty_old_string", "forbidden_character"):
             raise
         raise ApiError(
             _CODES.get(error.code, ErrorCode.OVER_LIMIT),
-            f"{error} in {target.path}.",
-            help=["Read the note with view_file: it has to match exactly."],
-            details={"note_id": note.id},
+            f"{error} in {target.canonical}.",
+            help=["Read it with view_file: it has to match exactly."],
+            details={"note_id": target.name} if target.is_note else {"block_label": target.name},
         ) from error

@@ -62,7 +62,7 @@ ESCAPES = [
     "/memories/blocks/goals.md\n",
     "/memories/blocks/goals.md\x00.txt",
     *"""
-    / goals.md memories/blocks/goals.md ~/memories/blocks/goals.md file:///memories/blocks/goals.md
+    / memories/blocks/goals.md ../goals.md blocks/../goals.md ~/memories/blocks/goals.md file:///memories/blocks/goals.md
     C:/memories/blocks/goals.md \\memories\\blocks\\goals.md /memories\\..\\blocks/goals.md
     /memoriesX/blocks/goals.md /memories/../memories/blocks/goals.md /memories/blocks/../blocks/goals.md
     /memories/./blocks/goals.md /memories//blocks/goals.md /memories/blocks/\u2025/goals.md
@@ -88,13 +88,31 @@ def test_nothing_leads_out_in_any_encoding(call: Call, goals: Block, path: str) 
     assert (reads.head(), Proposal.objects.count()) == (before, 0)
 
 
-@pytest.mark.parametrize("path", ["goals.md", "blocks/goals", "blocks/Goals.md", "blocks/goals.md/", "notes/x.md"])
-def test_other_paths_name_no_file(call: Call, goals: Block, path: str) -> None:
-    path = f"/memories/{path}"
+@pytest.mark.parametrize(
+    "path",
+    ["goals.md", "goals", "blocks/goals.md", "/memories/goals.md", "/memories/goals.txt", "/memories/blocks/Goals.md"],
+)
+def test_a_block_is_found_by_the_names_that_agents_write(call: Call, goals: Block, path: str) -> None:
+    assert answered(call("view_file", path=path))["text"] == goals.body
+    for tool, arguments in WRITES.items():
+        answer = answered(call(tool, path=path, **arguments))
+        assert (answer["data"]["path"], GOALS in answer["text"].splitlines()[0]) == (GOALS, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "suggested"),
+    [
+        ("/memories/\u504f\u597d.md", "file_91b456f0"),
+        ("\u504f\u597d.md", "file_91b456f0"),
+        ("/memories/pr\u00e9f\u00e9rences.md", "preferences"),
+        ("/memories/trips/summer plans.md", "trips_summer_plans"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_with_one_that_works(call: Call, alice: User, path: str, suggested: str) -> None:
+    right = f"/memories/blocks/{suggested}.md"
     for tool in ("view_file", *WRITES):
-        error = refused(call(tool, path=path, **WRITES.get(tool, {})), 404, "path_not_found")
-        assert error["text"].startswith(f"Error: File not found: {path}")
-    assert not Proposal.objects.exists()
+        assert right in refused(call(tool, path=path, **WRITES.get(tool, {})), 400, "path_refused")["text"]
+    assert answered(call("write_file", path=right, content="x"))["data"]["path"] == right
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -104,8 +122,8 @@ def test_files_are_blocks_and_notes_in_folders(call: Call, goals: Block, note: s
     answer = answered(call("list_files"))
     assert answer["text"].splitlines()[0] == "Files in /memories:"
     of_block, of_note = answer["data"]["items"]
-    assert of_block == {"path": GOALS, "title": "Learning goals", "length": len(goals.body)}
-    assert of_note == {"path": MEM, "title": "She rows.", "length": 9}
+    assert of_block == {"path": GOALS, "title": "Learning goals", "length": len(goals.body), "proposal_id": None}
+    assert of_note == {"path": MEM, "title": "She rows.", "length": 9, "proposal_id": None}
     first = answered(call("list_files", limit=1))["data"]
     then = answered(call("list_files", limit=1, cursor=first["next"]))["data"]
     assert (first["items"], then["items"], then["next"]) == ([of_block], [of_note], None)
@@ -167,7 +185,10 @@ def test_every_change_of_a_block_is_proposed_without_a_reason(call: Call, goals:
 def test_append_and_prepend_add_exactly_the_content(call: Call, alice: User, make_block: MakeBlock) -> None:
     make_block(alice, "log", "no line end")
     path = "/memories/blocks/log.md"
-    assert result_of(answered(call("append_to_file", path=path, content=", more"))) == "no line end, more"
+    glued = answered(call("append_to_file", path=path, content=", more"))
+    assert result_of(glued) == "no line end, more"
+    assert "It goes on the last line, “no line end”, which has no line end" in glued["text"]
+    assert "goes on" not in answered(call("append_to_file", path=path, content="\nmore"))["text"]
     assert result_of(answered(call("prepend_to_file", path=path, content="So: "))) == "So: no line end"
 
 
@@ -240,18 +261,35 @@ def test_what_is_not_there_is_proposed_as_a_new_block(call: Call, alice: User, t
     assert proposal.kind == Kind.CREATE_BLOCK
     assert answer["text"].splitlines()[0].startswith(f"Proposed for {DIARY}: ")
     assert "(a new block)" in answer["text"]
-    error = refused(call("view_file", path=DIARY), 404, "block_not_found")
-    assert f"Your proposal {proposal.pk} for this new block waits" in error["text"]
-    assert f"edit_file or write_file with proposal_id={proposal.pk}." in error["text"]
-    error = refused(call("append_to_file", path=DIARY, content="More.\n"), 409, "block_waits")
-    assert f"write_file with proposal_id={proposal.pk}" in error["text"]
+    assert "Until then only you see it here." in answer["text"]
+    assert answered(call("view_file", path=DIARY))["text"] == "# Monday\n"
     answered(call("append_to_file", path=DIARY, content="More.\n", proposal_id=proposal.pk))
-    proposal.refresh_from_db()
-    assert proposal.current_revision.result_text == "# Monday\nMore.\n"
-    answered(call("edit_file", path=DIARY, old_string="Monday", new_string="Tuesday", proposal_id=proposal.pk))
+    answered(call("edit_file", path="diary.md", old_string="Monday", new_string="Tuesday"))
+    shown = answered(call("list_files"))
+    assert f"{DIARY}\t16 chars\tDiary\twaits for the user as your proposal {proposal.pk}" in shown["text"].splitlines()
+    assert answered(call("view_file", path=DIARY))["data"]["proposal_id"] == proposal.pk
+    refused(call("edit_file", path=DIARY, old_string="Sunday", new_string="x"), 422, "old_string_not_found")
     proposal.refresh_from_db()
     approve(alice, proposal)
     assert reads.block("alice", "diary").body == "# Tuesday\nMore.\n"
+    assert "waits" not in answered(call("list_files"))["text"]
+
+
+def test_what_others_proposed_is_not_there(call: Call, rival: Machine) -> None:
+    answered(rival.call("write_file", path=DIARY, content="x"))
+    assert answered(call("list_files"))["text"] == "There are no files in /memories."
+    refused(call("view_file", path=DIARY), 404, "block_not_found")
+    assert answered(call("write_file", path=DIARY, content="y"))["data"]["amended"] is False
+
+
+def test_an_edit_of_what_only_an_own_edit_has_amends_that(call: Call, alice: User, goals: Block) -> None:
+    first = answered(call("edit_file", path=GOALS, old_string="likes math", new_string="loves math"))["data"]
+    second = answered(call("edit_file", path=GOALS, old_string="loves math", new_string="adores math"))
+    assert (second["data"]["proposal_id"], second["data"]["amended"]) == (first["proposal_id"], True)
+    assert result_of(second) == goals.body.replace("likes math", "adores math")
+    edit(alice, "goals", "one book", "two books")  # today's text is not the one it was made on
+    again = call("edit_file", path=GOALS, old_string="adores math", new_string="likes math")
+    assert f"proposal_id={first['proposal_id']}" in refused(again, 422, "old_string_not_found")["text"]
 
 
 # -- changing notes -------------------------------------------------------------------------------
@@ -265,6 +303,26 @@ def test_a_note_is_changed_as_its_owners_policy_says(call: Call, note: str) -> N
     assert reads.note("alice", "mem-1-aaaa").content == "She sails. Daily."
     answered(call("write_file", path="/memories/notes/mem-2-aaaa.md", content="She sings."))
     assert reads.note("alice", "mem-2-aaaa").content == "She sings."
+
+
+@pytest.mark.parametrize("tool", ["append_to_file", "prepend_to_file", "write_file"])
+def test_a_new_note_gets_an_id_and_its_name_is_said(call: Call, alice: User, tool: str) -> None:
+    answer = answered(call(tool, path="notes/hiking.md", content="She hikes."))
+    path = answer["data"]["path"]
+    assert path == f"/memories/notes/{answer['data']['note_id']}.md"
+    assert answer["text"].endswith(f"Notes are named by their ids: this one is {path}.")
+    assert answered(call("view_file", path=path))["text"] == "She hikes."
+
+
+def test_a_note_that_waits_is_listed_read_and_changed(call: Call, ask_first: None) -> None:
+    made = answered(call("write_file", path="/memories/notes/hiking.md", content="She hikes."))["data"]
+    path, number = made["path"], made["proposal_id"]
+    shown = answered(call("list_files"))["text"]
+    assert f"{path}\t10 chars\tShe hikes.\twaits for the user as your proposal {number}" in shown
+    changed = answered(call("edit_file", path=path, old_string="hikes", new_string="rows"))["data"]
+    assert (changed["proposal_id"], changed["path"]) == (number, path)
+    viewed = answered(call("view_file", path=path))
+    assert (viewed["text"], viewed["data"]["proposal_id"]) == ("She rows.", number)
 
 
 def test_a_note_waits_where_its_owner_asks_first(call: Call, note: str, ask_first: None) -> None:

@@ -61,7 +61,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"command": "create", "path": "/memories/x.md"}, "Missing required parameter: file_text"),
     ({"command": "create", "path": "/memories/x.md", "file_text": 7}, "file_text must be a string"),
     ({"command": "str_replace", "path": GOALS, "new_str": "x"}, "Missing required parameter: old_str"),
-    ({"command": "str_replace", "path": GOALS, "old_str": "x"}, "Missing required parameter: new_str"),
+    ({"command": "str_replace", "path": GOALS, "old_str": "x"}, 'new_str. To delete old_str, send new_str as "".'),
     ({"command": "str_replace", "path": GOALS, "old_str": "", "new_str": "y"}, "No replacement was performed: old_str"),
     ({"command": "insert", "path": GOALS, "insert_text": "x"}, "Invalid `insert_line` parameter"),
     ({"command": "insert", "path": GOALS, "insert_line": 1.5, "insert_text": "x"}, "Invalid `insert_line` parameter"),
@@ -75,6 +75,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"command": "delete", "path": "/memories/blocks"}, "/memories/blocks is a directory"),
     ({"command": "create", "path": "/memories/a/b.md", "file_text": "x"}, "Use /memories/blocks/a_b.md."),
     ({"command": "create", "path": "/memories/\u2603.md", "file_text": "x"}, "names no block"),
+    (
+        {"command": "create", "path": "/memories/\u504f\u597d.md", "file_text": "x"},
+        "or /memories/blocks/file_91b456f0.md.",
+    ),
     ({"command": "view", "path": "/memories/notes/a b.md"}, "names no note"),
 ]
 

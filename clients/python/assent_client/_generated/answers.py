@@ -828,6 +828,8 @@ class ListFilesAnswerItem(Record):
     title: str = absent()
     #: in characters
     length: int = absent()
+    #: your undecided proposal that makes it, or null where it is in the memory
+    proposal_id: int | None = absent()
 
 
 class ListFilesAnswer(ListAnswer[ListFilesAnswerItem]):
@@ -851,6 +853,8 @@ class ViewFileAnswer(Answer):
     title: str = absent()
     #: agents may not change it
     read_only: bool = absent()
+    #: your undecided proposal that makes it, or null where it is in the memory
+    proposal_id: int | None = absent()
 
 
 class EditFileAnswer(Answer):

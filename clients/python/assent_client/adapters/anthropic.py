@@ -36,8 +36,7 @@ except ModuleNotFoundError as error:
 
 from assent_client import Assent, AsyncAssent
 from assent_client.adapters import memory_files
-from assent_client.adapters.memory_files import Provenance, Step, Steps, refusal, with_decisions
-from assent_client.adapters.memory_paths import CommandRefused
+from assent_client.adapters.memory_files import CommandRefused, Provenance, Step, Steps, refusal, with_decisions
 from assent_client.errors import APIStatusError, AssentError
 
 __all__ = ["AssentMemoryTool", "AsyncAssentMemoryTool"]

@@ -1,8 +1,9 @@
 """The six commands of Anthropic's memory tool over Assent, as steps: each asks for calls one by one, returns the text.
 
-A step is a call to make; the adapter makes it, waiting for it or not (`anthropic`). What a path means, and how files
-are shown, is in `memory_paths`. The first line of each text is the one of the tool in the Anthropic package; a write
-adds that a person is asked: a model that believes its file is there stops saying what it wanted to keep.
+A step is a call to make; the adapter makes it, waiting for it or not (`anthropic`). Files are read and written by the
+server's tools for files, which know what waits; what a path means is in `text.memory_paths`. The first line of each
+text is the one of the tool in the Anthropic package; a write adds that a person is asked: a model that believes its
+file is there stops saying what it wanted to keep.
 """
 
 from __future__ import annotations
@@ -11,19 +12,27 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from assent_client.adapters import memory_paths
-from assent_client.adapters.memory_paths import BLOCKS, NOTES, CommandRefused, Entry, MemoryPath, Place
 from assent_client.errors import APIStatusError, NotFoundError
+from assent_client.text import memory_paths
+from assent_client.text.memory_paths import BLOCKS, NOTES, MemoryPath, PathRefused, Place
 
-#: Notes a listing names; an owner may have thousands.
-MOST_NOTES = 100
+#: Files a listing names of a folder; an owner may have thousands of notes.
+MOST_FILES = 200
 #: Characters of an answer that leaves out nothing.
 WHOLE = 1_000_000
-#: Proposals looked through for a file that waits.
-_MOST_PROPOSALS = 200
+#: Lines of a file that is shown.
+MOST_LINES = 999_999
+_WIDTH = len(str(MOST_LINES))
+_UNITS = "BKMG"
+#: Lines shown before and after a change.
+_AROUND = 2
 #: Lines a refusal names; a letter occurs in all of them.
 _MOST_LINES_NAMED = 20
 _FORCE_ADVICE = ("If it has, make the call with force=true", "force needs a reasoning")
+
+
+class CommandRefused(Exception):
+    """The command cannot be done; the text is for the model, and says what would work."""
 
 
 class Answered(Protocol):
@@ -149,7 +158,10 @@ def waits(proposal_id: int, *, is_new: bool = False) -> str:
 def path_of(path: object) -> MemoryPath:
     if not isinstance(path, str) or not path:
         raise CommandRefused("Missing required parameter: path")
-    return memory_paths.parse(path)
+    try:
+        return memory_paths.parse(path)
+    except PathRefused as error:
+        raise CommandRefused(str(error)) from error
 
 
 def file_of(path: object, *, is_changed: bool = False) -> MemoryPath:
@@ -175,56 +187,33 @@ def view_range_of(value: object) -> tuple[int, int] | None:
     raise CommandRefused("Invalid `view_range` parameter: give two line numbers, [first, last]; -1 is the last line.")
 
 
-@dataclass(frozen=True)
-class Pending:
-    """A proposal of this agent that creates a file which is not there yet."""
-
-    proposal_id: int
-    title: str
-    text: str
-
-
 def view_folder(target: MemoryPath) -> Steps:
     entries: list[Entry] = []
     more: list[str] = []
-    if target.place is not Place.NOTES:
-        blocks = yield tool("list_memory_blocks", {"max_characters": WHOLE})
-        files = [Entry(f"{BLOCKS}/{each['label']}.md", each["length"]) for each in blocks.data["items"]]
-        entries += _with_folder(target, BLOCKS, files)
-        waiting = yield from all_pending()
-        if waiting:
-            listed = ", ".join(f"{BLOCKS}/{label}.md (#{id})" for label, id in waiting)
-            more.append(f"Proposed, and not there until a person approves: {listed}")
-    if target.place is not Place.BLOCKS:
-        notes = yield Step("notes", "list", named={"limit": MOST_NOTES})
-        files = [Entry(f"{NOTES}/{each['id']}.md", len(each["content"].encode())) for each in notes.data["items"]]
-        entries += _with_folder(target, NOTES, files)
-        if notes.data["next"]:
-            more.append(f"Only the newest {MOST_NOTES} notes are listed.")
-    return "\n\n".join([memory_paths.folder(target.given, entries), *more])
-
-
-def _with_folder(target: MemoryPath, folder: str, files: Sequence[Entry]) -> list[Entry]:
-    if target.place is not Place.ROOT:
-        return list(files)
-    return [Entry(f"{folder}/", sum(each.size for each in files)), *files]
+    for place, folder_ in ((Place.BLOCKS, BLOCKS), (Place.NOTES, NOTES)):
+        if target.place not in (Place.ROOT, place):
+            continue
+        listed = yield tool("list_files", {"path": folder_, "limit": MOST_FILES, "max_characters": WHOLE})
+        items = listed.data["items"]
+        files = [Entry(each["path"], each["length"]) for each in items if not each["proposal_id"]]
+        total = Entry(f"{folder_}/", sum(each.size for each in files))
+        entries += [total, *files] if target.place is Place.ROOT else files
+        if waiting := [f"{each['path']} (#{each['proposal_id']})" for each in items if each["proposal_id"]]:
+            more.append(f"Proposed, and not there until a person approves: {', '.join(waiting)}")
+        if listed.data["next"]:
+            more.append(f"Only {MOST_FILES} files of {folder_} are listed.")
+    return "\n\n".join([folder(target.given, entries), *more])
 
 
 def content_of(
     target: MemoryPath, *, missing: str = "The path {path} does not exist. Please provide a valid path."
-) -> Generator[Step, Answered, tuple[str, Pending | None]]:
-    """Return a file's text, and the proposal it comes from where it is only proposed."""
+) -> Generator[Step, Answered, tuple[str, int | None]]:
+    """Return a file's text, and the number of the proposal it comes from where it is only proposed."""
     try:
-        if target.place is Place.NOTE:
-            note = yield Step("notes", "get", (target.name,))
-            return str(note.data["content"]), None
-        block = yield tool("read_memory_block", {"block_label": target.name, "max_characters": WHOLE})
-        return str(block.data["body"]), None
+        file_ = yield tool("view_file", {"path": target.canonical, "max_characters": WHOLE})
     except NotFoundError as error:
-        pending = yield from pending_of(target)
-        if pending is None:
-            raise CommandRefused(missing.format(path=target.given)) from error
-        return pending.text, pending
+        raise CommandRefused(missing.format(path=target.given)) from error
+    return str(file_.data["content"]), file_.data["proposal_id"]
 
 
 def exists(target: MemoryPath) -> Generator[Step, Answered, bool]:
@@ -235,36 +224,6 @@ def exists(target: MemoryPath) -> Generator[Step, Answered, bool]:
     return True
 
 
-def pending_of(target: MemoryPath) -> Generator[Step, Answered, Pending | None]:
-    """Return the undecided proposal of this agent that creates the block."""
-    if target.place is not Place.BLOCK:
-        return None
-    for label, id in (yield from all_pending(target.name)):
-        proposal = yield tool("get_proposal", {"proposal_id": id, "max_characters": WHOLE})
-        return Pending(
-            id, str(proposal.data.get("target_title") or title_of(label)), str(proposal.data["result"] or "")
-        )
-    return None
-
-
-def all_pending(label: str | None = None) -> Generator[Step, Answered, list[tuple[str, int]]]:
-    """Return label and number of this agent's undecided proposals of new blocks, newest first."""
-    found: list[tuple[str, int]] = []
-    for status in ("open", "changes_requested"):
-        asked = {"status": status, "limit": _MOST_PROPOSALS} | ({"block_label": label} if label else {})
-        proposals = yield tool("list_proposals", asked)
-        found += [
-            (each["block_label"], each["proposal_id"])
-            for each in proposals.data["items"]
-            if each["kind"] == "create_block"
-        ]
-    return found
-
-
-def title_of(label: str) -> str:
-    return label.replace("_", " ").replace("-", " ").title()
-
-
 def view(path: object, view_range: object = None) -> Steps:
     """Return a folder's listing, or a file with line numbers."""
     target = path_of(path)
@@ -272,64 +231,60 @@ def view(path: object, view_range: object = None) -> Steps:
     if target.is_folder:
         return (yield from view_folder(target))
     content, pending = yield from content_of(target)
-    if content.count("\n") >= memory_paths.MOST_LINES:
+    if content.count("\n") >= MOST_LINES:
         raise CommandRefused(f"File {target.given} exceeds maximum line limit of 999,999 lines.")
     if lines is not None and lines[1] != -1 and lines[1] < lines[0]:
         raise CommandRefused(f"Invalid `view_range` parameter: {list(lines)}. The first line is after the last.")
-    shown = memory_paths.file(target.given, content, lines)
-    return f"{shown}\n\n{waits(pending.proposal_id, is_new=True)}" if pending else shown
+    shown = file(target.given, content, lines)
+    return f"{shown}\n\n{waits(pending, is_new=True)}" if pending else shown
 
 
 def create(path: object, file_text: object, said: Provenance) -> Steps:
     """Propose a new block; in /memories/notes, save a note."""
     target = file_of(path)
     text = text_of(file_text, "file_text")
-    if target.place is Place.NOTE:
-        return (yield from _create_note(target, text, said))
     if (yield from exists(target)):
         raise CommandRefused(f"File {target.given} already exists")
-    named = {"label": target.name, "title": title_of(target.name), "body": text}
-    answer = yield tool("propose_memory_block", named | said.of(f"A new file, {target.canonical}."))
+    answer = yield _write(target, text, said.of(f"A new file, {target.canonical}."))
     done = f"File created successfully at: {target.given}"
-    if target.given != target.canonical:
-        done += f"\nIt is named {target.canonical}."
+    if target.given != answer.data["path"]:
+        done += f"\nIt is named {answer.data['path']}."
     return told(done, answer, is_new=True)
 
 
 def str_replace(path: object, old_str: object, new_str: object, said: Provenance) -> Steps:
     """Propose to replace a text that occurs once."""
     target = file_of(path, is_changed=True)
+    if new_str is None:
+        raise CommandRefused('Missing required parameter: new_str. To delete old_str, send new_str as "".')
     old, new = text_of(old_str, "old_str"), text_of(new_str, "new_str")
     if not old:
         raise CommandRefused("No replacement was performed: old_str is empty. Give the exact text to replace.")
     if old == new:
         raise CommandRefused("No replacement was performed: old_str and new_str are the same.")
     content, pending = yield from content_of(target)
-    count = content.count(old)
-    if not count and target.place is Place.BLOCK and pending is None:
-        done = yield from _replace_in_proposed(target, old, new, said)
-        if done:
-            return done
-    if not count:
-        raise CommandRefused(
-            f"No replacement was performed, old_str `{old}` did not appear verbatim in {target.given}."
-        )
-    if count > 1:
+    if content.count(old) > 1:
         raise CommandRefused(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
             f"{_lines_with(content, old)}. Please ensure it is unique"
         )
-    after = content.replace(old, new)
-    why = said.of(f"An edit of {target.canonical}.")
-    if target.place is Place.NOTE:
-        answer = yield tool("memory_update", {"note_id": target.name, "content": after} | why)
-    elif pending:
-        answer = yield _amended(target, pending, after, why)
+    named = {"path": target.canonical, "old_string": old, "new_string": new}
+    try:
+        answer = yield tool("edit_file", named | said.of(f"An edit of {target.canonical}."))
+    except APIStatusError as error:
+        if error.code != "old_string_not_found":
+            raise
+        raise CommandRefused(
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {target.given}."
+        ) from error
+    if not content.count(old):  # only an edit of this agent's that waits has it
+        proposal = yield tool("get_proposal", {"proposal_id": answer.data["proposal_id"], "max_characters": WHOLE})
+        after = str(proposal.data["result"])
+        line = _line_of(after, new)
     else:
-        named = {"block_label": target.name, "old_string": old, "new_string": new}
-        answer = yield tool("propose_memory_edit", named | why)
+        after, line = content.replace(old, new), _line_of(content, old)
     head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-    return told(f"{head}\n{memory_paths.snippet(after, _line_of(content, old))}", answer, is_new=pending is not None)
+    return told(f"{head}\n{snippet(after, line)}", answer, is_new=pending is not None)
 
 
 def insert(path: object, insert_line: object, insert_text: object, said: Provenance) -> Steps:
@@ -344,16 +299,18 @@ def insert(path: object, insert_line: object, insert_text: object, said: Provena
         raise CommandRefused(
             f"Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {len(lines)}]."
         )
-    after = "\n".join([*lines[:insert_line], text.rstrip("\n"), *lines[insert_line:]]) + "\n"
     why = said.of(f"Lines for {target.canonical}.")
-    if target.place is Place.NOTE:
-        answer = yield tool("memory_update", {"note_id": target.name, "content": after} | why)
-    elif pending:
-        answer = yield _amended(target, pending, after, why)
+    if target.is_note or pending:
+        after = "\n".join([*lines[:insert_line], text.rstrip("\n"), *lines[insert_line:]]) + "\n"
+        answer = yield _write(target, after, why)
     else:
         named = {"block_label": target.name, "insert_line": insert_line, "content": text or "\n"}
         answer = yield tool("propose_memory_insert", named | why)
     return told(f"The file {target.given} has been edited.", answer, is_new=pending is not None)
+
+
+def _write(target: MemoryPath, text: str, why: dict[str, Any]) -> Step:
+    return tool("write_file", {"path": target.canonical, "content": text} | why)
 
 
 def delete(path: object, said: Provenance) -> Steps:
@@ -364,17 +321,14 @@ def delete(path: object, said: Provenance) -> Steps:
     if target.is_folder:
         raise CommandRefused(f"{target.given} is a directory; delete one file at a time.")
     why = said.of(f"{target.canonical} is no longer needed.")
-    try:
-        if target.place is Place.NOTE:
-            answer = yield tool("memory_delete", {"note_id": target.name} | why)
-        else:
-            answer = yield tool("propose_block_deletion", {"block_label": target.name} | why)
-    except NotFoundError as error:
-        pending = yield from pending_of(target)
-        if pending is None:
-            raise CommandRefused(f"The path {target.given} does not exist") from error
-        yield tool("withdraw_proposal", {"proposal_id": pending.proposal_id, "reasoning": why["reasoning"]})
-        return f"Successfully deleted {target.given}\nIt was only proposed (#{pending.proposal_id}), and is taken back."
+    _content, pending = yield from content_of(target, missing="The path {path} does not exist")
+    if pending:
+        yield tool("withdraw_proposal", {"proposal_id": pending, "reasoning": why["reasoning"]})
+        return f"Successfully deleted {target.given}\nIt was only proposed (#{pending}), and is taken back."
+    if target.is_note:
+        answer = yield tool("memory_delete", {"note_id": target.name} | why)
+    else:
+        answer = yield tool("propose_block_deletion", {"block_label": target.name} | why)
     return told(f"Successfully deleted {target.given}", answer)
 
 
@@ -389,11 +343,10 @@ def rename(old_path: object, new_path: object, said: Provenance) -> Steps:
     if old.name == new.name or (yield from exists(new)):
         raise CommandRefused(f"The destination {new.given} already exists")
     why = said.of(f"{old.canonical} is renamed to {new.canonical}.")
-    named = {"label": new.name, "title": title_of(new.name), "body": content}
-    made = yield tool("propose_memory_block", named | why)
+    made = yield _write(new, content, why)
     done = f"Successfully renamed {old.given} to {new.given}"
     if pending:
-        yield tool("withdraw_proposal", {"proposal_id": pending.proposal_id, "reasoning": why["reasoning"]})
+        yield tool("withdraw_proposal", {"proposal_id": pending, "reasoning": why["reasoning"]})
         return told(done, made, is_new=True)
     try:
         gone = yield tool("propose_block_deletion", {"block_label": old.name} | why)
@@ -409,37 +362,6 @@ def rename(old_path: object, new_path: object, said: Provenance) -> Steps:
     )
 
 
-def _replace_in_proposed(target: MemoryPath, old: str, new: str, said: Provenance) -> Generator[Step, Answered, str]:
-    """Amend this agent's own waiting edit of the block where only that has the text; empty where none has."""
-    block = yield tool("read_memory_block", {"block_label": target.name, "max_characters": WHOLE})
-    for waiting in block.data["open_proposals"]:
-        id = waiting["proposal_id"]
-        proposal = yield tool("get_proposal", {"proposal_id": id, "max_characters": WHOLE})
-        result = proposal.data["result"] or ""
-        if result.count(old) != 1:
-            continue
-        after = result.replace(old, new)
-        named = {"block_label": target.name, "content": after, "proposal_id": id}
-        answer = yield tool("propose_memory_rewrite", named | said.of(f"An edit of {target.canonical}."))
-        head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-        return told(f"{head}\n{memory_paths.snippet(after, _line_of(result, old))}", answer)
-    return ""
-
-
-def _amended(target: MemoryPath, pending: Pending, text: str, why: dict[str, Any]) -> Step:
-    named = {"label": target.name, "title": pending.title, "body": text, "proposal_id": pending.proposal_id}
-    return tool("propose_memory_block", named | why)
-
-
-def _create_note(target: MemoryPath, text: str, said: Provenance) -> Steps:
-    if (yield from exists(target)):
-        raise CommandRefused(f"File {target.given} already exists")
-    answer = yield tool("memory_save", {"content": text} | said.of(""))
-    made = answer.data.get("note_id")
-    named = f"\nNotes are named by their ids: it is {NOTES}/{made}.md." if made else ""
-    return told(f"File created successfully at: {target.given}{named}", answer)
-
-
 def _lines_with(text: str, wanted: str) -> str:
     """Return the 1-based line of each place where `wanted` begins, overlaps included, as the Anthropic package does."""
     lines: list[str] = []
@@ -453,3 +375,58 @@ def _lines_with(text: str, wanted: str) -> str:
 def _line_of(text: str, wanted: str) -> int:
     """Return the line, from 0, where `wanted` begins for the first time."""
     return text.count("\n", 0, text.index(wanted))
+
+
+# -- How files and folders are shown, in the words of the Anthropic package's tool.
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of a folder's listing: a path, and its size in bytes."""
+
+    path: str
+    size: int
+
+
+def folder(path: str, entries: Sequence[Entry]) -> str:
+    """Return a folder's listing: its own line first, then `entries` as they come."""
+    total = sum(entry.size for entry in entries if not entry.path.endswith("/"))
+    lines = [f"{size(total)}\t{path}", *(f"{size(entry.size)}\t{entry.path}" for entry in entries)]
+    head = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    return "\n".join([head, *lines])
+
+
+def file(path: str, text: str, view_range: Sequence[int] | None = None) -> str:
+    """Return a file's lines with their numbers.
+
+    Args:
+        view_range: first and last line, 1-based and inclusive; -1 as the last means to the end.
+    """
+    lines = text.split("\n")
+    first, last = 1, len(lines)
+    if view_range is not None:
+        first = max(1, view_range[0])
+        last = len(lines) if view_range[1] == -1 else view_range[1]
+    shown = numbered(lines[first - 1 : last], first)
+    return "\n".join([f"Here's the content of {path} with line numbers:", *shown])
+
+
+def snippet(text: str, changed_line: int) -> str:
+    """Return the lines around `changed_line` (0-based), with their numbers."""
+    lines = text.split("\n")
+    first = max(0, changed_line - _AROUND)
+    return "\n".join(numbered(lines[first : changed_line + _AROUND + 1], first + 1))
+
+
+def numbered(lines: Sequence[str], first: int) -> list[str]:
+    """Return each line behind its number, the first being `first`."""
+    return [f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first)]
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as `0B`, `512B`, `1.5K`."""
+    if count == 0:
+        return "0B"
+    unit = min((count.bit_length() - 1) // 10, len(_UNITS) - 1)
+    amount = count / 1024**unit
+    return f"{int(amount)}{_UNITS[unit]}" if amount == int(amount) else f"{amount:.1f}{_UNITS[unit]}"
