@@ -84,7 +84,7 @@ def offered(token: AgentToken, chosen: Collection[str] | None = None) -> list[re
         chosen: what the address chooses; otherwise the token says, and `CORE` where it does not.
     """
     if chosen is None:
-        chosen = choose([], [token.toolset or CORE], called=f"the token {token.prefix}…")
+        chosen = frozenset[str]().union(*map(tools_of, _names_in([token.toolset or CORE])))
     return [
         tool for tool in registry.switched_on() if tool.name in (chosen or ()) and auth.has_scope(token, *tool.scopes)
     ]

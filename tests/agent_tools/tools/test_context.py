@@ -19,13 +19,19 @@ from memory_app.reads import Block
 from memory_app.reads.catalogue import catalogue
 from memory_app.text import context_budget
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Machine
+from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.support.acts import save
 from tests.support.fixtures import MakeBlock
 
 CONTEXT = "/api/v1/users/alice/context/"
 
 pytestmark = pytest.mark.usefixtures("alice")
+
+
+@pytest.fixture
+def api(issue: Issue, alice: User) -> Machine:
+    """scribe's client, with every tool in its list."""
+    return Machine(issue(alice, toolset="all"))
 
 
 def primed(call: Call, **more: Any) -> dict[str, Any]:
@@ -205,6 +211,13 @@ def test_the_guides_name_only_tools_that_the_caller_sees(names: Any, says: list[
         registry.LISTED.reset(listed)
     assert [said for said in says if said not in text] == []
     assert [said for said in says_not if said in text] == []
+
+
+def test_the_context_names_what_is_in_the_list_of_its_token(issue: Issue, alice: User) -> None:
+    for toolset, named in (("core", False), ("blocks,notes", True)):
+        text = context(Machine(issue(alice, toolset=toolset)))["text"]
+        assert ("`propose_section_update`" in text, "`prime_memories`" in text) == (named, named)
+        assert "`propose_memory_append`" in text
 
 
 @pytest.mark.parametrize(

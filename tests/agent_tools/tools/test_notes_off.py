@@ -11,7 +11,7 @@ from agent_tools.calls import registry
 from approvals.models import User
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Machine
+from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.support.acts import save
 from tests.support.fixtures import ClientOf
 from tests.support.places import run
@@ -52,11 +52,13 @@ def test_so_are_the_endpoints(off: None, api: Machine, note: str) -> None:
     refused(sent, 403, "notes_disabled")
 
 
-def test_blocks_and_the_context_go_on_without_notes(off: None, api: Machine, call: Call, goals: Block) -> None:
+def test_blocks_and_the_context_go_on_without_notes(
+    off: None, alice: User, issue: Issue, call: Call, goals: Block
+) -> None:
     assert goals.body in answered(call("read_memory_block", block_label="goals"))["text"]
     answered(call("propose_memory_block", label="diary", title="", body="", reasoning="r"))
     answered(call("propose_block_deletion", block_label="goals", reasoning="r"))
-    text = answered(api.get(f"{USER}/context/"))["data"]["text"]
+    text = answered(Machine(issue(alice, toolset="all")).get(f"{USER}/context/"))["data"]["text"]
     assert goals.body.strip() in text
     for gone in ("Alice likes tea.", "`memory_save`", "`recall`", "`prime_memories`", "# Memories\n"):
         assert gone not in text

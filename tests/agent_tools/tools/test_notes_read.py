@@ -126,6 +126,7 @@ def test_a_token_says_what_it_is(api: Machine, issue: Issue) -> None:
         "scopes": ["memory:read", "memory:propose", "notes:write"],
         "all_owners": False,
         "owners": ["alice"],
+        "toolset": "core",
     }
     everyone = answered(Machine(issue(all_owners=True)).get("/api/v1/token/"))["data"]
     assert (everyone["all_owners"], everyone["owners"]) == (True, [])
