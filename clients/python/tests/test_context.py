@@ -55,7 +55,27 @@ def anthropic(id: str, tool: str, result: Any) -> list[Message]:
     ]
 
 
-SHAPES = pytest.mark.parametrize("shape", [chat, responses, anthropic])
+def langchain(id: str, tool: str, result: Any) -> list[Message]:
+    """As `model_dump` of its messages."""
+    call = {"id": id, "type": "tool_call", "name": tool, "args": {}}
+    return [
+        {"type": "ai", "content": "", "tool_calls": [call]},
+        {"type": "tool", "tool_call_id": id, "name": tool, "content": result},
+    ]
+
+
+def stored(id: str, tool: str, result: Any) -> list[Message]:
+    """As LangChain's `messages_to_dict`."""
+    return [{"type": each["type"], "data": each} for each in langchain(id, tool, result)]
+
+
+def serialised(id: str, tool: str, result: Any) -> list[Message]:
+    """As LangChain's `dumpd`."""
+    return [{"lc": 1, "type": "constructor", "kwargs": each} for each in langchain(id, tool, result)]
+
+
+EVERY = [chat, responses, anthropic, langchain, stored, serialised]
+SHAPES = pytest.mark.parametrize("shape", EVERY)
 
 
 def contents(messages: list[Any]) -> list[Any]:
@@ -83,6 +103,7 @@ def test_the_texts_and_tools_are_the_plans() -> None:
     assert PROCESSED_PLACEHOLDER == "[Result processed - see workspace if needed]"
     assert CLEARED_PLACEHOLDER == "[Tool result cleared to save context. Re-run the tool if needed.]"
     assert {"read_file", "list_files", "list_todos", "get_progress", "read_memory_block"} <= PROTECTED_TOOLS
+    assert {"view_file", "memory"} <= PROTECTED_TOOLS
     for part in ("Task Overview", "Current State", "Important Discoveries", "Next Steps", "Context to Preserve"):
         assert f". {part}: " in HAND_OVER
 
@@ -130,10 +151,21 @@ def test_objects_of_an_sdk_are_read_and_left_as_they_are() -> None:
     assert contents(cleared) == ["x", PROCESSED_PLACEHOLDER]
 
 
-@pytest.mark.parametrize("odd", [{}, {"role": "user"}, {"role": "user", "content": ["just text"]}, "text", 3, None])
-def test_what_is_not_understood_is_kept(odd: Any) -> None:
-    for made in (clear_old_tool_results([odd]), shorten_tool_results([odd]), ContextManager().prepare([odd])):
-        assert made == [odd]
+@pytest.mark.parametrize("plain", [{"role": "user"}, {"role": "user", "content": ["just text"]}, {"type": "remove"}])
+def test_what_has_no_result_is_kept(plain: Any) -> None:
+    for made in (clear_old_tool_results([plain]), shorten_tool_results([plain]), ContextManager().prepare([plain])):
+        assert made == [plain]
+
+
+@pytest.mark.parametrize(
+    "odd", [{}, "text", 3, None, {"role": "user", "parts": [{"text": "Gemini"}]}, SimpleNamespace()]
+)
+def test_a_message_of_no_known_shape_is_an_error(odd: Any) -> None:
+    for work in (clear_old_tool_results, shorten_tool_results, ContextManager().prepare, has_open_calls):
+        with pytest.raises(TypeError, match="is no message of OpenAI, Anthropic or LangChain"):
+            work([{"role": "user", "content": "x"}, odd])
+    with pytest.raises(TypeError, match="is no message"):
+        hand_over([odd], "x")
 
 
 @SHAPES
@@ -171,6 +203,18 @@ def test_it_warns_once_with_the_share_used_and_before_it_clears() -> None:
     assert kept.prepare(messages, tokens=72_000) == messages
     assert contents(kept.prepare(messages, tokens=80_000))[:2] == [PROCESSED_PLACEHOLDER] * 2
     assert len(kept.prepare(messages, tokens=70_000)) == len(messages) + 1, "the next time it fills up is another time"
+
+
+@pytest.mark.parametrize("shape", [langchain, stored, serialised])
+def test_what_is_added_has_the_shape_of_the_others(shape: Any) -> None:
+    said = shape("c", "recall", "x")
+    human = {"type": "human", "content": "Begin."}
+    first = human if shape is langchain else said[0] | {"type": "human", "data": human}
+    first = said[0] | {"kwargs": human} if shape is serialised else first
+    warned = manager().prepare([first, *said], tokens=70_000)[-1]
+    assert set(warned) == set(first)
+    assert (shapes.role_of(warned), "APPROACHING LIMIT" in shapes.get(warned, "content")) == ("user", True)
+    assert shapes.role_of(hand_over([first, *said], "Well.")[0]) == "user"
 
 
 def test_the_warnings_text_and_share_are_chosen() -> None:
@@ -244,7 +288,7 @@ bodies = texts | st.lists(st.builds(lambda text: {"type": "text", "text": text},
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Message]:
     """Messages of one shape: people talk, tools are called one by one or several at once, and some calls are open."""
-    shape = draw(st.sampled_from([chat, responses, anthropic]))
+    shape = draw(st.sampled_from(EVERY))
     said: list[Message] = [{"role": "system", "content": "You tutor."}] * draw(st.integers(0, 1))
     for number in range(draw(st.integers(0, 8))):
         if draw(st.booleans()):

@@ -1,7 +1,8 @@
 """What an agent's own context keeps: old tool results make way, a warning comes before, a hand-over keeps the rest.
 
-Pure functions over lists of messages as OpenAI (Chat Completions and Responses) and Anthropic have them: no server, and
-nothing is changed in place. What matters for longer than a context belongs in the memory; everything else may go.
+Pure functions over lists of messages as OpenAI (Chat Completions and Responses), Anthropic and LangChain have them: no
+server, and nothing is changed in place. What matters for longer than a context belongs in the memory; everything else
+may go.
 
     manager = ContextManager()
     messages = manager.prepare(messages)              # before each request
@@ -9,7 +10,7 @@ nothing is changed in place. What matters for longer than a context belongs in t
         summary = …                                   # the model's answer to HAND_OVER
         messages = hand_over(messages, summary)
 
-Which messages are understood is in `shapes`; others are counted and kept as they are.
+Which messages are understood is in `shapes`; others are an error (TypeError).
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ will be cleared soon. Save any critical information to workspace.md now.
 """
 
 #: Results that are never cleared: texts one edits, and lists one works by.
-PROTECTED_TOOLS = frozenset({"read_memory_block", "read_file", "list_files", "list_todos", "get_progress"})
+PROTECTED_TOOLS = frozenset(
+    {"read_memory_block", "view_file", "memory", "read_file", "list_files", "list_todos", "get_progress"}
+)
 
 HAND_OVER = """\
 Write a hand-over for an agent that continues this work with nothing but your text, in these five parts:
@@ -126,14 +129,7 @@ def clear_old_tool_results(messages: Sequence[Message], config: ContextConfig = 
         is_kept = seen > older or names.get(call) in config.protected_tools
         return content if is_kept else config.placeholder_text
 
-    out = []
-    for message in messages:
-        if isinstance(message, Mapping):
-            out.append(shapes.with_results(message, cleared))
-        else:  # an object keeps its results, but they are counted
-            seen += sum(1 for _ in shapes.results(message))
-            out.append(message)
-    return out
+    return [shapes.with_results(message, cleared) for message in messages]
 
 
 def shorten_tool_results(messages: Sequence[Message], config: ContextConfig = DEFAULT) -> list[Message]:
@@ -183,7 +179,7 @@ class ContextManager:
         # Between a call and its result no other message may come.
         if not self._has_warned and not has_open_calls(prepared) and (text := warning(used, self.config)):
             self._has_warned = True
-            prepared.append({"role": "user", "content": text})
+            prepared.append(shapes.by_user(text, prepared))
         return prepared
 
     def is_hand_over_due(self, messages: Sequence[Message], *, tokens: int | None = None) -> bool:
@@ -218,7 +214,7 @@ def hand_over(messages: Sequence[Message], summary: str, config: ContextConfig =
     system = [message for message in messages if shapes.is_system(message)]
     rest = [message for message in messages if not shapes.is_system(message)]
     start = _first_kept(rest, max(0, len(rest) - config.keep_recent_messages))
-    told = {"role": "user", "content": f"What was done before, as handed over:\n\n{summary}"}
+    told = shapes.by_user(f"What was done before, as handed over:\n\n{summary}", messages)
     return [*system, told, *rest[start:]]
 
 
@@ -295,14 +291,14 @@ def _cut_parts(parts: Sequence[Any], length: int) -> list[Any]:
     """Return parts with `length` characters of text in all; texts after that are left out."""
     out, left = [], length
     for part in parts:
-        text = part.get("text") if isinstance(part, Mapping) else None
+        text = part.get("text") if isinstance(part, Mapping) else part
         if not isinstance(text, str):
             out.append(part)
             continue
         cut = _cut(text, left) if left else ""
         left -= len(cut)
         if cut or not text:
-            out.append({**part, "text": cut})
+            out.append({**part, "text": cut} if isinstance(part, Mapping) else cut)
     return out
 
 
