@@ -158,6 +158,7 @@ MOST_SAID = 24_000
 _MOST_EXAMPLES = 5
 _LONGEST_EXAMPLE = 120
 
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _DANGEROUS_KINDS = frozenset[invisible.Kind](("zero_width", "bidi", "tag", "variation", "control"))
 
 _MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
@@ -277,11 +278,6 @@ def said_with(reasoning: str, evidence: Iterable[Mapping[str, Any]]) -> str:
     return "\n\n".join(filter(None, [reasoning, *(turn["content"] for turn in evidence)]))[:MOST_SAID]
 
 
-def has_secret(text: str) -> bool:
-    """Whether a text has a key, token, password or card number."""
-    return next(credentials.find(text), None) is not None
-
-
 def _secrets(before: str, after: str, said: str, whole: tuple[str, str]) -> Risk | None:
     """Return the flag for secrets that a change adds, and for those the agent says that neither `whole` text has."""
     new, quoted = list(credentials.find(after)), list(credentials.find(said))
@@ -324,7 +320,10 @@ def _hidden_characters(before: str, after: str) -> Risk | None:
 
 
 def _unseen(text: str) -> Iterator[invisible.Hidden]:
-    return (found for found in invisible.find(text) if found.kind not in invisible.HARMLESS)
+    marks = sum(map(text.count, "\u200e\u200f\u061c"))
+    # Beside letters that run from right to left, which are then many, a direction mark is part of the spelling.
+    ordinary = {"direction_mark"} if marks and len(_RIGHT_TO_LEFT.findall(text)) >= 2 * marks else set()
+    return (found for found in invisible.find(text) if found.kind not in invisible.HARMLESS | ordinary)
 
 
 def _mixed_scripts(before: str, after: str) -> Risk | None:
