@@ -195,8 +195,8 @@ PROPOSED: Fields = {
     "proposal_id": "integer: its number",
     "status": "string: open while it waits for a person; applied when a rule of the user let it through at once",
     "waits_because": "string | null: why a person is asked although a rule may apply other changes: scope, secrets, "
-    "rule or large, as with notes; repeated: a person rejected or undid the same before; null where no rule is about "
-    "it, and once it is decided",
+    "flagged, rule or large, as with notes; repeated: a person rejected or undid the same before; null where no rule "
+    "is about it, and once it is decided",
     "commit": "string | null: the commit that holds it in the memory once it is applied or approved, or null",
     "branch": "string | null: the branch that holds it; null once it is decided",
     "base_commit": "string: the commit it was made on",
@@ -253,7 +253,8 @@ WRITTEN: Fields = {
     "deleted, or known: a note says this already, nothing was made, and there is no proposal",
     "waits_because": "string | null: policy (the user wants to be asked), scope (the token may only propose), secrets "
     "(it, its reasoning or its evidence reads like a key, token, password or card number, which a person sees first), "
-    "rule (a rule of the user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a "
+    "flagged (it has unseen characters or reads like orders to a model, which a person sees first), "
+    "rule (a rule of the user asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a "
     "person rejected or undid the same before) or null once it waits no more",
     "commit": "string | null: the commit that holds it, or null while it waits",
     "proposal_id": "integer | null: its number, applied or not: people see what was applied, and can put it back",

@@ -34,7 +34,7 @@ class ImportArguments(NoteWriteArguments):
         "proposal_id": "integer | null: its number, or null when there was nothing to change",
         "status": "string: applied, open while it waits for a person, or unchanged",
         "waits_because": "string | null: why a person has to look at it first, as with notes: policy, scope, secrets, "
-        "rule, large or repeated; else null",
+        "flagged, rule, large or repeated; else null",
         "commit": "string | null: the commit that holds it, or null",
         "review_url": "string | null: where people look at it, or null",
         "created": "integer: how many notes are new",
@@ -83,6 +83,7 @@ class ExportArguments(Arguments):
     called="the export",
     description="All notes that hold, as a memories.md (`text/markdown`); superseded ones are left out.",
     failing="Error exporting memories",
+    is_exact=True,
     returns={},
     timeout=60,
 )

@@ -56,8 +56,9 @@ def notes_apply_at_once(owner: str) -> bool:
 
 # -- Which rule of an owner's holds for an agent's change, and whether it lets the change through without a person.
 
-#: Flags of a change that a person sees first, whatever a rule says.
-SEEN_FIRST = frozenset({flags.SECRETS, "hidden_characters", "mixed_scripts", "reads_like_instructions", "deletes_much"})
+#: Flags of a change that a person sees first, whatever a policy or a rule says; the last one whatever a rule says.
+FLAGGED = frozenset({"hidden_characters", "mixed_scripts", "reads_like_instructions"})
+SEEN_FIRST = FLAGGED | {flags.SECRETS, "deletes_much"}
 
 #: From the strictest.
 _STRICTNESS = (TrustRule.Needs.REVIEW, TrustRule.Needs.REVIEW_IF_LARGE, TrustRule.Needs.NOTHING)
@@ -144,7 +145,8 @@ def verdict(
         return Verdict(applies=False)
     if not notes_apply_at_once(owner):
         return Verdict(applies=False, reason=ReviewReason.POLICY)
-    return Verdict(applies=True) if may_apply else Verdict(applies=False, reason=ReviewReason.SCOPE)
+    reason = _why_held(weight) if may_apply else ReviewReason.SCOPE
+    return Verdict(reason is None, reason or "")
 
 
 def rules_of(owner: str) -> list[TrustRule]:
@@ -177,13 +179,25 @@ def _why_asked(rule: TrustRule, kind: str, weight: Weight) -> ReviewReason | Non
     """Return why a rule asks for a person; None when it lets the change through."""
     if rule.needs == TrustRule.Needs.REVIEW or kind in (Kind.DELETE, Kind.DELETE_BLOCK):
         return ReviewReason.RULE
-    if flags.SECRETS in weight.risks:
-        return ReviewReason.SECRETS
+    if held := _why_held(weight):
+        return held
     # Retiring a note takes all of it out of use, however few words change.
     is_small = weight.is_small and kind != Kind.FORGET
     if rule.needs == TrustRule.Needs.REVIEW_IF_LARGE and not is_small:
         return ReviewReason.LARGE
     return ReviewReason.RULE if SEEN_FIRST.intersection(weight.risks) else None
+
+
+def flags_of(text: str) -> list[str]:
+    """Return the flags of a text of the memory for which a person would see it first, if it came from an agent now."""
+    return [risk.key for risk in flags.report("", text).risks if risk.key in SEEN_FIRST]
+
+
+def _why_held(weight: Weight) -> ReviewReason | None:
+    """Return why what a change says keeps it from going in unseen; None when it does not."""
+    if flags.SECRETS in weight.risks:
+        return ReviewReason.SECRETS
+    return ReviewReason.FLAGGED if FLAGGED.intersection(weight.risks) else None
 
 
 # -- Rules in words.

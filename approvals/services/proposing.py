@@ -37,7 +37,6 @@ from approvals.models import (
 from approvals.review import trust
 from approvals.review.summary import ChangeSummary
 from approvals.review.turn import Repeated, said_of_revision
-from approvals.risks import flags
 from approvals.services import events
 from approvals.services.checks import raise_not_open
 from approvals.services.errors import BeingDecided, NoChange, ProposalNotFound, Refusal, other_target
@@ -252,10 +251,10 @@ def _find_repeated(by: ChangeContext, change: ProposedChange) -> Repeated | None
 
 
 def _verdict(by: ChangeContext, change: ProposedChange, summary: ChangeSummary) -> trust.Verdict:
-    """Return whether the change is applied at once: never the deletion of a block, nor a note that shows a secret."""
+    """Return whether the change is applied at once: never the deletion of a block."""
     if change.kind == Kind.DELETE_BLOCK:
         return trust.Verdict(applies=False)
-    verdict = trust.verdict(
+    return trust.verdict(
         change.owner,
         by.agent,
         kind=change.kind,
@@ -263,9 +262,6 @@ def _verdict(by: ChangeContext, change: ProposedChange, summary: ChangeSummary) 
         weight=trust.Weight.of(summary),
         may_apply=by.may_apply,
     )
-    if verdict.applies and flags.SECRETS in summary.fields["risks"]:
-        return trust.Verdict(applies=False, reason=ReviewReason.SECRETS, rule=verdict.rule)
-    return verdict
 
 
 def finished(

@@ -24,6 +24,7 @@ from approvals.pages import note_history, notes_page
 from approvals.pages.blocks import NOW, undoable
 from approvals.pages.notes_page import SORTS, SOURCE_NAMES, TYPE_NAMES, NoteFilters, could_replace
 from approvals.permissions import ReviewAction, available_actions
+from approvals.review import trust
 from approvals.services import bulk_notes, notes
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction, BulkOutcome
 from approvals.services.errors import NoChange, NotesChanged
@@ -90,6 +91,7 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "note": shown,
         "commit": commit,
         "at": at,
+        "flags": trust.flags_of(f"{shown.content}\n\n{shown.rationale or ''}") if shown else (),
         "says_all": shown is not None and note_history.fits_a_heading(shown),
         "as_of": as_of,
         "steps": steps,

@@ -117,9 +117,9 @@ class ProposedEdit(Answer):
     proposal_id: int = absent()
     #: open while it waits for a person; applied when a rule of the user let it through at once
     status: str = absent()
-    #: why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as with
-    #: notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once it
-    #: is decided
+    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule or large, as
+    #: with notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once
+    #: it is decided
     waits_because: str | None = absent()
     #: the commit that holds it in the memory once it is applied or approved, or null
     commit: str | None = absent()
@@ -285,9 +285,10 @@ class ChangedNote(Answer):
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
-    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
-    #: or undid the same before) or null once it waits no more
+    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
+    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
+    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
+    #: undid the same before) or null once it waits no more
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
@@ -320,9 +321,10 @@ class MemoryUpdateAnswer(Answer):
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
-    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
-    #: or undid the same before) or null once it waits no more
+    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
+    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
+    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
+    #: undid the same before) or null once it waits no more
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
@@ -363,9 +365,10 @@ class RememberedNote(Answer):
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
-    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
-    #: or undid the same before) or null once it waits no more
+    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
+    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
+    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
+    #: undid the same before) or null once it waits no more
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
@@ -435,9 +438,10 @@ class ForgottenNote(Answer):
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), rule (a rule of the
-    #: user asks, or it reads as risky), large (a rule applies smaller ones at once), repeated (a person rejected
-    #: or undid the same before) or null once it waits no more
+    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
+    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
+    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
+    #: undid the same before) or null once it waits no more
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
@@ -864,9 +868,9 @@ class EditFileAnswer(Answer):
     note_id: str | None = absent()
     #: open while it waits for a person; applied when a rule of the user let it through at once
     status: str = absent()
-    #: why a person is asked although a rule may apply other changes: scope, secrets, rule or large, as with
-    #: notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once it
-    #: is decided
+    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule or large, as
+    #: with notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once
+    #: it is decided
     waits_because: str | None = absent()
     #: the commit that holds it in the memory once it is applied or approved, or null
     commit: str | None = absent()
