@@ -13,6 +13,7 @@ from pydantic import Field
 
 from agent_tools.calls.arguments import BoundedArguments, invalid
 from agent_tools.calls.registry import Call
+from assent_client.text import invisible
 from memory_app.text.edits import lines_of
 
 
@@ -104,13 +105,15 @@ class Cut:
         return "".join(f"{number}\t{line}" for number, line in enumerate(lines_of(self.text), first))
 
     def rest(self, tool: str) -> str:
-        """Return what is said below a text that was cut, so that it is not taken for the whole."""
-        if not (self.shown and self.following):
-            return ""
-        return (
-            f"\n\n(These are lines {self.shown[0]}-{self.shown[1]} of {self.lines}. The rest was left out for its "
-            f"length: call {tool} with view_range {self.following} for it.)"
-        )
+        """Return what is said below a text: that it was cut, or that not all of it can be seen."""
+        first = self.shown[0] if self.shown else 1
+        lines = enumerate(lines_of(self.text), first)
+        unseen = [str(number) for number, line in lines if invisible.escaped(line) != line]
+        told = f"\n\n(There are unseen characters in line {', '.join(unseen[:20])}.)" if unseen else ""
+        if self.shown and self.following:
+            told += f"\n\n(These are lines {self.shown[0]}-{self.shown[1]} of {self.lines}. The rest was left out for "
+            told += f"its length: call {tool} with view_range {self.following} for it.)"
+        return told
 
 
 def cut(call: Call, text: str, view_range: list[int] | None, most: int) -> Cut:

@@ -6,7 +6,7 @@ row and a log line for each call: who, what about whom, how it ended, how long i
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +26,7 @@ from agent_tools.calls.registry import Answer, ApiOperation, Call, Effect
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, ToolCall
 from approvals import services
+from assent_client.text import invisible
 from memory_app.databases.prepared import insert_all
 from memory_app.reads import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import deadlines
@@ -207,6 +208,8 @@ def _execute(
     def run(operation: str | None) -> dict[str, Any]:
         call = Call(caller=caller, owner=owner, name=tool.name, called=tool.called, operation=operation)
         answer: Answer = tool.run(call, arguments)
+        if tool.effect is Effect.READ_ONLY and not tool.is_exact:
+            answer = replace(answer, text=invisible.escaped(answer.text))
         audit.owner = audit.owner or str(answer.data.get("user_id", ""))
         done.append((call, answer))
         return answer.payload()

@@ -102,6 +102,7 @@ class ApiOperation(Generic[A]):
         if_timed_out: what to do when the time was up, where that is more than with other tools.
         called: what a refusal calls it: `the list of notes`.
         is_repeatable: it writes, and the same call again changes nothing more.
+        is_exact: it reads what edits quote, or a file: unseen characters stay as they are. Other reads escape them.
     """
 
     run: Callable[[Call, A], Answer]
@@ -118,6 +119,7 @@ class ApiOperation(Generic[A]):
     target: str = ""
     if_timed_out: str = ""
     is_repeatable: bool = False
+    is_exact: bool = False
 
     @property
     def name(self) -> str:
@@ -202,6 +204,7 @@ class Declared(TypedDict, total=False):
     target: str
     if_timed_out: str
     is_repeatable: bool
+    is_exact: bool
 
 
 Run = Callable[[Call, A], Answer]

@@ -10,6 +10,7 @@ from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
+from assent_client.text import invisible
 from memory_app import reads
 from memory_app.reads.catalogue import catalogue
 from memory_app.text import context_budget
@@ -61,7 +62,7 @@ def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     folded = [(id_, same) for id_, same in catalogue(call.owner).fold(primed.included, str) if same]
     told = [f"{id_}{representations.said_too(same)}" for id_, same in folded if arguments.format == "markdown"]
     text = "\n".join([primed.text or "There are no memories to show.", *told])
-    data = {"text": primed.text, "receipt": _receipt(primed, commit)}
+    data = {"text": invisible.escaped(primed.text), "receipt": _receipt(primed, commit)}
     return Answer(text, data | {"folded": [{"note_id": id_, "same_notes": same} for id_, same in folded]})
 
 

@@ -260,6 +260,7 @@ class FileViewArguments(BoundedArguments):
         "Use this before edit_file or write_file to see the current content."
     ),
     failing="Error reading file",
+    is_exact=True,
     returns={
         "path": "string: the file",
         "content": "string: the text, or the lines asked for",

@@ -88,6 +88,7 @@ class ReadArguments(BoundedArguments):
     failing="Error reading memory block",
     returns=READ,
     target="block_label",
+    is_exact=True,
 )
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     with refusals.explained(representations.Subject(call, label=arguments.block_label, as_of=arguments.as_of)):

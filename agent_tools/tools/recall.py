@@ -13,6 +13,7 @@ from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words, version_field
 from approvals.pages import notes_page
+from assent_client.text import invisible
 from memory_app import reads, recall_counts
 from memory_app.reads.catalogue import catalogue
 
@@ -122,7 +123,7 @@ def _recalled(note: reads.Note) -> dict[str, Any]:
     """Return a memory as data; a superseded one is marked."""
     recalled = {
         "id": note.id,
-        "content": note.content,
+        "content": invisible.escaped(note.content),
         "type": note.type,
         "confidence": note.confidence,
         "timestamp": representations.time(note.created_at),

@@ -9,6 +9,7 @@ from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words, version_field
 from approvals import services
+from assent_client.text import invisible
 from memory_app.search import service
 
 Source = Literal["user_memory", "memory_block", "conversation"]
@@ -164,10 +165,10 @@ def _result(hit: service.SearchHit, *, is_broad: bool) -> dict[str, Any]:
         "session_id": hit.session_id,
     }
     return {name: value for name, value in ids.items() if value} | {
-        "text": hit.text,
+        "text": invisible.escaped(hit.text),
         "score": round(hit.score, 4),
         "source": hit.source,
-        "title": hit.title,
+        "title": invisible.escaped(hit.title),
         "type": hit.type,
         "created_at": representations.time(hit.created_at) if hit.created_at else None,
         **({"weak": True} if hit.weak and not is_broad else {}),

@@ -80,6 +80,7 @@ class BlocksList(CallArguments, total=False):
 class BlocksGet(CallArguments, total=False):
     as_of: str | None
     view_range: Sequence[int] | None
+    line_numbers: bool | None
     max_characters: int | None
 
 
@@ -101,6 +102,7 @@ class BlocksProposeEdits(EditArguments, total=False):
 
 class BlocksProposeAppend(EditArguments, total=False):
     content: Required[str]
+    title: str | None
 
 
 class BlocksProposePrepend(EditArguments, total=False):

@@ -28,11 +28,14 @@ class Blocks(Resource):
 
     def get(self, block_label: str, **given: Unpack[arguments.BlocksGet]) -> answers.Block:
         """Read the current content of a memory block. Use this before proposing edits to see the exact current content.
+        The title and the empty line at the beginning are no part of the block: its own first line is line 1, and with
+        line_numbers or view_range only its lines are shown.
 
         Args:
             block_label: The label/identifier of the block to read (e.g., "student", "goals").
             as_of: Read the block as it was then: a date or time (ISO 8601, UTC), or a commit hash.
             view_range: Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.
+            line_numbers: Show the number of each line, as view_range and propose_memory_insert count them.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
@@ -107,12 +110,14 @@ class Blocks(Resource):
 
     def propose_append(self, block_label: str, **given: Unpack[arguments.BlocksProposeAppend]) -> answers.ProposedEdit:
         """Add new text at the end of a memory block, such as a new entry, item or section, without reading it first.
-        Nothing that is there is changed; the content begins on a new line. Requires user approval.
+        Nothing that is there is changed; the content begins on a new line. With title, a block that is not there yet is
+        proposed as a new one. Requires user approval.
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
             content: The text to add at the end of the block, as new lines. An empty block is filled with it.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
+            title: To begin a new block where none has this label: what people see it called.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
@@ -154,13 +159,13 @@ class Blocks(Resource):
 
     def propose_insert(self, block_label: str, **given: Unpack[arguments.BlocksProposeInsert]) -> answers.ProposedEdit:
         """Insert new lines into a memory block after a given line number, such as an item in the middle of a list.
-        Nothing that is there is changed. Read the block first, so that the number counts lines you have seen. Requires
-        user approval.
+        Nothing that is there is changed. Read the block with line_numbers first, so that the number counts lines you
+        have seen. Requires user approval.
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
-            insert_line: The line after which the content is put, as read_memory_block counts them: 0 = at the start, 1
-                = after the first line.
+            insert_line: The line after which the content is put, as read_memory_block numbers them with line_numbers: 0
+                = at the start, 1 = after the block's own first line.
             content: The text to put there, as lines of its own between the two.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.

@@ -445,6 +445,15 @@ def plain(text: str) -> str:
     return "".join(part.label if isinstance(part, InvisibleMark) else part.text for part in _parts(text, False))
 
 
+def escaped(text: str) -> str:
+    """Return `text` for a model: each unseen character as an escape, such as `\\u202e`."""
+    shown = list(text)
+    for hidden in find(text):
+        if hidden.kind not in HARMLESS:
+            shown[hidden.offset] = hidden.char.encode("unicode-escape").decode()
+    return "".join(shown)
+
+
 def mark_whitespace(
     text: str, *, continues: bool = False
 ) -> tuple[VisibleText | Letters | InvisibleMark | Whitespace, ...]:
