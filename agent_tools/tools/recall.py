@@ -82,7 +82,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     )
     index_behind = False
     every = catalogue(call.owner)
-    most = arguments.limit + every.folds  # of notes that say the same the first is answered
+    most = arguments.limit + every.most_folded  # of notes that say the same the first is answered
     if arguments.query is None:
         matched = notes_page.newest(call.owner, wanted, most=most)
     elif arguments.match == "text":

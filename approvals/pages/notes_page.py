@@ -279,7 +279,7 @@ def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
     return {
         "page": page,
         "rows": [(note, last.get(note.id), sizes.get(note.id, 0)) for note in notes],
-        "doubled": every.folds,
+        "doubled": sum(len(group) - 1 for group in every.doubled),
         "index_behind": index_behind,
         "current": len(every.entries) - every.superseded,
         "superseded": every.superseded,

@@ -293,7 +293,7 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     # Before the state: what is committed after it came after this search began.
     every = catalogue(owner) if of_memory else NoteListCache((), "")
     useful = _most_useful(owner, {each.id: each.created_at for each in every.entries} if is_broad else {})
-    most = top_k + min(every.folds, MOST_FOLDED)
+    most = top_k + min(every.most_folded, MOST_FOLDED)
     state, is_behind = _up_to_date_state(owner)
     at: index_state.IndexState | None = state
     for _ in range(2):
