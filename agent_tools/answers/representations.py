@@ -257,6 +257,8 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
     line = f"- {proposal.pk}: {target(proposal)}, {outcome(proposal)}"
     if asks_you:
         line += " (a person commented: get_proposal has it)"
+    if proposal.status == Status.APPROVED and proposal.approval in HOW:
+        line += " (get_proposal has the words)"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
     if proposal.reverted_by_commit:

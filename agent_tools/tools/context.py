@@ -60,10 +60,20 @@ def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     )
     primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
     folded = [(id_, same) for id_, same in catalogue(call.owner).fold(primed.included, str) if same]
-    told = [f"{id_}{representations.said_too(same)}" for id_, same in folded if arguments.format == "markdown"]
-    text = "\n".join([primed.text or "There are no memories to show.", *told])
+    told = [f"{id_}{representations.said_too(same)}" for id_, same in folded] + _cut(primed)
+    text = "\n".join(
+        [primed.text or "There are no memories to show.", *(told if arguments.format == "markdown" else ())]
+    )
     data = {"text": invisible.escaped(primed.text), "receipt": _receipt(primed, commit)}
     return Answer(text, data | {"folded": [{"note_id": id_, "same_notes": same} for id_, same in folded]})
+
+
+def _cut(primed: context_budget.Primed) -> list[str]:
+    """Return the sentence about what the budget kept out; nothing where it kept out none."""
+    out = sum(why == "budget" for _id, why in primed.left_out)
+    over = f" Already the first is more than the budget of {primed.budget} tokens." if primed.is_over_budget else ""
+    how = f"({out} more are left out for the budget: budget=0 brings all, recall finds single ones.{over})"
+    return [how] if out or over else []
 
 
 class ContextArguments(Arguments):

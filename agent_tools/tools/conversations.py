@@ -61,6 +61,8 @@ def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
         f"- {each['session_id']} ({each['last_at']}, {_messages(each['count'])}): {each['title']}" for each in items
     ]
     text = "\n".join(["Conversations, the latest first:", "", *lines]) if items else "No conversations are kept."
+    if cursor:
+        text += f"\n\n(There are more: call again with cursor {cursor}.)"
     return Answer(text, {"items": items, "next": cursor})
 
 

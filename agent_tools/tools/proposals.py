@@ -246,7 +246,7 @@ def _left_out(data: dict[str, Any], most: int) -> tuple[dict[str, int], int]:
     for name in _LEFT_OUT:
         whole = bounds.size_of(data[name])
         needed += whole
-        if whole <= most:
+        if not data[name] or whole <= most:
             most -= whole
             continue
         if name in _TEXTS:

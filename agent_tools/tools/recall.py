@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -115,7 +116,13 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         "index_behind": index_behind,
     }
     text = _listed(found, "No memories match.", {note.id: same for note, same in folded})
-    rest = bounds.rest_of(items, shown, "memories"), bounds.missing_of(index_behind=index_behind)
+    rest = [bounds.rest_of(items, shown, "memories"), bounds.missing_of(index_behind=index_behind)]
+    if len(matched) < arguments.limit:
+        every = notes_page.listed(call.owner, replace(wanted, min_confidence=0))
+        less = sum(note.confidence < wanted.min_confidence for note in every)
+        rest += [f"({less} of less confidence are left out, whatever they say: min_confidence=0 takes them in.)"] * (
+            less > 0
+        )
     return Answer("\n".join(filter(None, [text, *rest])), data)
 
 

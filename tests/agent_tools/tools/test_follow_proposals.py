@@ -269,7 +269,10 @@ def test_what_was_not_accepted_is_told_with_the_reason(call: Call, alice: User, 
         'You asked on line 5: propose_memory_edit {"old_string": "one book", "new_string": "two books"}\n'
         "Your reason: Alice said so."
     )
-    assert f"- {two.pk}: block 'goals', approved in part (wrong): Only one." in answered(call("list_proposals"))["text"]
+    assert (
+        f"- {two.pk}: block 'goals', approved in part (get_proposal has the words) (wrong): Only one."
+        in answered(call("list_proposals"))["text"]
+    )
 
 
 def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: User, two: Proposal) -> None:
