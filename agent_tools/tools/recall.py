@@ -118,11 +118,9 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     text = _listed(found, "No memories match.", {note.id: same for note, same in folded})
     rest = [bounds.rest_of(items, shown, "memories"), bounds.missing_of(index_behind=index_behind)]
     if len(matched) < arguments.limit:
-        every = notes_page.listed(call.owner, replace(wanted, min_confidence=0))
-        less = sum(note.confidence < wanted.min_confidence for note in every)
-        rest += [f"({less} of less confidence are left out, whatever they say: min_confidence=0 takes them in.)"] * (
-            less > 0
-        )
+        any_confidence = notes_page.listed(call.owner, replace(wanted, min_confidence=0))
+        if less := sum(note.confidence < wanted.min_confidence for note in any_confidence):
+            rest.append(f"({less} of less confidence are left out, whatever they say: min_confidence=0 takes them in.)")
     return Answer("\n".join(filter(None, [text, *rest])), data)
 
 
