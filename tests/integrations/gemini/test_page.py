@@ -1,0 +1,63 @@
+"""docs/agents/gemini.md, as it stands, with a script in the place of Google's API."""
+
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tests.integrations.conftest import ROOT, Call, RunningServer, assert_reads_and_proposes
+
+(PROGRAM,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/agents/gemini.md").read_text(), re.M | re.S)
+
+
+class ScriptedGemini(BaseHTTPRequestHandler):
+    """Makes the calls of `script`, one for each request, and then says "done"; keeps the texts it was shown."""
+
+    script: tuple[Call, ...] = ()
+    shown: list[str] = []
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        (tool,) = asked["tools"]
+        offered = {each["name"]: each["parameters_json_schema"] for each in tool["functionDeclarations"]}
+        assert {name for name, _ in self.script} <= offered.keys()
+        parts = [part for content in asked["contents"] for part in content["parts"]]
+        type(self).shown[:] = [
+            part["functionResponse"]["response"]["result"] for part in parts if "functionResponse" in part
+        ]
+        place = len(self.shown)
+        said: dict[str, Any] = {"text": "done"}
+        if place < len(self.script):
+            name, arguments = self.script[place]
+            said = {"functionCall": {"name": name, "args": arguments}}
+        candidate = {"content": {"role": "model", "parts": [said]}, "finishReason": "STOP", "index": 0}
+        body = json.dumps({"candidates": [candidate]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_the_model_reads_our_text_and_its_proposal_waits(
+    memory: RunningServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), ScriptedGemini) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("GEMINI_API_KEY", "none")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", f"http://127.0.0.1:{server.server_port}")
+
+        def ran(*calls: Call) -> list[str]:
+            ScriptedGemini.script = calls
+            exec(compile(PROGRAM, "gemini.md", "exec"), {"__name__": "page"})
+            assert capsys.readouterr().out == "done\n"
+            return list(ScriptedGemini.shown)
+
+        assert_reads_and_proposes(memory, ran)
+        server.shutdown()
