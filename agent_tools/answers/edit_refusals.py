@@ -13,6 +13,7 @@ from typing import Any, Literal
 from agent_tools import auth
 from agent_tools.answers import representations
 from agent_tools.answers.representations import Subject
+from agent_tools.calls.registry import in_list
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.models import Kind, Proposal, Revision
 from approvals.review.targets import made_of, new_block_of
@@ -270,7 +271,8 @@ def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
 
 
 def _over_limit(subject: Subject, used: int, limit: int) -> ApiError:
-    label, help = subject.label, "Shorten what you add, or remove something in the same call: propose_memory_edits."
+    label, edits_tool = subject.label, in_list("propose_memory_edits")
+    help = f"Shorten what you add, or remove something in the same call: {edits_tool}."
     if subject.is_of_whole_block:
         help = "Shorten it, or propose two blocks, each with a part of it."
     return ApiError(

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import F
 
 from agent_tools.answers import fields, representations
-from agent_tools.calls.registry import Answer
+from agent_tools.calls.registry import Answer, in_list
 from approvals.models import Proposal, Revision, Status
 from approvals.review.collisions import MOST_COMPARED, Collision, collisions_of, others_on_target
 from approvals.review.targets import WHOLE_KINDS
@@ -128,7 +128,7 @@ def of_block(
     warnings = [*warnings, *(_TWICE.format(each.other.pk) for each in twice if each.is_conflict)]
     words = Words(
         waits=f"{made} {asks}\n{_follow(number)}",
-        amended=f"{amended} {asks}\nget_proposal tells what became of it.",
+        amended=f"{amended} {asks}\n{in_list('get_proposal')} tells what became of it.",
         equal=f"Your proposal {number} for {what} asks for exactly this already; nothing new was made.",
         applied=f"{applied} at once: a rule of the user lets it through. {reason}\n"
         f"The user sees it as automatic, with proposal {number}, and can revert it.",
@@ -191,7 +191,7 @@ def of_note(
 
 
 def _follow(number: int) -> str:
-    return f"It is proposal {number}; get_proposal tells what became of it."
+    return f"It is proposal {number}; {in_list('get_proposal')} tells what became of it."
 
 
 def of_notes(outcome: NoteChangeOutcome) -> Proposed:

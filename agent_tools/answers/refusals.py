@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from agent_tools.answers import edit_refusals, representations
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import invalid
+from agent_tools.calls.registry import in_list
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
 from approvals.models import Proposal, Status
 from approvals.review.turn import change_request
@@ -33,8 +34,8 @@ def note_invalid(error: Refusal, subject: Subject) -> ApiError:
 def note_waits(error: Refusal, subject: Subject) -> ApiError:
     waiting, id_, argument = error.details["proposal"], error.details["id"], error.details["argument"]
     help = [
-        f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; get_proposal "
-        "tells what became of it."
+        f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; "
+        f"{in_list('get_proposal')} tells what became of it."
     ]
     if waiting.target_kind == TargetKind.NOTE:
         help.append("Until then memory_update changes what it proposes, and memory_delete takes it back.")

@@ -113,15 +113,15 @@ def nearest(name: str, there: Collection[str]) -> str | None:
     # A prefix is one of somebody's; without it the name may be ours.
     for plain in dict.fromkeys((_plain(asked), _plain(_PREFIX.sub("", asked)))):
         if ours := plain if plain in there else _OURS.get(_in_order(plain)):
-            return _listed(ours, there)
+            return stand_in(ours, there)
     found = None
     if len(plain) >= _LONG_ENOUGH:
         found = process.extractOne(_in_order(plain), list(_OURS), scorer=fuzz.ratio, score_cutoff=_LIKELY)
-    return _listed(_OURS[found[0]], there) if found else None
+    return stand_in(_OURS[found[0]], there) if found else None
 
 
-def _listed(ours: str, there: Collection[str]) -> str | None:
-    """Return a tool of ours, or the one that comes nearest of those that are there."""
+def stand_in(ours: str, there: Collection[str]) -> str | None:
+    """Return a tool of ours, or the one that comes nearest of those that are there; None where none does."""
     wanted: str | None = ours
     while wanted is not None and wanted not in there:
         wanted = _OTHERWISE.get(wanted)

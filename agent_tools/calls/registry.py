@@ -23,7 +23,7 @@ from agent_tools.calls.arguments import (
     shown_schema,
     strict_schema,
 )
-from agent_tools.calls.foreign_names import nearest
+from agent_tools.calls.foreign_names import nearest, stand_in
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from memory_app.text.sentences import sentences
@@ -268,6 +268,11 @@ def is_listed(name: str) -> bool:
     """Whether the caller of this call sees the tool of this name."""
     listed = LISTED.get()
     return is_on(TOOLS[name]) and (listed is None or name in listed)
+
+
+def in_list(name: str) -> str:
+    """Return the name, or where the caller of this call does not see that tool the one it has instead."""
+    return stand_in(name, [tool for tool in TOOLS if is_listed(tool)]) or name
 
 
 def for_list(text: str) -> str:

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from agent_tools.calls import foreign_names, registry, toolsets
 from approvals.models import User
+from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.agent_tools.mcp.peer import Peer
@@ -261,3 +262,10 @@ def test_every_name_in_the_table_is_written_as_it_is_looked_up_and_stands_once()
     others = [other for names in foreign_names._OTHERS.values() for other in names.split()]
     assert sorted(set(others)) == sorted(others)
     assert all(foreign_names._plain(other.lower()) == other for other in others)
+
+
+def test_an_answer_names_the_tool_that_its_agent_has(issue: Issue, alice: User, goals: Block) -> None:
+    for toolset, named in (("core", "list_proposals"), ("blocks,proposals", "get_proposal")):
+        made = {"block_label": "goals", "content": f"For {toolset}.", "reasoning": "r"}
+        text = answered(Machine(issue(alice, toolset=toolset)).call("propose_memory_append", **made))["text"]
+        assert f"; {named} tells what became of it." in text

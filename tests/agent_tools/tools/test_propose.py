@@ -411,7 +411,7 @@ def test_a_nearly_full_block_is_warned_about_and_an_over_limit_result_says_by_ho
     asked = edit(block_label="small", old_string="x" * 89)
     error = refused(call("propose_memory_edit", **asked | {"new_string": "y" * 120}), 422, "over_limit")
     assert error["details"] == {"block_label": "small", "used": 120, "limit": 100, "over_by": 20}
-    assert "remove something in the same call: propose_memory_edits. Otherwise tell the user" in error["text"]
+    assert "remove something in the same call: propose_memory_edit. Otherwise tell the user" in error["text"]
     answer = answered(call("propose_memory_edit", **asked | {"new_string": "y" * 90}))
     assert answer["text"].splitlines()[-1] == answer["data"]["warnings"][0]
     make_block(alice, "many", "a" * 2_000)

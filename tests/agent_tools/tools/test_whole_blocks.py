@@ -45,7 +45,7 @@ def test_a_new_block_becomes_a_proposal(call: Call) -> None:
     assert answer["text"].splitlines() == [
         "Block proposal created for block 'diary'. The user will be asked to approve this change. "
         "Reasoning provided: She tells me about her days.",
-        f"It is proposal {proposal.pk}; get_proposal tells what became of it.",
+        f"It is proposal {proposal.pk}; list_proposals tells what became of it.",
     ]
     assert (data["proposal_id"], data["status"], data["branch"]) == (proposal.pk, "open", f"p/{proposal.pk}")
     assert (data["length"], data["limit"], data["occurrences_replaced"]) == (len(NEW["body"]), 20_000, 0)
@@ -211,7 +211,7 @@ def test_a_deletion_becomes_a_proposal(call: Call, goals: Block) -> None:
     assert answer["text"].splitlines() == [
         "Deletion proposal created for block 'goals'. The user will be asked to approve this change. "
         "Reasoning provided: All of it is outdated.",
-        f"It is proposal {number}; get_proposal tells what became of it.",
+        f"It is proposal {number}; list_proposals tells what became of it.",
     ]
     assert (answer["data"]["length"], answer["data"]["content_sha256"]) == (0, goals.body_sha256)
     assert reads.block("alice", "goals") == goals
