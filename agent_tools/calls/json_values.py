@@ -111,10 +111,10 @@ def _as(kind: Any, value: Any) -> Any:
             return _as_list(get_args(option)[0], value)
     if isinstance(value, str):
         read = _unwritten(value)
-        if isinstance(read, dict) or read is None or (isinstance(read, bool) and bool in options):
+        if isinstance(read, dict) or (read is None and not any(map(_is_object, options))):
             return read
-        if type(read) is int or (type(read) is float and math.isfinite(read)):
-            value = read
+        is_number = type(read) in (int, float) and not {int, float}.isdisjoint(options) and abs(read) < math.inf
+        value = read if is_number or (isinstance(read, bool) and bool in options) else value
     return int(value) if int in options and isinstance(value, float) and value.is_integer() else value
 
 

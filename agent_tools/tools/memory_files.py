@@ -30,7 +30,7 @@ from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import changed_by
 from agent_tools.tools.propose import EditKind, correcting, made, made_block
 from approvals import services
-from approvals.models import Kind, Proposal
+from approvals.models import Kind
 from approvals.review.targets import new_block_of
 from approvals.services import notes
 from assent_client.text import memory_paths
@@ -176,27 +176,27 @@ def list_files(call: Call, arguments: FileListArguments) -> Answer:
     if not asked.is_folder:
         raise _not_found(asked, "is no folder.", "Read it with view_file.")
     last = paging.after(call, arguments, str)
-    waiting = {path: proposal for path, proposal in _waiting(call) if path.startswith(f"{folder}/")}
-    every = set(waiting)
+    files: dict[str, FileText | None] = dict(_waiting(call))
     if folder != NOTES:
-        every |= {block_path(block.label) for block in reads.blocks(call.owner)}
-    if folder != BLOCKS and settings.MEMORIES_ENABLED:
-        every |= {note_path(entry.id) for entry in catalogue(call.owner).entries if not entry.is_superseded}
-    found = [path for path in sorted(every) if last is None or path > last][: arguments.limit + 1]
-    items = _described(call, found, waiting)
+        files |= {block_path(block.label): _of_block(block) for block in reads.blocks(call.owner)}
+    if folder != BLOCKS and settings.MEMORIES_ENABLED:  # thousands, read for the page alone
+        files |= {note_path(entry.id): None for entry in catalogue(call.owner).entries if not entry.is_superseded}
+    every = sorted(path for path in files if path.startswith(f"{folder}/"))
+    found = [path for path in every if last is None or path > last][: arguments.limit + 1]
+    notes = reads.find_notes(call.owner, [path_of(path).name for path in found if files[path] is None])
+    texts = {path: files[path] or _of_note(notes.get(path_of(path).name)) for path in found}
+    items = [_listed(path, text) for path, text in texts.items() if text]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, items, arguments, lambda each: each["path"], most=fitting)
-    lines = [_line(each) for each in shown]
+    lines = [f"{each['path']}\t{each['length']:,} chars\t{each['title']}{_waits(each)}" for each in shown]
     text = "\n".join([f"Files in {folder}:", "", *lines]) if shown else f"There are no files in {folder}."
     if cursor:
         text += f"\n\n({len(shown)} of {len(every)} files; call again with cursor {cursor} for the next.)"
     return Answer(text, {"items": items[: len(shown)], "next": cursor})
 
 
-def _line(item: dict[str, Any]) -> str:
-    number = item["proposal_id"]
-    waits = f"\twaits for the user as your proposal {number}" if number else ""
-    return f"{item['path']}\t{item['length']:,} chars\t{item['title']}{waits}"
+def _waits(item: dict[str, Any]) -> str:
+    return f"\twaits for the user as your proposal {item['proposal_id']}" if item["proposal_id"] else ""
 
 
 @dataclass(frozen=True)
@@ -211,42 +211,49 @@ class FileText:
     sha256: str
     title: str
     is_read_only: bool = False
-    proposal: Proposal | None = None
+    proposal_id: int | None = None
+
+
+def _listed(path: str, file: FileText) -> dict[str, Any]:
+    title = first_words(file.text, _WORDS) if path.startswith(NOTES) else file.title
+    return {"path": path, "title": title, "length": len(file.text), "proposal_id": file.proposal_id}
 
 
 def _find(call: Call, target: MemoryPath) -> FileText | None:
     if target.is_note:
-        if note := reads.find_note(call.owner, target.name):
-            return FileText(note.content, note.sha256, note.type)
-    elif block := reads.find_block(call.owner, target.name):
-        return FileText(block.body, block.body_sha256, block.display_title, block.read_only)
-    proposal = _waiting_proposal(call, target)
-    return _proposed(proposal) if proposal else None
+        there = _of_note(reads.find_note(call.owner, target.name))
+    else:
+        block = reads.find_block(call.owner, target.name)
+        there = _of_block(block) if block else None
+    return there or _find_waiting(call, target)
 
 
-def _waiting_proposal(call: Call, target: MemoryPath) -> Proposal | None:
-    return next((proposal for _path, proposal in _waiting(call, target)), None)
+def _of_note(note: reads.Note | None) -> FileText | None:
+    return FileText(note.content, note.sha256, note.type) if note else None
 
 
-def _waiting(call: Call, target: MemoryPath | None = None) -> list[tuple[str, Proposal]]:
-    """Return the files that undecided proposals of this agent make, each with its proposal; or `target` alone."""
+def _of_block(block: reads.Block) -> FileText:
+    return FileText(block.body, block.body_sha256, block.display_title, block.read_only)
+
+
+def _find_waiting(call: Call, target: MemoryPath) -> FileText | None:
+    return next((file for _path, file in _waiting(call, target)), None)
+
+
+def _waiting(call: Call, target: MemoryPath | None = None) -> Iterator[tuple[str, FileText]]:
+    """Yield the files that undecided proposals of this agent make, as they are proposed; or `target` alone."""
     kinds = [Kind.CREATE_BLOCK, Kind.SAVE] if settings.MEMORIES_ENABLED else [Kind.CREATE_BLOCK]
     found = auth.visible_proposals(call.caller.token, call.owner).decidable().filter(kind__in=kinds).order_by("-pk")
     if target is not None:
         found = found.filter(target=target.name, target_kind=TargetKind.NOTE if target.is_note else TargetKind.BLOCK)
-    named = {Kind.SAVE: note_path, Kind.CREATE_BLOCK: block_path}
-    return [(named[Kind(each.kind)](each.target), each) for each in found if not each.is_redacted]
-
-
-def _proposed(proposal: Proposal) -> FileText:
-    """Return the file that an undecided proposal makes."""
-    revision = proposal.current_revision
-    if revision.note_changes:
-        note = reads.Note.from_json(revision.note_changes[0]["after"])
-        return FileText(note.content, note.sha256, note.type, proposal=proposal)
-    new = new_block_of(revision)
-    title = new.display_title(proposal.target) if new else proposal.target
-    return FileText(revision.result_text, edits.sha256_of(revision.result_text), title, proposal=proposal)
+    for proposal in found:
+        revision, text = proposal.current_revision, proposal.current_revision.result_text
+        if new := new_block_of(revision):
+            title = new.display_title(proposal.target)
+            yield block_path(proposal.target), FileText(text, edits.sha256_of(text), title, proposal_id=proposal.pk)
+        elif revision.note_changes:
+            note = reads.Note.from_json(revision.note_changes[0]["after"])
+            yield note_path(note.id), FileText(note.content, note.sha256, note.type, proposal_id=proposal.pk)
 
 
 class FileViewArguments(BoundedArguments):
@@ -285,7 +292,7 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
         with in_words_of(target, otherwise=f"list_files names the files there are{search}."):
             raise refusals.explain(missing, representations.Subject(call, label=target.name))
     part = bounds.cut(call, found.text, arguments.view_range, bounds.characters(arguments))
-    if not target.is_note and found.proposal is None:
+    if not target.is_note and found.proposal_id is None:
         block_reads.note_part(call, arguments.session_id, target.name, found.sha256, part)
     data = {
         "path": target.canonical,
@@ -296,31 +303,9 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
         "sha256": found.sha256,
         "title": found.title,
         "read_only": found.is_read_only,
-        "proposal_id": found.proposal.pk if found.proposal else None,
+        "proposal_id": found.proposal_id,
     }
     return Answer(f"{part.text or '(empty)'}{part.rest('view_file')}", data)
-
-
-def _described(call: Call, found: list[str], waiting: dict[str, Proposal]) -> list[dict[str, Any]]:
-    """Return files as items of a list, in two reads however many of them are in the memory."""
-    targets = [path_of(path) for path in found]
-    blocks = {block.label: block for block in reads.blocks(call.owner)}
-    notes = reads.find_notes(call.owner, [each.name for each in targets if each.is_note])
-    items = []
-    for each in targets:
-        number = None
-        if not each.is_note and each.name in blocks:
-            title, length = blocks[each.name].display_title, blocks[each.name].used
-        elif each.is_note and each.name in notes:
-            title, length = notes[each.name].content, len(notes[each.name].content)
-        elif proposal := waiting.get(each.canonical):
-            proposed, number = _proposed(proposal), proposal.pk
-            title, length = proposed.text if each.is_note else proposed.title, len(proposed.text)
-        else:
-            continue
-        title = first_words(title, _WORDS) if each.is_note else title
-        items.append({"path": each.canonical, "title": title, "length": length, "proposal_id": number})
-    return items
 
 
 # -- Changing: edit_file, append_to_file, prepend_to_file, update_section and write_file.
@@ -475,8 +460,12 @@ def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments,
     warnings: tuple[str, ...] = ()
     block = reads.find_block(call.owner, label)
     if arguments.proposal_id is None:  # what the agent proposed itself is changed as it is proposed
-        own, edit = _in_own_edit(call, block, edit) if block else (_waiting_proposal(call, target), edit)
-        arguments = arguments.model_copy(update={"proposal_id": own.pk}) if own else arguments
+        if block:
+            own, edit = _in_own_edit(call, block, edit)
+        else:
+            waiting = _find_waiting(call, target)
+            own = waiting.proposal_id if waiting else None
+        arguments = arguments.model_copy(update={"proposal_id": own}) if own else arguments
     kind: EditKind = Kind.REWRITE if isinstance(edit, edits.Rewrite) else Kind.EDIT
     if block is None and arguments.proposal_id is None and change.makes is not None:
         outcome = made_block(call, arguments, label=label, title="", body=change.makes, description="")
@@ -506,7 +495,7 @@ def _glued(text: str, edit: edits.Edit) -> tuple[str, ...]:
     return ()
 
 
-def _in_own_edit(call: Call, block: reads.Block, edit: edits.Edit) -> tuple[Proposal | None, edits.Edit]:
+def _in_own_edit(call: Call, block: reads.Block, edit: edits.Edit) -> tuple[int | None, edits.Edit]:
     """Return the undecided edit of this agent's that alone has the text to replace, and what it is to ask for then."""
     if isinstance(edit, edits.Replace) and edit.old_string and edit.old_string not in block.body:
         own = auth.visible_proposals(call.caller.token, call.owner).decidable()
@@ -514,7 +503,7 @@ def _in_own_edit(call: Call, block: reads.Block, edit: edits.Edit) -> tuple[Prop
         for proposal in own.order_by("-pk"):
             revision = proposal.current_revision
             if revision.base_sha256 == block.sha256 and revision.result_text.count(edit.old_string) == 1:
-                return proposal, edits.Rewrite(revision.result_text.replace(edit.old_string, edit.new_string))
+                return proposal.pk, edits.Rewrite(revision.result_text.replace(edit.old_string, edit.new_string))
     return None, edit
 
 

@@ -92,7 +92,7 @@ def test_what_was_rejected_before_is_told_without_an_argument_that_no_command_ha
 def test_an_empty_line_is_inserted() -> None:
     steps = memory_files.insert(GOALS, 1, "", Provenance())
     next(steps)
-    assert steps.send(Said(data={"content": "a\nb", "proposal_id": None})).named["content"] == "\n"
+    assert steps.send(Said(data={"content": "a\nb", "proposal_id": None})).arguments["content"] == "\n"
 
 
 def test_a_rename_that_is_applied_at_once_says_so() -> None:

@@ -173,6 +173,7 @@ def test_the_argument_is_named_with_the_reason(tool: str, arguments: dict[str, A
         ("memory_save", "tags", "3", ["3"]),
         ("memory_save", "evidence", SAID, [SAID]),
         ("memory_save", "evidence", [json.dumps(SAID)], [SAID]),
+        ("memory_save", "evidence", ["42"], [SAID | {"content": "42"}]),
         ("block_propose", "edits", json.dumps([SWAP | {"replace_all": "true"}]), [SWAP | {"replace_all": True}]),
         # Where text is wanted, it stays text, also inside of what was read.
         *(("memory_save", "content", text, text) for text in ("[1, 2]", "true", "null", "3.0", '{"a": 1}', "a, b")),

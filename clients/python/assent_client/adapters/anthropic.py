@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from operator import attrgetter
+from inspect import isawaitable
 from typing import Any
 
 try:
@@ -36,7 +36,7 @@ except ModuleNotFoundError as error:
 
 from assent_client import Assent, AsyncAssent
 from assent_client.adapters import memory_files
-from assent_client.adapters.memory_files import CommandRefused, Provenance, Step, Steps, refusal, with_decisions
+from assent_client.adapters.memory_files import CommandRefused, Provenance, Steps, refusal, with_decisions
 from assent_client.errors import APIStatusError, AssentError
 
 __all__ = ["AssentMemoryTool", "AsyncAssentMemoryTool"]
@@ -68,6 +68,24 @@ class _Commands:
         self._client: Any = client.for_user(user) if user else client
         self._provenance = Provenance(reasoning, session_id)
         self._told: set[str] = set()
+
+    async def _done(self, steps: Steps) -> str:
+        """Return what the steps come to, each call made with the client, of either kind."""
+        steps = with_decisions(steps, self._told)
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    answer = self._client.tools.call(step.tool, **step.arguments)
+                    answer = await answer if isawaitable(answer) else answer
+                except APIStatusError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(answer)
+        except StopIteration as done:
+            return str(done.value)
+        except (CommandRefused, AssentError) as error:
+            raise told(error) from error
 
     def execute(self, command: Any) -> Any:
         require_known(command)
@@ -111,20 +129,11 @@ class AssentMemoryTool(_Commands, BetaAbstractMemoryTool):
     _wanted = Assent
 
     def _run(self, steps: Steps) -> str:
-        steps = with_decisions(steps, self._told)
         try:
-            step = next(steps)
-            while True:
-                try:
-                    answer: Any = _called(self._client, step)
-                except APIStatusError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(answer)
+            self._done(steps).send(None)  # an Assent's answers are there at once: nothing is waited for
         except StopIteration as done:
             return str(done.value)
-        except (CommandRefused, AssentError) as error:
-            raise told(error) from error
+        raise TypeError("an Assent has no answer that is waited for")
 
 
 class AsyncAssentMemoryTool(_Commands, BetaAsyncAbstractMemoryTool):
@@ -133,25 +142,7 @@ class AsyncAssentMemoryTool(_Commands, BetaAsyncAbstractMemoryTool):
     _wanted = AsyncAssent
 
     async def _run(self, steps: Steps) -> str:
-        steps = with_decisions(steps, self._told)
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    answer: Any = await _called(self._client, step)
-                except APIStatusError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(answer)
-        except StopIteration as done:
-            return str(done.value)
-        except (CommandRefused, AssentError) as error:
-            raise told(error) from error
-
-
-def _called(client: Assent | AsyncAssent, step: Step) -> Any:
-    """Return the answer of a step's call, or an awaitable of it."""
-    return attrgetter(f"{step.resource}.{step.method}")(client)(*step.arguments, **step.named)
+        return await self._done(steps)
 
 
 def require_known(command: Any) -> None:

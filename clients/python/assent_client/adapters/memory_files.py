@@ -9,7 +9,7 @@ file is there stops saying what it wanted to keep.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from assent_client.errors import APIStatusError, NotFoundError
@@ -47,12 +47,10 @@ class Answered(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """A call to make: `client.tools.call("read_memory_block", block_label="goals")`."""
+    """A call of a tool to make: `client.tools.call("view_file", path="/memories/blocks/goals.md")`."""
 
-    resource: str
-    method: str
-    arguments: tuple[Any, ...] = ()
-    named: dict[str, Any] = field(default_factory=dict)
+    tool: str
+    arguments: dict[str, Any]
 
 
 Steps = Generator[Step, Answered, str]
@@ -75,21 +73,14 @@ class Provenance:
         return given | ({"session_id": self.session_id} if self.session_id else {})
 
 
-def tool(name: str, arguments: dict[str, Any]) -> Step:
-    return Step("tools", "call", (name,), arguments)
-
-
 def told(done: str, answer: Answered, *, is_new: bool = False) -> str:
     """Return a command's own text, and what became of the write; `is_new` as for `waits`."""
     data = answer.data
     if data.get("status") == "known":
         return answer.text
-    parts = [done]
     if data.get("status") in ("applied", "withdrawn"):
-        parts.append(f"Applied at once (#{data['proposal_id']}); the person sees it and can revert it.")
-    else:
-        parts.append(waits(data["proposal_id"], is_new=is_new))
-    return "\n".join(parts)
+        return f"{done}\nApplied at once (#{data['proposal_id']}); the person sees it and can revert it."
+    return f"{done}\n{waits(data['proposal_id'], is_new=is_new)}"
 
 
 def with_decisions(steps: Steps, told: set[str]) -> Steps:
@@ -144,15 +135,8 @@ def waits(proposal_id: int, *, is_new: bool = False) -> str:
     Args:
         is_new: it is not there yet; this agent sees what it proposed.
     """
-    if is_new:
-        return (
-            f"Proposed (#{proposal_id}): a person will be asked to approve this change. "
-            "Until then it is not in the memory, and only you see it here."
-        )
-    return (
-        f"Proposed (#{proposal_id}): a person will be asked to approve this change. "
-        "Until then the file reads as before."
-    )
+    until = "it is not in the memory, and only you see it here" if is_new else "the file reads as before"
+    return f"Proposed (#{proposal_id}): a person will be asked to approve this change. Until then {until}."
 
 
 def path_of(path: object) -> MemoryPath:
@@ -193,7 +177,7 @@ def view_folder(target: MemoryPath) -> Steps:
     for place, folder_ in ((Place.BLOCKS, BLOCKS), (Place.NOTES, NOTES)):
         if target.place not in (Place.ROOT, place):
             continue
-        listed = yield tool("list_files", {"path": folder_, "limit": MOST_FILES, "max_characters": WHOLE})
+        listed = yield Step("list_files", {"path": folder_, "limit": MOST_FILES, "max_characters": WHOLE})
         items = listed.data["items"]
         files = [Entry(each["path"], each["length"]) for each in items if not each["proposal_id"]]
         total = Entry(f"{folder_}/", sum(each.size for each in files))
@@ -210,7 +194,7 @@ def content_of(
 ) -> Generator[Step, Answered, tuple[str, int | None]]:
     """Return a file's text, and the number of the proposal it comes from where it is only proposed."""
     try:
-        file_ = yield tool("view_file", {"path": target.canonical, "max_characters": WHOLE})
+        file_ = yield Step("view_file", {"path": target.canonical, "max_characters": WHOLE})
     except NotFoundError as error:
         raise CommandRefused(missing.format(path=target.given)) from error
     return str(file_.data["content"]), file_.data["proposal_id"]
@@ -270,7 +254,7 @@ def str_replace(path: object, old_str: object, new_str: object, said: Provenance
         )
     named = {"path": target.canonical, "old_string": old, "new_string": new}
     try:
-        answer = yield tool("edit_file", named | said.of(f"An edit of {target.canonical}."))
+        answer = yield Step("edit_file", named | said.of(f"An edit of {target.canonical}."))
     except APIStatusError as error:
         if error.code != "old_string_not_found":
             raise
@@ -278,7 +262,7 @@ def str_replace(path: object, old_str: object, new_str: object, said: Provenance
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {target.given}."
         ) from error
     if not content.count(old):  # only an edit of this agent's that waits has it
-        proposal = yield tool("get_proposal", {"proposal_id": answer.data["proposal_id"], "max_characters": WHOLE})
+        proposal = yield Step("get_proposal", {"proposal_id": answer.data["proposal_id"], "max_characters": WHOLE})
         after = str(proposal.data["result"])
         line = _line_of(after, new)
     else:
@@ -305,12 +289,12 @@ def insert(path: object, insert_line: object, insert_text: object, said: Provena
         answer = yield _write(target, after, why)
     else:
         named = {"block_label": target.name, "insert_line": insert_line, "content": text or "\n"}
-        answer = yield tool("propose_memory_insert", named | why)
+        answer = yield Step("propose_memory_insert", named | why)
     return told(f"The file {target.given} has been edited.", answer, is_new=pending is not None)
 
 
 def _write(target: MemoryPath, text: str, why: dict[str, Any]) -> Step:
-    return tool("write_file", {"path": target.canonical, "content": text} | why)
+    return Step("write_file", {"path": target.canonical, "content": text} | why)
 
 
 def delete(path: object, said: Provenance) -> Steps:
@@ -323,12 +307,12 @@ def delete(path: object, said: Provenance) -> Steps:
     why = said.of(f"{target.canonical} is no longer needed.")
     _content, pending = yield from content_of(target, missing="The path {path} does not exist")
     if pending:
-        yield tool("withdraw_proposal", {"proposal_id": pending, "reasoning": why["reasoning"]})
+        yield Step("withdraw_proposal", {"proposal_id": pending, "reasoning": why["reasoning"]})
         return f"Successfully deleted {target.given}\nIt was only proposed (#{pending}), and is taken back."
     if target.is_note:
-        answer = yield tool("memory_delete", {"note_id": target.name} | why)
+        answer = yield Step("memory_delete", {"note_id": target.name} | why)
     else:
-        answer = yield tool("propose_block_deletion", {"block_label": target.name} | why)
+        answer = yield Step("propose_block_deletion", {"block_label": target.name} | why)
     return told(f"Successfully deleted {target.given}", answer)
 
 
@@ -346,12 +330,12 @@ def rename(old_path: object, new_path: object, said: Provenance) -> Steps:
     made = yield _write(new, content, why)
     done = f"Successfully renamed {old.given} to {new.given}"
     if pending:
-        yield tool("withdraw_proposal", {"proposal_id": pending, "reasoning": why["reasoning"]})
+        yield Step("withdraw_proposal", {"proposal_id": pending, "reasoning": why["reasoning"]})
         return told(done, made, is_new=True)
     try:
-        gone = yield tool("propose_block_deletion", {"block_label": old.name} | why)
+        gone = yield Step("propose_block_deletion", {"block_label": old.name} | why)
     except APIStatusError:
-        yield tool("withdraw_proposal", {"proposal_id": made.data["proposal_id"]})
+        yield Step("withdraw_proposal", {"proposal_id": made.data["proposal_id"]})
         raise
     if "open" not in (made.data.get("status"), gone.data.get("status")):
         return told(told(done, made), gone)

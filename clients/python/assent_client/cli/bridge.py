@@ -107,13 +107,11 @@ class Bridge:
         except (ValueError, RecursionError):
             self._refuse(None, _PARSE_ERROR, "The line is not JSON.")
             return
-        if isinstance(message, list) and message and self._agreed == _WITH_BATCHES:
+        is_batch = isinstance(message, list) and message and all(isinstance(each, dict) for each in message)
+        if is_batch and self._agreed == _WITH_BATCHES:
             for each in message:  # each is answered on its own id, the next not held up by the one before
-                self._take_message(each, json.dumps(each).encode(), pool)
-        else:
-            self._take_message(message, line, pool)
-
-    def _take_message(self, message: Any, line: bytes, pool: ThreadPoolExecutor) -> None:
+                self._take(json.dumps(each).encode(), pool)
+            return
         if not isinstance(message, dict):
             self._refuse(None, _INVALID_REQUEST, "Each line has to be one JSON-RPC message.")
             return
