@@ -8,12 +8,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agent_tools.answers.bounds import lines_that_fit
 from approvals.models import Mergeability, Proposal, Revision
 from approvals.review.summary import excerpt_shown
 from memory_app.text.lines import first_words
 
-#: Characters of the agent's reason in a list; edits, or notes, in the text of one proposal.
-_REASON, _SHOWN = 200, 10
+#: Characters of the agent's reason in a list; how many texts of the greatest length the text of one proposal may have.
+_REASON, _TEXTS = 200, 10
 
 #: Whether an undecided proposal still applies.
 STANDS: Mapping[str, str] = {
@@ -56,25 +57,28 @@ def in_full(revision: Revision, told: Mapping[str, Any], most: int) -> list[str]
     """Return what a revision asks for, as lines.
 
     Args:
-        told: `edits` and `notes`, as `data` has them.
+        told: `edits`, `notes` and `result`, as `data` has them.
         most: characters of each text.
     """
-    lines = [_edit(revision, edit, most) for edit in told["edits"]] + list(_of_notes(told["notes"], most))
-    more = [f"(and {len(lines) - _SHOWN} more)"] if len(lines) > _SHOWN else []
-    return lines[:_SHOWN] + more
+    body = None if told["result"] is None else revision.result_text
+    lines = [_edit(revision.base_text, edit, body, most) for edit in told["edits"]]
+    lines += _of_notes(told["notes"], most)
+    shown = lines_that_fit(lines, _TEXTS * most)
+    more = [f"(and {len(lines) - shown} more, which a larger max_characters brings)"] if len(lines) > shown else []
+    return lines[:shown] + more
 
 
-def _edit(revision: Revision, edit: Mapping[str, Any], most: int) -> str:
-    """Return the call that asked for an edit."""
+def _edit(text: str, edit: Mapping[str, Any], body: str | None, most: int) -> str:
+    """Return the call that asked for an edit of a text; `body` is that of a new block, unless it was deleted since."""
     op = edit["op"]
     given = {
         _ARGUMENTS.get((op, name), name): value for name, value in edit.items() if value and name not in _NOT_GIVEN
     }
-    if op == "create_block":
-        given["body"] = revision.result_text
+    if op == "create_block" and body is not None:
+        given["body"] = body
     shown = {name: _cut(value, most) if isinstance(value, str) else value for name, value in given.items()}
-    at = revision.base_text.find(edit.get("old_string", "\0"))
-    line = revision.base_text.count("\n", 0, at) + 1
+    at = text.find(edit.get("old_string", "\0"))
+    line = text.count("\n", 0, at) + 1
     where = f" on line {line}" if at >= 0 else ""
     return f"You asked{where}: {_TOOLS.get(op, f'propose_memory_{op}')} {json.dumps(shown, ensure_ascii=False)}"
 

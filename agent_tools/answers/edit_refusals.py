@@ -318,7 +318,8 @@ def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
     block = reads.find_block(subject.call.owner, subject.label)
     if block and said["header"].strip("# ") == block.display_title:
         help.insert(0, "That is the block's title, which read_memory_block shows above the text: it is no part of it.")
-    if nearest:
+        help.append("To replace the whole text, use propose_memory_rewrite.")
+    elif nearest:
         help.append(f"The nearest is: {_cut(nearest)}")
         changed: dict[str, Any] = {"section_header": nearest}
         edit = subject.edits[error.index]

@@ -214,16 +214,7 @@ PROPOSED: Fields = {
 
 OPEN_PROPOSAL: Fields = {
     name: PROPOSAL[name]
-    for name in (
-        "proposal_id",
-        "block_label",
-        "note_id",
-        "status",
-        "mergeability",
-        "reasoning",
-        "created_at",
-        "review_url",
-    )
+    for name in "proposal_id block_label note_id status mergeability reasoning created_at review_url".split()
 }
 
 

@@ -12,7 +12,7 @@ from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import version_field
-from approvals.models import Kind, Proposal
+from approvals.models import Kind, Proposal, ProposalQuerySet
 from memory_app import reads
 from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, TargetKind
@@ -190,30 +190,14 @@ def _at(call: Call, label: str, as_of: str | None) -> tuple[str, reads.Block]:
 #: What `representations.open_proposals` shows; a proposal has thirty columns, some of them long.
 _SHOWN = ("id", "target_kind", "target", "target_title", "status", "mergeability", "reasoning", "created_at")
 
-_OWN_NEW = Prepared(
-    lambda agent, owner: (
-        Proposal.objects.filter(agent=agent, kind=Kind.CREATE_BLOCK)
-        .of_owner(owner)
-        .pending()
-        .only(*_SHOWN)
-        .order_by("created_at", "id")
-    ),
-    agent=int,
-    owner=str,
-)
 
-_OWN_OPEN = Prepared(
-    lambda agent, owner, label: (
-        Proposal.objects.filter(agent=agent, target_kind=TargetKind.BLOCK, target=label)
-        .of_owner(owner)
-        .pending()
-        .only(*_SHOWN)
-        .order_by("created_at", "id")
-    ),
-    agent=int,
-    owner=str,
-    label=str,
-)
+def _own(agent: int, owner: str, **about: str) -> ProposalQuerySet:
+    of_blocks = Proposal.objects.filter(agent=agent, target_kind=TargetKind.BLOCK, **about)
+    return of_blocks.of_owner(owner).pending().only(*_SHOWN).order_by("created_at", "id")
+
+
+_OWN_NEW = Prepared(lambda agent, owner: _own(agent, owner, kind=Kind.CREATE_BLOCK), agent=int, owner=str)
+_OWN_OPEN = Prepared(lambda agent, owner, label: _own(agent, owner, target=label), agent=int, owner=str, label=str)
 
 
 def _own_open(call: Call, label: str) -> list[Proposal]:

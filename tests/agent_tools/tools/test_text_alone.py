@@ -216,8 +216,18 @@ def test_nothing_that_was_removed_or_deleted_is_in_the_text(
     services.reject(actor=tim, proposal_id=several[0].pk, revision=1, reason="too_private", comment="No.")
     block = reads.block("alice", "goals")
     services.delete_block(actor=alice, owner="alice", label="goals", loaded_sha256=block.sha256)
-    asks: list[Callable[[], str]] = [lambda: read(call, "list_proposals"), lambda: read(call, "recall")]
+    made = answered(call("propose_memory_block", label="diary", title="", body="She read two books.", **WHY))
+    number = made["data"]["proposal_id"]
+    approve(alice, Proposal.objects.get(pk=number))
+    sha256 = reads.block("alice", "diary").sha256
+    services.delete_block(actor=alice, owner="alice", label="diary", loaded_sha256=sha256)
+    asks: list[Callable[[], str]] = [
+        lambda: read(call, "list_proposals"),
+        lambda: read(call, "recall"),
+        lambda: read(call, "get_proposal", proposal_id=number),
+    ]
     for ask in asks:
         assert "math" not in ask()
         assert "book" not in ask()
     assert "two books" in read(historian.call, "list_proposals")
+    assert "two books" in read(historian.call, "get_proposal", proposal_id=number)
