@@ -25,7 +25,7 @@ from agent_tools.tools.proposals import list_proposals
 from agent_tools.tools.read import block_list, read_memory_block
 from agent_tools.tools.recall import note_list, note_read
 from approvals.models import Status
-from assent_client.text import notes
+from assent_client.text import invisible, notes
 from memory_app.models import LABEL, USERNAME
 
 # -- Pages of the lists of the protocol: an opaque cursor out, the same one back in.
@@ -262,7 +262,7 @@ def read_resource(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
             given |= {"block_label": named["label"], "max_characters": LONGEST_ANSWER}
             text = exchange.run(read_memory_block, given)["data"]["body"]
         else:
-            text = exchange.run(note_read, given | {"note_id": named["id"]})["data"]["content"]
+            text = exchange.run(note_read, given | {"note_id": named["id"]})["text"]
     except RpcError as error:
         if exchange.outcome in (code.code for code in _UNKNOWN):
             raise _unknown(exchange, uri) from error
@@ -296,7 +296,7 @@ def _block(owner: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _note(owner: str, item: dict[str, Any]) -> dict[str, Any]:
-    content = " ".join(item["content"].split())
+    content = invisible.escaped(" ".join(item["content"].split()))
     return {
         "uri": f"memory://{owner}/notes/{item['id']}",
         "name": item["id"],

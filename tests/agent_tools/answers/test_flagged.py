@@ -11,6 +11,7 @@ from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Call, Machine
+from tests.agent_tools.mcp.peer import Peer
 from tests.support.acts import save
 from tests.support.fixtures import ClientOf, MakeBlock
 from tests.support.pages import words
@@ -84,7 +85,9 @@ def test_people_see_the_flags_of_what_is_there_already(call: Call, alice: User, 
     assert "reads like instructions" in words(client_of(alice).get("/memory/alice/automatic/"))
 
 
-def test_answers_show_unseen_characters_as_escapes(api: Machine, alice: User, make_block: MakeBlock) -> None:
+def test_answers_show_unseen_characters_as_escapes(
+    api: Machine, alice: User, make_block: MakeBlock, token: str
+) -> None:
     body = "One.\nLikes\u202e tea\U000e0041.\n"
     id_ = save(alice, "Likes\u202e tea\U000e0041.")
     make_block(alice, "drinks", body)
@@ -99,6 +102,10 @@ def test_answers_show_unseen_characters_as_escapes(api: Machine, alice: User, ma
         text = answered(answer)["text"]
         assert "Likes\\u202e tea\\U000e0041." in text
         assert not {"\u202e", "\U000e0041"} & set(text)
+    (read,) = Peer(token).result("resources/read", {"uri": f"memory://alice/notes/{id_}"})["contents"]
+    titles = [each["title"] for each in Peer(token).result("resources/list")["resources"]]
+    assert read["text"] == "Likes\\u202e tea\\U000e0041."
+    assert read["text"] in titles
     for tool, of in (
         ("read_memory_block", {"block_label": "drinks"}),
         ("view_file", {"path": "/memories/blocks/drinks.md"}),
