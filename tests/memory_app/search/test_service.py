@@ -154,7 +154,6 @@ def test_an_index_whose_first_making_was_cut_short_is_made_by_the_next_search(al
     assert not search("alice", "tea").index_behind
 
 
-@pytest.mark.skipif(not environment.is_embedded(), reason="a worker or the beat brings it up")
 def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: User) -> None:
     texts("tea")
     save(alice, "Likes tea.")
@@ -168,7 +167,7 @@ def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: User) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
+@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes what is much")
 @pytest.mark.parametrize("way", ["a person", "policy", "a decision"])
 def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: User, scribe: Agent, way: str) -> None:
     save(alice, "Likes tea.")
@@ -185,7 +184,6 @@ def test_many_changes_are_indexed_by_the_next_search_and_hold_nothing_up(alice: 
     assert texts("bees") == ["Keeps bees."]
 
 
-@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
 def test_changes_that_follow_each_other_are_indexed_in_one_run(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "Likes tea.")
     version = SearchIndex.objects.get(owner="alice").version

@@ -20,7 +20,6 @@ from memory_app.search.cache import IndexCache, indices
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.service import rank_notes, search
-from tests import environment
 from tests.agent_tools.checks import answered
 from tests.agent_tools.conftest import Machine
 from tests.conftest import in_a_thread
@@ -217,7 +216,6 @@ def test_a_message_deleted_while_the_first_index_is_begun_is_not_kept_by_it(alic
     assert texts("sister Ada", sources=["conversation"]) == []
 
 
-@pytest.mark.skipif(not environment.is_embedded(), reason="a worker indexes after the change")
 def test_a_change_recorded_after_a_run_s_last_look_is_indexed(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     save(alice, "She sails.")
     look, has_saved = index_state.state_of, threading.Event()
