@@ -13,10 +13,12 @@ from agent_tools.calls.arguments import Arguments, BoundedArguments, TakesConfid
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words, version_field
+from agent_tools.tools.search import nearest_first_line
 from approvals.pages import notes_page
 from assent_client.text import invisible
 from memory_app import reads, recall_counts
 from memory_app.reads.catalogue import catalogue
+from memory_app.search import service
 
 Query = Annotated[
     Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,
@@ -53,6 +55,7 @@ _RECALLED = {
     "memories[].superseded_by": "optional string | null: what took its place, or null; not there while it holds",
     "memories[].superseded_reason": "optional string | null: why it was forgotten, or null; not there while it holds",
     "memories[].same_notes": "optional string[]: ids of other memories that say the same, which are not listed again",
+    "memories[].weak": "optional boolean: true of a memory that does not match, of the nearest three at most",
     "left_out": "integer: how many more match, and were left out for their length",
     "index_behind": fields.INDEX_BEHIND,
 }
@@ -81,7 +84,7 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         min_confidence=arguments.min_confidence,
         superseded="shown" if arguments.include_superseded else "hidden",
     )
-    index_behind = False
+    index_behind, above = False, ""
     every = catalogue(call.owner)
     most = arguments.limit + every.most_folded  # of notes that say the same the first is answered
     if arguments.query is None:
@@ -90,11 +93,15 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         matched = notes_page.containing(call.owner, arguments.query, wanted, most=most)
     else:
         matched, index_behind = notes_page.search_notes(call.owner, arguments.query, wanted, most=most)
+        if not matched:
+            matched, above = _nearest(call.owner, arguments.query, wanted, most=arguments.limit)
     folded = every.fold(matched, lambda note: note.id)[: arguments.limit]
-    items = [_recalled(note) | ({"same_notes": same} if same else {}) for note, same in folded]
+    weak = {"weak": True} if above else {}
+    items = [_recalled(note) | ({"same_notes": same} if same else {}) | weak for note, same in folded]
     shown = bounds.that_fit(items, bounds.characters(arguments))
     found = [note for note, _same in folded[:shown]]
-    recall_counts.record(call.owner, [note.id for note in found])
+    if not above:
+        recall_counts.record(call.owner, [note.id for note in found])
     execution.tell(
         execution.recalled,
         call,
@@ -121,7 +128,25 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
         any_confidence = notes_page.listed(call.owner, replace(wanted, min_confidence=0))
         if less := sum(note.confidence < wanted.min_confidence for note in any_confidence):
             rest.append(f"({less} of less confidence are left out, whatever they say: min_confidence=0 takes them in.)")
-    return Answer("\n".join(filter(None, [text, *rest])), data)
+    return Answer("\n".join(filter(None, [above, text, *rest])), data)
+
+
+def _nearest(owner: str, query: str, wanted: notes_page.Wanted, *, most: int) -> tuple[tuple[reads.Note, ...], str]:
+    """Return what memory_search has for a query that no note matches, and what stands above it: see `search`."""
+    answer = service.search(
+        owner,
+        query,
+        sources=("user_memory",),
+        top_k=most,
+        types=(wanted.type,) if wanted.type else (),
+        session_id=wanted.session_id,
+        include_superseded=wanted.superseded == "shown",
+        for_agents=True,
+    )
+    ids = [hit.note_id for hit in answer.results if hit.note_id]
+    there = reads.find_notes(owner, ids)
+    notes = tuple(there[id_] for id_ in ids if id_ in there and wanted.takes(there[id_]))
+    return notes, "" if answer.is_broad or not notes else nearest_first_line(is_near=answer.is_near)
 
 
 def _recalled(note: reads.Note) -> dict[str, Any]:

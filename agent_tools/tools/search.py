@@ -11,6 +11,8 @@ from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words
 from approvals import services
 from assent_client.text import invisible
 from memory_app.search import service
+from memory_app.search.ranking.chunking import cut
+from memory_app.text.stems import folded
 
 Source = Literal["user_memory", "memory_block", "conversation"]
 
@@ -35,24 +37,28 @@ _RESULTS = {
     "results[].note_id": "optional string: of a note",
     "results[].block_label": "optional string: of a block",
     "results[].message_id": "optional string: of a message",
-    "results[].text": "string: the note, the message or the section of the block",
-    "results[].score": "number: 0 to 1",
+    "results[].text": "string: the note, the message or a passage of the block",
+    "results[].score": "number: 0 to 1: how much of what is asked for it says; can be compared between searches",
     "results[].source": "string: user_memory, memory_block or conversation",
     "results[].title": "string: the block's title and section, or the first words",
     "results[].type": "string: the note's type, block or message",
     "results[].created_at": "string | null: ISO 8601, UTC, or null",
     "results[].session_id": "optional string: the conversation it came from, where there is one",
-    "results[].weak": "optional boolean: true of a note that does not match and follows as one of the nearest",
     "results[].same_notes": "optional string[]: ids of other notes that say the same, which are not listed again",
+    "results[].weak": "optional boolean: true of a note that does not match and is one of the nearest, at most three",
     "left_out": "integer: how many more there are, which were left out for their length",
     "broad": "boolean: true for a question about everything: after what matches, the newest and most used notes follow",
     "index_behind": fields.INDEX_BEHIND,
     "words_only": "boolean: true when meaning was left out, since the embedder did not answer",
 }
 
-_WEAK = "These do not match, they are only the nearest notes (weak):"
-_ALL_WEAK = "Nothing matches; these are only the nearest notes (weak):"
 _BROAD = "(A question about everything: the newest and most used notes are listed. limit, up to 20, shows more.)"
+
+
+#: Characters of a block's passage that are shown: it is read by its label.
+_LONGEST_PASSAGE = 400
+#: Letters that the forms of a word have in common.
+_BEGINNING = 5
 
 
 class SearchArguments(BoundedArguments):
@@ -72,7 +78,7 @@ class SearchArguments(BoundedArguments):
         "past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic "
         "similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; "
         "set include_conversation to true to also search the current conversation history. "
-        "Hits marked weak do not match, they are merely the nearest notes."
+        "Where nothing matches, at most three nearest notes are given, marked weak."
     ),
     timeout=15,
     failing="Error searching memory",
@@ -108,6 +114,9 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         key=lambda hit: (hit.weak, 0 if hit.weak else -hit.score),
     )
     is_broad = any(answer.is_broad for answer in answers)
+    if not is_broad:
+        # The nearest notes beside a message that matches would only be noise.
+        hits = [hit for hit in hits if hit.weak == hits[0].weak]
     found = [_result(hit, is_broad=is_broad) for hit in hits[: arguments.top_k]]
     results = found[: bounds.that_fit(found, bounds.characters(arguments))]
     # Where the ledger has the newest commit, no change is under way that search could not know of.
@@ -122,7 +131,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
     }
     rest = bounds.rest_of(found, len(results), "results")
     behind = bounds.missing_of(index_behind=index_behind)
-    return Answer("\n".join(filter(None, [_text(results, is_broad=is_broad), rest, behind])), data)
+    return Answer("\n".join(filter(None, [_text(results, answers), rest, behind])), data)
 
 
 class SearchQuery(BoundedArguments):
@@ -165,7 +174,7 @@ def _result(hit: service.SearchHit, *, is_broad: bool) -> dict[str, Any]:
         "session_id": hit.session_id,
     }
     return {name: value for name, value in ids.items() if value} | {
-        "text": invisible.escaped(hit.text),
+        "text": invisible.escaped(_passage(hit) if hit.block_label else hit.text),
         "score": round(hit.score, 4),
         "source": hit.source,
         "title": invisible.escaped(hit.title),
@@ -176,16 +185,27 @@ def _result(hit: service.SearchHit, *, is_broad: bool) -> dict[str, Any]:
     }
 
 
-def _text(results: list[dict[str, Any]], *, is_broad: bool) -> str:
+def _passage(hit: service.SearchHit) -> str:
+    """Return the part of a block's passage that has most of the words of the query."""
+    parts = cut(hit.text, _LONGEST_PASSAGE)
+    best = max(parts, key=lambda part: sum(word[:_BEGINNING] in folded(part) for word in hit.words))
+    return f"{'' if best is parts[0] else '… '}{best}{'' if best is parts[-1] else ' …'}"
+
+
+def _text(results: list[dict[str, Any]], answers: list[service.SearchAnswer]) -> str:
     if not results:
-        return "Nothing found."
+        return "Nothing found: no note or block says anything about this."
     lines = [_line(result) for result in results]
-    first = next((place for place, result in enumerate(results) if "weak" in result), None)
-    if first is not None:
-        lines.insert(first, _WEAK if first else _ALL_WEAK)
-    if is_broad:
+    if "weak" in results[0]:
+        lines.insert(0, nearest_first_line(is_near=any(answer.is_near for answer in answers)))
+    if any(answer.is_broad for answer in answers):
         lines.append(_BROAD)
     return "\n".join(lines)
+
+
+def nearest_first_line(*, is_near: bool) -> str:
+    """Return what stands above notes that do not match."""
+    return "No exact match; the nearest:" if is_near else "Nothing matches; these are only the nearest notes (weak):"
 
 
 def _line(result: dict[str, Any]) -> str:

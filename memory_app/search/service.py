@@ -33,9 +33,10 @@ from memory_app.text.lines import first_words
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A hit. `score` is from 0 to 1; exactly one of note_id, block_label, message_id is set.
+    """A hit; exactly one of note_id, block_label, message_id is set.
 
     Args:
+        score: from 0 to 1, to compare with those of other searches: `ranking.scoring.score_chunks`, evidence.
         text: the chunk: a note, a message, or a section of a block.
         title: the block's title (with its section), or the note's or message's first words.
         words: the words of the query it contains, for marking them.
@@ -65,6 +66,7 @@ class SearchAnswer:
 
     Args:
         is_broad: the query narrows nothing down: the weak hits are in the order of `context_budget`.
+        is_near: one of the weak hits is nearer than notes about other things usually are.
         index_behind: the memory has changes that the index does not have: what is new may be missing.
         words_only: the embedder did not answer; meaning was left out.
         commit: the commit of main the index reflects.
@@ -73,6 +75,7 @@ class SearchAnswer:
 
     results: tuple[SearchHit, ...]
     is_broad: bool = False
+    is_near: bool = False
     index_behind: bool = False
     words_only: bool = False
     commit: str = ""
@@ -198,7 +201,8 @@ def search(
         as_of: a commit of main; notes and blocks are searched as they were then.
         with_deleted: whether `as_of` finds what was deleted since.
         cosine_floor: how alike in meaning a hit must be that shares no word; the site's setting by default.
-        for_agents: whether notes come before blocks, and those that do not match follow: see `OwnerIndex.search`.
+        for_agents: whether notes keep their places before blocks, and the nearest are shown where nothing matches: see
+            `OwnerIndex.search`.
 
     Raises:
         RevisionNotFound: of `as_of`.
@@ -314,6 +318,7 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     return SearchAnswer(
         results=tuple(replace(hit, same=tuple(same)) if same else hit for hit, same in folded),
         is_broad=is_broad,
+        is_near=found.is_near,
         index_behind=is_behind,
         words_only=found.by_words_only or state.embedder == embedders.WORDS_ONLY,
         commit=state.commit,
@@ -410,6 +415,7 @@ def _search_the_past(
     return SearchAnswer(
         results=tuple(hit_of(chunks[hit.chunk_id], hit) for hit in found.hits),
         is_broad=is_broad,
+        is_near=found.is_near,
         words_only=embedder is None or found.by_words_only,
         commit=commit,
     )

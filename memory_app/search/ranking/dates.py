@@ -47,6 +47,7 @@ _YEAR = re.compile(r"\b((?:19|20)\d\d)\b(?!-\d)")
 _YEAR_AFTER = re.compile(r",?[\s-]+((?:19|20)\d\d)\b")
 # What stands before a month is looked for in so many characters, not in the whole text for each of its months.
 _NEAR = 16
+_DIGIT = re.compile(r"\d")
 _NUMBERS = (
     # 2026-11-20, 2026/11/20, 2026年11月20日; 2026-11
     re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-/.年](?P<month>\d\d?)[-/.月](?P<day>\d\d?)日?(?![\d-])"),
@@ -97,7 +98,7 @@ class NamedDay(NamedTuple):
 def named_days(text: str) -> list[NamedDay]:
     """Return the days and months that a text names, which has to be folded (`memory_app.text.stems`)."""
     found = []
-    for pattern in _NUMBERS:
+    for pattern in _NUMBERS if _DIGIT.search(text) else ():
         found += [NamedDay(cue, *match.span()) for match in pattern.finditer(text) if (cue := _of_numbers(match))]
         text = pattern.sub(lambda match: " " * len(match[0]), text)
     return [*found, *_months(text)]

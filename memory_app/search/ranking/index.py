@@ -35,7 +35,13 @@ from memory_app.search.ranking.postings import (
     grown,
 )
 from memory_app.search.ranking.query import ExpressionKind, ParsedQuery, first_name, parse_query
-from memory_app.search.ranking.selection import WordVectors, best_slots, best_slots_for_agents
+from memory_app.search.ranking.selection import (
+    WordVectors,
+    answers_for_agents,
+    best_slots,
+    best_slots_for_agents,
+    near_from,
+)
 from memory_app.search.ranking.vocabulary import LONGEST_QUERY
 
 #: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
@@ -45,9 +51,11 @@ COSINE_FLOOR = 0.25
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A chunk that was found. `score` is 0 to 1: 1 is best in everything the query asks for.
+    """A chunk that was found.
 
     Attributes:
+        score: how much of what the query asks for it says, 0 to 1 (`scoring.score_chunks`, evidence); at most that of
+            the hit before it.
         words: words of the query that the chunk has; of a word the query misspelt, the chunk's spelling.
         weak: it does not match; it is one of the nearest notes (`OwnerIndex.search`, `for_agents`).
     """
@@ -65,11 +73,13 @@ class RankedChunks:
     """The hits, best first.
 
     Attributes:
+        is_near: whether a weak hit is nearer than unrelated notes usually are.
         by_words_only: there is no embedder, or it did not answer, so meaning was left out.
     """
 
     hits: tuple[ChunkHit, ...]
     by_words_only: bool = False
+    is_near: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +89,9 @@ class _Ranked:
     slots: Sequence[int]
     terms: Sequence[scoring.QueryTerm]
     matching: Mask
-    scores: Values
+    evidence: Values
     by_words_only: bool
+    is_near: bool
 
 
 class OwnerIndex:
@@ -170,9 +181,9 @@ class OwnerIndex:
 
         Arguments:
             today: what "last week" in the query is relative to; without it such words are no dates.
-            for_agents: matching notes keep their places where passages of blocks score better, and the other notes
-                follow as weak hits up to `top_k` (`selection.best_slots_for_agents`).
-            useful: ids of notes, in the order of the weak hits; by score without them.
+            for_agents: matching notes keep their places where passages of blocks score better, and where nothing
+                matches, the nearest notes are weak hits (`selection.best_slots_for_agents`).
+            useful: ids of notes, for a question about everything: those that do not match follow in this order.
         """
         filters = filters or ChunkFilters()
         # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
@@ -181,7 +192,9 @@ class OwnerIndex:
             ranked = self._ranked(query, filters, max(top_k, 0), today, cosine_floor, whole, for_agents, useful)
             if ranked is None:
                 return RankedChunks(())
-            return RankedChunks(tuple(self._hit(slot, ranked) for slot in ranked.slots), ranked.by_words_only)
+            least = np.minimum.accumulate(ranked.evidence[ranked.slots]).tolist()
+            hits = (self._hit(slot, score, ranked) for slot, score in zip(ranked.slots, least, strict=True))
+            return RankedChunks(tuple(hits), ranked.by_words_only, ranked.is_near)
 
     def rank_items(
         self,
@@ -268,15 +281,22 @@ class OwnerIndex:
             is_question = (columns.marks & ExpressionKind.QUESTION) != 0
             matching |= message_mask & (before >= 0) & matching[before] & is_question[before]
         matching &= eligible
-        notes = eligible & (columns.sources == NOTE) if for_agents else None
-        scores = scoring.score_chunks(parsed, terms, cosines, statement_mask, message_mask, columns, self._postings)
+        scores, evidence = scoring.score_chunks(
+            parsed, terms, cosines, statement_mask, message_mask, columns, self._postings
+        )
         scores[exact] += 1
-        if notes is None:
-            best = best_slots(columns, scores, matching, top_k)
-        else:
+        evidence[exact] = 1
+        is_near = False
+        if for_agents:
+            notes = eligible & (columns.sources == NOTE)
+            near = near_from(int(np.count_nonzero(notes)))
+            is_near = bool((evidence[notes] >= near).any())
             useful_items = [columns.strings.known(id_) for id_ in useful]
-            best = best_slots_for_agents(columns, scores, matching, notes, useful_items, top_k)
-        return _Ranked(best, terms, matching, scores, vector is None)
+            matching = answers_for_agents(columns, evidence, matching, notes)
+            best = best_slots_for_agents(columns, scores, evidence, matching, notes, near, useful_items, top_k)
+        else:
+            best = best_slots(columns, scores, matching, top_k)
+        return _Ranked(best, terms, matching, evidence, vector is None, is_near)
 
     def _cosines(self, vector: Vector | None) -> Values:
         """Return the cosine of each slot; 0 without a vector of the query."""
@@ -299,13 +319,13 @@ class OwnerIndex:
             return np.zeros(self._columns.size, dtype=bool)
         return eligible & np.isin(self._columns.items, named)
 
-    def _hit(self, slot: int, ranked: _Ranked) -> ChunkHit:
+    def _hit(self, slot: int, score: float, ranked: _Ranked) -> ChunkHit:
         columns = self._columns
         return ChunkHit(
             chunk_id=int(columns.chunk_ids[slot]),
             source=SOURCES[int(columns.sources[slot])].value,
             item_id=columns.strings.texts[int(columns.items[slot])],
-            score=round(min(max(float(ranked.scores[slot]), 0.0), 1.0), 4),
+            score=round(score, 4),
             words=tuple(term.surface for term in ranked.terms if slot in term.slots),
             weak=not ranked.matching[slot],
         )

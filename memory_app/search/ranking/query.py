@@ -73,7 +73,9 @@ def parse_query(query: str, authors: Mapping[int, str], today: date | None = Non
     return ParsedQuery(
         words=tuple(query_words(query)),
         days=tuple(dict.fromkeys(day.cue for day in days))[:MOST_CUES],
-        day_words=frozenset(words(text, query=True)).difference(words(rest, query=True)),
+        day_words=frozenset(words(text, query=True)).difference(words(rest, query=True))
+        if rest != text
+        else frozenset(),
         cues=cues(query, today),
         ids=tuple(dict.fromkeys(_ID.findall(query)))[:_MOST_IDS],
         author=_one_author(query, authors),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory_app.search.ranking import dates
-from memory_app.search.ranking.postings import LEADING, Columns, Mask, Postings, Slots, Values
+from memory_app.search.ranking.postings import BLOCK, K1, LEADING, Columns, Mask, Postings, Slots, Values
 from memory_app.search.ranking.query import ExpressionKind, ParsedQuery
 from memory_app.search.ranking.selection import WordVectors
 
@@ -77,6 +77,9 @@ TYPO_WEIGHT = 0.7
 #: answer to "Did you adopt that dog?" is found by "dog": MRR on LoCoMo's turns .606 → .658, and .668 when the words
 #: are joined before BM25 saturates them instead of adding the neighbours' scores.
 QUESTION_BEFORE, BEFORE, AFTER = 1.0, (0.3, 0.3), (0.2, 0.2)
+
+#: Words that count of a note: one of at most so many that has every word of the query once says all that is asked.
+USUAL_LENGTH = 15
 
 #: Words that count from which a message loses nothing for being brief.
 SUBSTANTIAL = 40
@@ -168,8 +171,12 @@ def score_chunks(
     message_mask: Mask,
     columns: Columns,
     postings: Postings,
-) -> Values:
-    """Return the score of each slot, as a share of the highest possible.
+) -> tuple[Values, Values]:
+    """Return the score of each slot, which orders the hits of this query, and its evidence.
+
+    The evidence, 0 to 1, can be compared between queries: the share of the query's words that the chunk has, rare words
+    counting more and similar ones by their likeness, and the likeness of the whole; either is enough. As the order it
+    was worse: MRR .671 → .658 on LoCoMo's turns, since min-max makes the best of a weak signal count.
 
     Arguments:
         statement_mask, message_mask: the eligible slots of statements and of messages.
@@ -189,8 +196,14 @@ def score_chunks(
         scores += weights * np.float32(parsed.kind_certainty) * fits
     alone = _statement_bm25(terms, postings) if statement_mask.any() else np.zeros_like(scores)
     joined = _message_bm25(terms, postings, columns) if message_mask.any() else np.zeros_like(scores)
-    # One maximum for both, or the best of the messages would equal the best of the notes however poor it is.
     lexical = np.where(message_mask, joined, alone)
+    # BM25 hardly falls with the length (b = .2): a word in passing would make a passage of 150 words be about it.
+    brevity = (1 + postings.norms) / (1 + K1 * np.maximum(postings.lengths / USUAL_LENGTH, 1))
+    possible = max(sum(term.idf for term in terms), 1e-9) / (1 + K1)
+    said = np.minimum(lexical * brevity / np.float32(possible), 1)
+    lexical = np.where(columns.sources == BLOCK, lexical * brevity, lexical)
+    evidence = 1 - (1 - said) * (1 - np.clip(cosines, 0, 1))
+    # One maximum for both, or the best of the messages would equal the best of the notes however poor it is.
     most = float(lexical[eligible].max(initial=0.0))
     if most > 0:
         lexical /= np.float32(most)
@@ -203,7 +216,7 @@ def score_chunks(
         scores[message_mask] += own[message_mask]
         scores[message_mask] *= np.float32(MESSAGE.scale)
     scores /= np.float32(max_score(STATEMENT, dated=bool(parsed.cues), kind_certainty=parsed.kind_certainty))
-    return scores
+    return scores, evidence
 
 
 def _message_signals(

@@ -5,6 +5,7 @@ notes that do not match when places are few (why: docs/decisions/0017).
 Not here: what matches (`index`), and the scores (`scoring`).
 """
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,31 +35,71 @@ def best_slots(columns: Columns, scores: Values, matching: Mask, top_k: int) -> 
     return _first_distinct(columns, scores, slots, top_k)
 
 
-def best_slots_for_agents(
-    columns: Columns, scores: Values, matching: Mask, notes: Mask, useful: Sequence[int], top_k: int
-) -> list[int]:
-    """Return the slots for an agent: the matching ones, best first, then notes that do not match, up to `top_k`.
+#: At most so many notes that do not match are shown, where nothing matches.
+MOST_WEAK = 3
+#: Evidence from which a note is shown beside what matches.
+BESIDE = 0.3
+#: Evidence that a passage of a block needs, and its share of what the best note has.
+PASSAGE_FROM, PASSAGE_SHARE = 0.1, 0.6
 
-    Where there are more than `top_k`, notes that match and the best passage of a block come before other passages, and
-    these before the notes that do not match.
+
+def near_from(notes: int) -> float:
+    """Return the evidence from which a note that does not match is near; from half of it, it is shown.
+
+    The more notes there are, the nearer is the nearest of those about other things.
+    """
+    return 0.05 + 0.025 * math.log(max(notes, 1))
+
+
+def answers_for_agents(columns: Columns, evidence: Values, matching: Mask, notes: Mask) -> Mask:
+    """Return the slots that are answered to an agent as matches: of blocks, only passages that are really about it.
 
     Arguments:
         notes: the eligible slots of notes.
-        useful: items of notes, in the order of the notes that do not match; by score without them.
     """
-    by_place: Values = np.where(matching, scores + np.float32(_GROUP), scores)
-    by_place[matching & notes] += np.float32(_GROUP)
-    if (matching & ~notes).any():
-        by_score = best_slots(columns, scores, matching, top_k)
-        passage = next((slot for slot in by_score if not notes[slot]), None)
-        if passage is not None:
-            by_place[passage] += np.float32(_GROUP)
+    best_note = float(evidence[notes & matching].max(initial=0))
+    about = evidence >= max(PASSAGE_FROM, PASSAGE_SHARE * best_note)
+    answers: Mask = matching & (about | (columns.sources != BLOCK))
+    if answers.any():
+        answers |= notes & (evidence >= BESIDE)
+    return answers
+
+
+def best_slots_for_agents(
+    columns: Columns,
+    scores: Values,
+    evidence: Values,
+    answers: Mask,
+    notes: Mask,
+    near: float,
+    useful: Sequence[int],
+    top_k: int,
+) -> list[int]:
+    """Return the slots for an agent: the answers, best first; where there are none, the nearest notes (MOST_WEAK).
+
+    Beside notes, passages of blocks get half of the places, and only what notes leave of them but for the best one.
+
+    Arguments:
+        answers: see `answers_for_agents`.
+        notes: the eligible slots of notes.
+        near: see `near_from`.
+        useful: items of notes, for a question about everything: all notes follow the answers, in this order.
+    """
+    if not answers.any() and not useful:
+        return best_slots(columns, evidence, notes & (evidence >= near / 2), min(top_k, MOST_WEAK))
+    most = max(top_k // 2, 1) if (answers & notes).any() else top_k
+    passages = best_slots(columns, scores, answers & ~notes, most)
+    chosen = answers & notes
+    chosen[passages] = True
+    by_place: Values = np.where(chosen, scores + np.float32(_GROUP), scores)
+    by_place[chosen & notes] += np.float32(_GROUP)
+    by_place[passages[:1]] += np.float32(_GROUP)
     if useful:
         rank = {item: place for place, item in enumerate(useful)}
-        for slot in np.flatnonzero(notes & ~matching).tolist():
+        for slot in np.flatnonzero(notes & ~chosen).tolist():
             by_place[slot] = -rank.get(int(columns.items[slot]), len(rank)) / (len(rank) + 1)
-    best = best_slots(columns, by_place, matching | notes, top_k)
-    best.sort(key=lambda slot: (not matching[slot], -scores[slot] if matching[slot] else 0))
+    best = best_slots(columns, by_place, chosen | notes if useful else chosen, top_k)
+    best.sort(key=lambda slot: (not chosen[slot], -scores[slot] if chosen[slot] else 0))
     return best
 
 

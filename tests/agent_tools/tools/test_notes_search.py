@@ -34,24 +34,56 @@ def test_a_note_lives_from_save_to_delete(call: Call) -> None:
     answered(call("memory_update", note_id=note_id, content="User prefers SG"))
     (hit,) = found(call, "name")
     assert (hit["note_id"], hit["text"], hit["weak"]) == (note_id, "User prefers SG", True)
-    assert texts(call, "Shantanu") == ["User prefers SG"]
+    near = "No exact match; the nearest:"
+    assert answered(call("memory_search", query="name"))["text"].splitlines()[0] == near
+    assert answered(call("recall", query="name"))["text"].splitlines()[0] == near
+    assert texts(call, "Shantanu") == []
     answered(call("memory_delete", note_id=note_id))
     assert found(call, "name") == []
 
 
-def test_what_matches_comes_before_the_nearest_notes_which_are_marked(call: Call, alice: User) -> None:
-    for content in ("Prefers dark mode.", "Likes chocolate.", "The exam is in June."):
+def test_the_nearest_notes_are_shown_only_where_nothing_matches(call: Call, alice: User) -> None:
+    contents = [
+        "Prefers dark mode.",
+        "Likes chocolate.",
+        "The exam is in June.",
+        "Sister Priya lives in Pune.",
+        "yyy " * 99,
+    ]
+    for content in contents:
         save(alice, content)
-    first, *rest = found(call, "exam")
-    assert (first["text"], "weak" in first) == ("The exam is in June.", False)
-    assert {hit["text"] for hit in rest if hit["weak"]} == {"Prefers dark mode.", "Likes chocolate."}
-    said = answered(call("memory_search", query="exam"))["text"].splitlines()
-    assert said[1] == "These do not match, they are only the nearest notes (weak):"
-    assert len(found(call, "exam", top_k=2)) == 2
-    said = answered(call("memory_search", query="quicksilver"))["text"].splitlines()
+    assert texts(call, "exam") == ["The exam is in June."]
+    assert texts(call, "quicksilver") == []
+    assert answered(call("memory_search", query="quicksilver"))["text"].startswith("Nothing found")
+    assert answered(call("recall", query="quicksilver"))["text"] == "No memories match."
+    for name in ("memory_search", "recall"):
+        answer = answered(call(name, query="family"))
+        said = answer["text"].splitlines()
+        assert said[0] == "No exact match; the nearest:"
+        assert "Sister Priya" in said[1]
+        hits = answer["data"]["results" if name == "memory_search" else "memories"]
+        assert 1 <= len(hits) <= 3
+        assert all(hit["weak"] for hit in hits)
+    said = answered(call("memory_search", query="astrology sign"))["text"].splitlines()
     assert said[0] == "Nothing matches; these are only the nearest notes (weak):"
-    assert len(said) == 4
     answered(call("memory_search", query="the of and to a"))  # words that are in no index
+
+
+def test_scores_can_be_compared_between_searches(call: Call, alice: User) -> None:
+    for content in (
+        "Sister Priya lives in Pune.",
+        "Writes Django every day.",
+        "The exam in German is in June in Kiel.",
+    ):
+        save(alice, content)
+    scores = {
+        query: [hit["score"] for hit in found(call, query)]
+        for query in ("Django", "German exam", "exam at sea", "family")
+    }
+    assert all(score == sorted(score, reverse=True) for score in scores.values())
+    assert scores["Django"][0] > 0.9 < scores["German exam"][0]
+    assert 0.3 < scores["exam at sea"][0] < 0.9
+    assert scores["family"][0] < scores["Django"][0] - 0.2
 
 
 def test_filters_narrow_what_matches_and_what_is_only_near(api: Machine, call: Call, alice: User, goals: Block) -> None:
@@ -62,7 +94,7 @@ def test_filters_narrow_what_matches_and_what_is_only_near(api: Machine, call: C
     forgotten = save(alice, "Tea in Kiel.")
     answered(call("forget", memory_id=forgotten))
     assert len(texts(call, "tea", top_k=1)) == 1
-    for query in ("tea", "quicksilver"):
+    for query in ("tea", "coffee"):
         assert set(texts(call, query)) == {"Tea with milk.", "Tea at five."}
         assert texts(call, query, category="food") == ["Tea with milk."]
         assert texts(call, query, tags=["drinks", "x"]) == ["Tea with milk."]

@@ -246,9 +246,9 @@ class SearchResult(Record):
     block_label: str | None = absent()
     #: of a message
     message_id: str | None = absent()
-    #: the note, the message or the section of the block
+    #: the note, the message or a passage of the block
     text: str = absent()
-    #: 0 to 1
+    #: 0 to 1: how much of what is asked for it says; can be compared between searches
     score: float = absent()
     #: user_memory, memory_block or conversation
     source: str = absent()
@@ -260,10 +260,10 @@ class SearchResult(Record):
     created_at: str | None = absent()
     #: the conversation it came from, where there is one
     session_id: str | None = absent()
-    #: true of a note that does not match and follows as one of the nearest
-    weak: bool | None = absent()
     #: ids of other notes that say the same, which are not listed again
     same_notes: list[str] | None = absent()
+    #: true of a note that does not match and is one of the nearest, at most three
+    weak: bool | None = absent()
 
 
 class SearchResults(Answer):
@@ -411,6 +411,8 @@ class RecalledNote(Record):
     superseded_reason: str | None = absent()
     #: ids of other memories that say the same, which are not listed again
     same_notes: list[str] | None = absent()
+    #: true of a memory that does not match, of the nearest three at most
+    weak: bool | None = absent()
 
 
 class RecalledNotes(Answer):

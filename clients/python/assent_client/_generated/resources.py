@@ -357,8 +357,8 @@ class Notes(Resource):
         """Search your persistent memory for relevant information. Use this when you need to recall user preferences,
         past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic
         similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; set
-        include_conversation to true to also search the current conversation history. Hits marked weak do not match,
-        they are merely the nearest notes.
+        include_conversation to true to also search the current conversation history. Where nothing matches, at most
+        three nearest notes are given, marked weak.
 
         Args:
             query: Natural language search query.
