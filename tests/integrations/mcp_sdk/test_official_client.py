@@ -66,7 +66,7 @@ def test_it_begins_in_the_version_it_wants_and_finds_what_there_is(memory: Runni
         assert "a person decides" in (client.instructions or "")
         hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
         assert hints["read_memory_block"].read_only_hint
-        assert hints["forget"].idempotent_hint
+        assert hints["withdraw_proposal"].idempotent_hint
         uris = {str(each.uri) for each in (await client.list_resources()).resources}
         assert "memory://alice/blocks/goals" in uris
         read = await client.read_resource("memory://alice/blocks/goals")
