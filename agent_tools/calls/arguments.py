@@ -24,7 +24,7 @@ from agent_tools.errors import ApiError, ErrorCode
 ALIASES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("old_str", "old_text"), ("old_string",)),
     **dict.fromkeys(("new_str", "new_text"), ("new_string", "content", "new_content")),
-    **dict.fromkeys(("label", "block", "block_name", "block_id"), ("block_label",)),
+    **dict.fromkeys(("label", "block_label", "block", "block_name", "block_id"), ("block_label", "label")),
     **dict.fromkeys(("reason", "rationale", "why", "explanation", "justification"), ("reasoning",)),
     **dict.fromkeys(("note_id", "memory_id", "id"), ("note_id", "memory_id")),
     **dict.fromkeys(("limit", "top_k", "k", "n_results", "num_results", "max_results"), ("limit", "top_k")),
@@ -32,9 +32,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("text", "file_text", "insert_text", "body", "note", "memory", "fact"), ("content", "new_content", "body")
     ),
-    "content": ("new_content", "body"),
+    **dict.fromkeys(("content", "new_content"), ("content", "new_content", "body")),
     **dict.fromkeys(("header", "heading", "section_name", "section_title"), ("section_header",)),
     **dict.fromkeys(("memory_type", "note_type"), ("type",)),
+    **dict.fromkeys(("session", "conversation_id"), ("session_id",)),
     "tag": ("tags",),
     "family": ("toolset",),
 }

@@ -213,6 +213,9 @@ def test_a_key_takes_a_call_and_the_same_as_text_for_one(api: Machine, goals: Bl
     ("tool", "arguments", "taken"),
     [
         ("memory_delete", {"memory_id": "m"}, {"note_id": "m"}),
+        ("memory_update", {"id": "m", "new_content": "x"}, {"note_id": "m", "content": "x"}),
+        ("memory_read_session", {"conversation_id": "s"}, {"session_id": "s"}),
+        ("propose_memory_block", {"block_label": "g", "title": "", "text": "x"}, {"label": "g", "body": "x"}),
         ("forget", {"note_id": "m", "why": "r"}, {"memory_id": "m", "reasoning": "r"}),
         ("forget", {"id": "m", "reason": "old"}, {"memory_id": "m", "reason": "old"}),
         ("memory_search", {"q": "x", "limit": 7}, {"query": "x", "top_k": 7}),
