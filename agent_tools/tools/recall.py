@@ -133,16 +133,8 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
 
 def _nearest(owner: str, query: str, wanted: notes_page.Wanted, *, most: int) -> tuple[tuple[reads.Note, ...], str]:
     """Return what memory_search has for a query that no note matches, and what stands above it: see `search`."""
-    answer = service.search(
-        owner,
-        query,
-        sources=("user_memory",),
-        top_k=most,
-        types=(wanted.type,) if wanted.type else (),
-        session_id=wanted.session_id,
-        include_superseded=wanted.superseded == "shown",
-        for_agents=True,
-    )
+    asked: dict[str, Any] = {"sources": ("user_memory",), "top_k": most, "for_agents": True}
+    answer = service.search(owner, query, **asked, **wanted.searched)
     ids = [hit.note_id for hit in answer.results if hit.note_id]
     there = reads.find_notes(owner, ids)
     notes = tuple(there[id_] for id_ in ids if id_ in there and wanted.takes(there[id_]))

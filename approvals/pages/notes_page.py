@@ -46,6 +46,13 @@ class Wanted:
     min_confidence: float = 0
     superseded: Literal["hidden", "shown", "only"] = "hidden"
 
+    @property
+    def searched(self) -> dict[str, Any]:
+        """Return the filters that a search of notes knows, as its arguments."""
+        types = (self.type,) if self.type else ()
+        superseded = self.superseded != "hidden"
+        return {"types": types, "tags": self.tags, "session_id": self.session_id, "include_superseded": superseded}
+
     def takes(self, note: Note | NoteSummary) -> bool:
         """Whether a note passes the filters."""
         return (
@@ -101,15 +108,7 @@ def search_summaries(
     every = catalogue(owner)
     # Most lists need the best few only; ranking all of 10,000 matches takes 20 ms instead of 2.
     for top_k in (None,) if most is None else (most + _SPARE, None):
-        ranking = service.rank_notes(
-            owner,
-            query,
-            top_k=top_k,
-            types=(wanted.type,) if wanted.type else (),
-            tags=tuple(wanted.tags),
-            session_id=wanted.session_id,
-            include_superseded=wanted.superseded != "hidden",
-        )
+        ranking = service.rank_notes(owner, query, top_k=top_k, **wanted.searched)
         found = [every.by_id[id_] for id_ in ranking.note_ids if id_ in every.by_id and wanted.takes(every.by_id[id_])]
         if ranking.is_all or (most is not None and len(found) >= most):
             break

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from memory_app.search.ranking.dates import Cue, named_days
+from memory_app.search.ranking.dates import named_days
 from memory_app.search.ranking.query import marks
 from memory_app.search.ranking.vocabulary import words
 from memory_app.text.stems import folded
@@ -130,8 +130,6 @@ class IndexRow(NamedTuple):
 
 #: No word begins with it.
 _DAY = " @"
-#: Days of one chunk that are found.
-_MOST_DAYS = 50
 
 
 #: What a row, and the table of chunks, take from a chunk as it is.
@@ -144,21 +142,15 @@ def row_of(chunk_id: int, chunk: TextChunk, vector: bytes = b"") -> IndexRow:
     Arguments:
         vector: made of `chunk.meaning`.
     """
+    cues = dict.fromkeys(day.cue for day in named_days(folded(chunk.searched)))
+    days = [f"{cue.year or 0}-{cue.month or 0}-{cue.day or 0}" for cue in cues]
     return IndexRow(
         chunk_id=chunk_id,
-        terms=" ".join(words(chunk.searched)) + "".join(_day(cue) for cue in _days_of(chunk)),
+        terms=" ".join(words(chunk.searched)) + "".join(f"{_DAY}{day}" for day in days),
         marks=int(marks(chunk.text)),
         vector=vector,
         **{name: getattr(chunk, name) for name in _COPIED},
     )
-
-
-def _days_of(chunk: TextChunk) -> list[Cue]:
-    return [*dict.fromkeys(day.cue for day in named_days(folded(chunk.searched)))][:_MOST_DAYS]
-
-
-def _day(cue: Cue) -> str:
-    return f"{_DAY}{cue.year or 0}-{cue.month or 0}-{cue.day or 0}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import date
 
 import numpy as np
 
-from memory_app.search.ranking import scoring
+from memory_app.search.ranking import scoring, selection
 from memory_app.search.ranking.chunking import IndexRow
 from memory_app.search.ranking.dense import (
     Embedder,
@@ -35,13 +35,7 @@ from memory_app.search.ranking.postings import (
     grown,
 )
 from memory_app.search.ranking.query import ExpressionKind, ParsedQuery, first_name, parse_query
-from memory_app.search.ranking.selection import (
-    WordVectors,
-    answers_for_agents,
-    best_slots,
-    best_slots_for_agents,
-    near_from,
-)
+from memory_app.search.ranking.selection import WordVectors, best_slots
 from memory_app.search.ranking.vocabulary import LONGEST_QUERY
 
 #: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
@@ -289,11 +283,10 @@ class OwnerIndex:
         is_near = False
         if for_agents:
             notes = eligible & (columns.sources == NOTE)
-            near = near_from(int(np.count_nonzero(notes)))
-            is_near = bool((evidence[notes] >= near).any())
+            is_near = bool((evidence[notes] >= selection.near_from(notes)).any())
             useful_items = [columns.strings.known(id_) for id_ in useful]
-            matching = answers_for_agents(columns, evidence, matching, notes)
-            best = best_slots_for_agents(columns, scores, evidence, matching, notes, near, useful_items, top_k)
+            matching = selection.answers_for_agents(columns, evidence, matching, notes)
+            best = selection.best_slots_for_agents(columns, scores, evidence, matching, notes, useful_items, top_k)
         else:
             best = best_slots(columns, scores, matching, top_k)
         return _Ranked(best, terms, matching, evidence, vector is None, is_near)

@@ -114,13 +114,11 @@ def days_of(cues: Sequence[dates.Cue], columns: Columns, postings: Postings) -> 
     """
     found = []
     for cue in cues:
-        degrees = dates.named_agreement(cue, columns.named_days[:, 1:])
-        agreeing = columns.live[columns.named_days[:, 0]] & (degrees > 0)
-        slots, place = np.unique(columns.named_days[agreeing, 0], return_inverse=True)
-        counts = np.zeros(len(slots), dtype=np.float32)
-        np.maximum.at(counts, place, degrees[agreeing])
+        degrees = np.zeros(columns.size, dtype=np.float32)
+        np.maximum.at(degrees, columns.named_days[:, 0], dates.named_agreement(cue, columns.named_days[:, 1:]))
+        slots = np.flatnonzero(degrees * columns.live).astype(np.int32)
         idf = postings.idf_of(len(slots)) if cue.day else 0.0
-        found.append(QueryTerm(str(cue), None, idf, slots, counts, is_day=True))
+        found.append(QueryTerm(str(cue), None, idf, slots, degrees[slots], is_day=True))
     return found
 
 

@@ -15,9 +15,6 @@ import numpy as np
 from memory_app.search.ranking.dense import Vectors, WordEmbedder, unit
 from memory_app.search.ranking.postings import BLOCK, NOTE, Columns, Mask, Postings, Slots, Values, grown
 
-#: Higher than any score: hits of a group all come before those of the next.
-_GROUP = 10.0
-
 _TEXT = -1
 
 
@@ -43,12 +40,12 @@ BESIDE = 0.3
 PASSAGE_FROM, PASSAGE_SHARE = 0.1, 0.6
 
 
-def near_from(notes: int) -> float:
-    """Return the evidence from which a note that does not match is near; from half of it, it is shown.
+def near_from(notes: Mask) -> float:
+    """Return the evidence from which one of these notes that does not match is near; from half of it, it is shown.
 
     The more notes there are, the nearer is the nearest of those about other things.
     """
-    return 0.05 + 0.025 * math.log(max(notes, 1))
+    return 0.05 + 0.025 * math.log(max(int(np.count_nonzero(notes)), 1))
 
 
 def answers_for_agents(columns: Columns, evidence: Values, matching: Mask, notes: Mask) -> Mask:
@@ -66,14 +63,7 @@ def answers_for_agents(columns: Columns, evidence: Values, matching: Mask, notes
 
 
 def best_slots_for_agents(
-    columns: Columns,
-    scores: Values,
-    evidence: Values,
-    answers: Mask,
-    notes: Mask,
-    near: float,
-    useful: Sequence[int],
-    top_k: int,
+    columns: Columns, scores: Values, evidence: Values, answers: Mask, notes: Mask, useful: Sequence[int], top_k: int
 ) -> list[int]:
     """Return the slots for an agent: the answers, best first; where there are none, the nearest notes (MOST_WEAK).
 
@@ -82,24 +72,18 @@ def best_slots_for_agents(
     Arguments:
         answers: see `answers_for_agents`.
         notes: the eligible slots of notes.
-        near: see `near_from`.
         useful: items of notes, for a question about everything: all notes follow the answers, in this order.
     """
     if not answers.any() and not useful:
-        return best_slots(columns, evidence, notes & (evidence >= near / 2), min(top_k, MOST_WEAK))
-    most = max(top_k // 2, 1) if (answers & notes).any() else top_k
-    passages = best_slots(columns, scores, answers & ~notes, most)
-    chosen = answers & notes
-    chosen[passages] = True
-    by_place: Values = np.where(chosen, scores + np.float32(_GROUP), scores)
-    by_place[chosen & notes] += np.float32(_GROUP)
-    by_place[passages[:1]] += np.float32(_GROUP)
+        return best_slots(columns, evidence, notes & (evidence >= near_from(notes) / 2), min(top_k, MOST_WEAK))
+    found = best_slots(columns, scores, answers & notes, top_k)
+    passages = best_slots(columns, scores, answers & ~notes, max(top_k // 2, 1) if found else top_k)
+    best = sorted((passages[:1] + found + passages[1:])[:top_k], key=lambda slot: -scores[slot])
     if useful:
-        rank = {item: place for place, item in enumerate(useful)}
-        for slot in np.flatnonzero(notes & ~chosen).tolist():
-            by_place[slot] = -rank.get(int(columns.items[slot]), len(rank)) / (len(rank) + 1)
-    best = best_slots(columns, by_place, chosen | notes if useful else chosen, top_k)
-    best.sort(key=lambda slot: (not chosen[slot], -scores[slot] if chosen[slot] else 0))
+        rank = {item: -place for place, item in enumerate(useful)}
+        rest = notes & ~np.isin(columns.items, columns.items[best])
+        order: Values = np.array([rank.get(item, -len(rank)) for item in columns.items.tolist()], dtype=np.float32)
+        best += best_slots(columns, order, rest, top_k - len(best))
     return best
 
 
