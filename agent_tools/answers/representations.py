@@ -39,13 +39,14 @@ _ASKED = {
 }
 
 
-#: Ids of notes that say the same, in a text.
-MOST_SAME = 20
+def named(ids: Sequence[str], most: int = 20) -> str:
+    """Return ids for a text, where `data` has all of them."""
+    return ", ".join(ids[:most]) + (" …" if len(ids) > most else "")
 
 
 def said_too(ids: Sequence[str]) -> str:
-    """Return what is said behind a note that others say too; empty without any. `data` has all of their ids."""
-    return f" (said too by {', '.join(ids[:MOST_SAME])}{' …' if len(ids) > MOST_SAME else ''})" if ids else ""
+    """Return what is said behind a note that others say too; empty without any."""
+    return f" (said too by {named(ids)})" if ids else ""
 
 
 def wanted(comment: str, automatic: str) -> str:

@@ -49,8 +49,6 @@ class PrimeArguments(Arguments):
     returns={
         "text": "string: the memories, as in the text; empty when there are none",
         "receipt": "Receipt: what is in it, and what was left out",
-        "folded[].note_id": "string: a memory in it that others say too",
-        "folded[].same_notes": "string[]: ids of these others, which are left out",
     },
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
@@ -59,13 +57,12 @@ def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
         types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0
     )
     primed = guidance.prime(call.owner, budget=arguments.budget, filters=filters, format=arguments.format)
-    folded = [(id_, same) for id_, same in catalogue(call.owner).fold(primed.included, str) if same]
-    told = [f"{id_}{representations.said_too(same)}" for id_, same in folded] + _cut(primed)
+    folded = catalogue(call.owner).fold(primed.included, str)
+    told = [f"{id_}{representations.said_too(same)}" for id_, same in folded if same] + _cut(primed)
     text = "\n".join(
         [primed.text or "There are no memories to show.", *(told if arguments.format == "markdown" else ())]
     )
-    data = {"text": invisible.escaped(primed.text), "receipt": _receipt(primed, commit)}
-    return Answer(text, data | {"folded": [{"note_id": id_, "same_notes": same} for id_, same in folded]})
+    return Answer(text, {"text": invisible.escaped(primed.text), "receipt": _receipt(primed, commit)})
 
 
 def _cut(primed: context_budget.Primed) -> list[str]:

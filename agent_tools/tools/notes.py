@@ -12,7 +12,7 @@ from django.dispatch import Signal
 from pydantic import Field
 
 from agent_tools.answers import fields, outcomes, refusals
-from agent_tools.answers.representations import Subject
+from agent_tools.answers.representations import Subject, named
 from agent_tools.calls import execution
 from agent_tools.calls.arguments import NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, tool
@@ -24,14 +24,11 @@ from memory_app.reads.catalogue import catalogue
 from memory_app.text import alike
 from memory_app.text.lines import first_words
 
-#: Ids in a text; `data` has all of them.
-_NAMED = 20
 #: What is stored with a note beside its text.
 _FIELDS = {"category", "tags", "type", "confidence", "rationale"}
 
-_SAME = {"same_notes": "string[]: ids of other notes that say the same, the newest first"}
-_NEAR = {"near_note": "string | null: id of a note that says the same but for one word, or null"}
-_WRITTEN = {"note_id": "string: the note's id"} | fields.WRITTEN
+_SAME = {"same_notes": "string[]: ids of other notes that say the same, newest first; of a new note, but for a word"}
+_WRITTEN = {"note_id": "string: the note's id"} | _SAME | fields.WRITTEN
 
 
 class SaveArguments(NoteWriteArguments):
@@ -48,7 +45,7 @@ class SaveArguments(NoteWriteArguments):
         "note_id for future reference."
     ),
     failing="Error saving note",
-    returns=_WRITTEN | _NEAR,
+    returns=_WRITTEN,
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
     with refusals.explained(Subject.of_write(call, arguments)):
@@ -60,7 +57,7 @@ def memory_save(call: Call, arguments: SaveArguments) -> Answer:
             tags=arguments.tags,
         )
     near = 'call memory_delete with note_id="{old}" (next time, memory_update with it).'
-    return _answer(call, outcome, "saved", _beside_new(call, outcome, arguments, near))
+    return _answer(outcome, "saved", _beside_new(call, outcome, arguments, near))
 
 
 class UpdateArguments(NoteWriteArguments):
@@ -75,7 +72,7 @@ class UpdateArguments(NoteWriteArguments):
         "note and its note_id, then call this with the note_id and the new content."
     ),
     failing="Error updating note",
-    returns=_WRITTEN | _SAME,
+    returns=_WRITTEN,
     target="note_id",
     is_repeatable=True,
 )
@@ -84,7 +81,7 @@ def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
         outcome = notes.update(
             by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
         )
-    return _answer(call, outcome, "updated")
+    return _answer(outcome, "updated", _others(call, outcome))
 
 
 class DeleteArguments(NoteWriteArguments):
@@ -97,7 +94,7 @@ class DeleteArguments(NoteWriteArguments):
         "First use memory_search to find the note and its note_id, then call this with the note_id to remove it."
     ),
     failing="Error deleting note",
-    returns=_WRITTEN | _SAME,
+    returns=_WRITTEN,
     target="note_id",
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
@@ -108,7 +105,7 @@ def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
         data = outcomes.data_of(outcomes.of_notes(outcome))
         return Answer(text, {"note_id": outcome.note_id, "same_notes": []} | data)
-    return _answer(call, outcome, "deleted")
+    return _answer(outcome, "deleted", _others(call, outcome))
 
 
 class RememberArguments(NoteWriteArguments):
@@ -139,7 +136,7 @@ class RememberArguments(NoteWriteArguments):
         "memory_type": "string: as given",
         "message": "string: as in the text",
     }
-    | _NEAR
+    | _SAME
     | fields.WRITTEN,
 )
 def remember(call: Call, arguments: RememberArguments) -> Answer:
@@ -163,7 +160,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
     return outcomes.of_note(
         outcome,
         applied=f"Successfully stored {arguments.type} memory with id {outcome.note_id}",
-        beside=data | same,
+        beside=data | {"same_notes": same},
         more=more,
         message=True,
     )
@@ -210,33 +207,30 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     _audit(
         execution.forgotten, call, outcome, began, session_id=arguments.session_id, type=before.type if before else ""
     )
-    same, more = _others(call, outcome, "forget", "memory_id")
-    data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason} | same
+    same, more = _others(call, outcome, "forget with the memory_id")
+    data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason}
+    data |= {"same_notes": same}
     applied = f"Memory {outcome.note_id} has been superseded"
     return outcomes.of_note(outcome, applied=applied, beside=data, more=more, message=True)
 
 
-#: Data of an answer, and the lines that say it.
-_Beside = tuple[dict[str, Any], str]
+#: Other notes that say the same, by their ids, and the line that says it.
+_Beside = tuple[list[str], str]
 
 
-def _answer(call: Call, outcome: notes.NoteChangeOutcome, done: str, beside: _Beside | None = None) -> Answer:
-    note_id = outcome.note_id
-    data, more = beside or _others(call, outcome, "memory_delete", "note_id")
-    return outcomes.of_note(outcome, applied=f"Note {note_id} {done}.", beside={"note_id": note_id} | data, more=more)
+def _answer(outcome: notes.NoteChangeOutcome, done: str, beside: _Beside) -> Answer:
+    data = {"note_id": outcome.note_id, "same_notes": beside[0]}
+    return outcomes.of_note(outcome, applied=f"Note {outcome.note_id} {done}.", beside=data, more=beside[1])
 
 
-def _others(call: Call, outcome: notes.NoteChangeOutcome, tool: str, argument: str) -> _Beside:
+def _others(call: Call, outcome: notes.NoteChangeOutcome, how: str = "memory_delete with the note_id") -> _Beside:
     """Name the other notes that say what this one says now, or said before it was deleted or superseded."""
     change = outcome.changes[0]
     note = change.before if change.after is None or change.after.is_superseded else change.after
     found = catalogue(call.owner).saying(alike.said_by(note.content) if note else "", but=change.id)
     ids = [entry.id for entry in found]
-    if not ids:
-        return {"same_notes": ids}, ""
     says = "1 more note says" if len(ids) == 1 else f"{len(ids)} more notes say"
-    named = ", ".join(ids[:_NAMED]) + (" …" if len(ids) > _NAMED else "")
-    return {"same_notes": ids}, f"{says} the same: {named}. {tool} with the {argument} of each takes it out too."
+    return ids, f"{says} the same: {named(ids)}. {how} of each takes it out too." if ids else ""
 
 
 def _beside_new(
@@ -248,13 +242,12 @@ def _beside_new(
         near: what to call about that one.
     """
     if outcome.known or (outcome.proposed and not outcome.proposed.created):
-        return {"near_note": None}, _not_stored(outcome, arguments)
+        return [], _not_stored(outcome, arguments)
     old = reads.find_note(call.owner, outcome.near) if outcome.near else None
     if old is None:
-        return {"near_note": None}, ""
+        return [], ""
     says = f"{old.id} says nearly this: “{first_words(old.content, 200)}”. Where both hold, leave it."
-    replaces = near.format(old=old.id, new=outcome.note_id)
-    return {"near_note": old.id}, f"{says} If the new one replaces it, {replaces}"
+    return [old.id], f"{says} If the new one replaces it, {near.format(old=old.id, new=outcome.note_id)}"
 
 
 def _not_stored(outcome: notes.NoteChangeOutcome, arguments: SaveArguments | RememberArguments) -> str:

@@ -134,9 +134,7 @@ def folded(notes: Sequence[reads.Note], used: Mapping[str, int]) -> dict[str, re
     for kept, *others in groups.values():
         if others:
             every = [kept, *others]
-            first: dict[str, Any] = {
-                name: next(filter(None, (getattr(each, name) for each in every)), None) for name in _LACKED
-            }
+            first: dict[str, Any] = {n: next(filter(None, (getattr(e, n) for e in every)), None) for n in _LACKED}
             after |= dict.fromkeys(each.id for each in others)
             after[kept.id] = replace(kept, tags=tidied([tag for each in every for tag in each.tags]), **first)
     return after

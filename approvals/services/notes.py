@@ -368,13 +368,12 @@ def save(
     """
     if done := earlier_outcome(by, owner):
         return done
-    now = timezone.now()
     id_ = new_note_id(by, owner, note_id) or notes.new_id()
     made = new_note(
         by,
         owner,
         id_,
-        now,
+        timezone.now(),
         content=content,
         type=type,
         tags=tidied(tags),
@@ -389,8 +388,7 @@ def save(
     with turns.awaited(f"{owner} says {said}"):
         every = catalogue(owner)
         oldest = every.saying(said)[-1:]
-        known = reads.find_note(owner, oldest[0].id) if oldest else None
-        if known:
+        if oldest and (known := reads.find_note(owner, oldest[0].id)):
             return NoteChangeOutcome((NoteChange(known.id, known, known),), "", known=known)
         if note_id and reads.find_note(owner, note_id):
             raise Refusal(_("There is a note %(id)s already.") % {"id": note_id}, code="note_invalid", field="note_id")

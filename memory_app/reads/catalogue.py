@@ -119,12 +119,18 @@ class NoteListCache:
     @cached_property
     def doubled(self) -> list[list[NoteSummary]]:
         """Groups of notes that say the same, each newest first."""
-        return self._groups(near=False)
+        by_words = _by_key(self.entries, lambda entry: filter(None, [entry.said]))
+        return [group for group in by_words.values() if len(group) > 1]
 
     @cached_property
     def nearly_doubled(self) -> list[list[NoteSummary]]:
         """Groups of notes that differ in one word; a note is in one group only."""
-        return self._groups(near=True)
+        groups, placed = list[list[NoteSummary]](), set[str]()
+        for group in _by_key(self.entries, lambda entry: near_forms(entry.said)).values():
+            if len({entry.said for entry in group}) > 1 and placed.isdisjoint(entry.id for entry in group):
+                groups.append(group)
+                placed.update(entry.id for entry in group)
+        return groups
 
     @cached_property
     def most_folded(self) -> int:
@@ -133,26 +139,10 @@ class NoteListCache:
         said = Counter(entry.said for entry in self.changed.values() if entry and entry.said)
         return read + sum(number - (said not in self._indexed) for said, number in said.items())
 
-    def _groups(self, *, near: bool) -> list[list[NoteSummary]]:
-        alike: defaultdict[str, list[NoteSummary]] = defaultdict(list)
-        for entry in self.entries:
-            for key in near_forms(entry.said) if near else filter(None, [entry.said]):
-                alike[key].append(entry)
-        groups, placed = list[list[NoteSummary]](), set[str]()
-        for group in alike.values():
-            if len({entry.said for entry in group} if near else group) > 1:
-                groups.append([entry for entry in group if entry.id not in placed])
-                placed.update(entry.id for entry in group)
-        return [group for group in groups if group]
-
     @property
     def _indexed(self) -> Mapping[str, Sequence[NoteSummary]]:
-        if self.read and not self.index:
-            made: defaultdict[str, list[NoteSummary]] = defaultdict(list)
-            for entry in self.read:
-                for key in _keys(entry):
-                    made[key].append(entry)
-            self.index.update(made)
+        if not self.index:
+            self.index.update(_by_key(self.read, _keys))
         return self.index
 
     def _with(self, key: str) -> Iterator[NoteSummary]:
@@ -180,10 +170,19 @@ class NoteListCache:
             entry = next(self._with(f"\0{id_of(item)}"), None)
             said = entry.said if entry else ""
             if said not in seen:
-                same = self.saying(said, but=id_of(item) or "") if said else []
-                folded.append((item, [each.id for each in same]))
+                folded.append((item, [each.id for each in self.saying(said, but=id_of(item) or "")]))
             seen |= {said} - {""}
         return folded
+
+
+def _by_key(
+    entries: Iterable[NoteSummary], keys: Callable[[NoteSummary], Iterable[str]]
+) -> dict[str, list[NoteSummary]]:
+    by_key: defaultdict[str, list[NoteSummary]] = defaultdict(list)
+    for entry in entries:
+        for key in keys(entry):
+            by_key[key].append(entry)
+    return by_key
 
 
 def _keys(entry: NoteSummary) -> Sequence[str]:

@@ -281,73 +281,37 @@ class SearchResults(Answer):
 class ChangedNote(Answer):
     #: the note's id
     note_id: str = absent()
-    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
-    #: known: a note says this already, nothing was made, and there is no proposal
-    status: str = absent()
-    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
-    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
-    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
-    #: undid the same before) or null once it waits no more
-    waits_because: str | None = absent()
-    #: the commit that holds it, or null while it waits
-    commit: str | None = absent()
-    #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int | None = absent()
-    #: the branch that holds it while it waits; null once it is applied or decided
-    branch: str | None = absent()
-    #: the commit it was made on
-    base_commit: str | None = absent()
-    #: the commit with the change
-    head_commit: str | None = absent()
-    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
-    revision: int | None = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none
-    content_sha256: str | None = absent()
-    #: where people look at it
-    review_url: str | None = absent()
-    #: false when an equal proposal of yours was waiting already and is returned instead
-    created: bool = absent()
-    #: true when it is the next revision of a proposal that waited
-    amended: bool = absent()
-    #: id of a note that says the same but for one word, or null
-    near_note: str | None = absent()
-
-
-class MemoryUpdateAnswer(Answer):
-    #: the note's id
-    note_id: str = absent()
-    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
-    #: known: a note says this already, nothing was made, and there is no proposal
-    status: str = absent()
-    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
-    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
-    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
-    #: undid the same before) or null once it waits no more
-    waits_because: str | None = absent()
-    #: the commit that holds it, or null while it waits
-    commit: str | None = absent()
-    #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int | None = absent()
-    #: the branch that holds it while it waits; null once it is applied or decided
-    branch: str | None = absent()
-    #: the commit it was made on
-    base_commit: str | None = absent()
-    #: the commit with the change
-    head_commit: str | None = absent()
-    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
-    revision: int | None = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none
-    content_sha256: str | None = absent()
-    #: where people look at it
-    review_url: str | None = absent()
-    #: false when an equal proposal of yours was waiting already and is returned instead
-    created: bool = absent()
-    #: true when it is the next revision of a proposal that waited
-    amended: bool = absent()
-    #: ids of other notes that say the same, the newest first
+    #: ids of other notes that say the same, newest first; of a new note, but for a word
     same_notes: list[str] = absent()
+    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
+    #: known: a note says this already, nothing was made, and there is no proposal
+    status: str = absent()
+    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
+    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
+    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
+    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
+    #: undid the same before) or null once it waits no more
+    waits_because: str | None = absent()
+    #: the commit that holds it, or null while it waits
+    commit: str | None = absent()
+    #: its number, applied or not: people see what was applied, and can put it back
+    proposal_id: int | None = absent()
+    #: the branch that holds it while it waits; null once it is applied or decided
+    branch: str | None = absent()
+    #: the commit it was made on
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str | None = absent()
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
+    revision: int | None = absent()
+    #: of the note as it is now (its canonical JSON); null when there is none
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str | None = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when it is the next revision of a proposal that waited
+    amended: bool = absent()
 
 
 class RememberedNote(Answer):
@@ -359,8 +323,8 @@ class RememberedNote(Answer):
     memory_type: str = absent()
     #: as in the text
     message: str = absent()
-    #: id of a note that says the same but for one word, or null
-    near_note: str | None = absent()
+    #: ids of other notes that say the same, newest first; of a new note, but for a word
+    same_notes: list[str] = absent()
     #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
@@ -434,7 +398,7 @@ class ForgottenNote(Answer):
     reason: str | None = absent()
     #: as in the text
     message: str = absent()
-    #: ids of other notes that say the same, the newest first
+    #: ids of other notes that say the same, newest first; of a new note, but for a word
     same_notes: list[str] = absent()
     #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
     #: known: a note says this already, nothing was made, and there is no proposal
@@ -467,17 +431,9 @@ class ForgottenNote(Answer):
     amended: bool = absent()
 
 
-class PrimedNotesFolded(Record):
-    #: a memory in it that others say too
-    note_id: str = absent()
-    #: ids of these others, which are left out
-    same_notes: list[str] = absent()
-
-
 class PrimedNotes(Answer):
     #: what is in it, and what was left out
     receipt: dict[str, Any] = absent()
-    folded: list[PrimedNotesFolded] = absent()
 
 
 class ProposalSummary(Record):

@@ -400,7 +400,7 @@ class Notes(Resource):
         """
         return self._run(operations.NOTES_SAVE, given, content=content)
 
-    def update(self, note_id: str, **given: Unpack[arguments.NotesUpdate]) -> answers.MemoryUpdateAnswer:
+    def update(self, note_id: str, **given: Unpack[arguments.NotesUpdate]) -> answers.ChangedNote:
         """Update a previously saved note with new content. Use this when the user corrects or changes previously stored
         information (e.g., a new preferred name, an updated preference). First use memory_search to find the note and
         its note_id, then call this with the note_id and the new content.
@@ -421,7 +421,7 @@ class Notes(Resource):
         """
         return self._run(operations.NOTES_UPDATE, given, note_id=note_id)
 
-    def delete(self, note_id: str, **given: Unpack[arguments.NotesDelete]) -> answers.MemoryUpdateAnswer:
+    def delete(self, note_id: str, **given: Unpack[arguments.NotesDelete]) -> answers.ChangedNote:
         """Delete a previously saved note from memory. Use this when the user asks you to forget specific information.
         First use memory_search to find the note and its note_id, then call this with the note_id to remove it.
 
