@@ -6,7 +6,7 @@ always waits for a person. Reading notes is in `recall`.
 
 import json
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.dispatch import Signal
 from pydantic import Field
