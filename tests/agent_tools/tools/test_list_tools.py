@@ -170,7 +170,9 @@ def test_a_list_has_ten_tools_that_a_model_can_afford(
 ) -> None:
     assert answered(api.get(f"/api/v1/tools/?format={form}"))["data"]["tools"] == listed(api, form, toolset="core")
     lists = [listed(api, form, toolset="core"), listed(api, form, toolset="core", strict=1)]
-    lists += [Peer(secret).result("tools/list")["tools"] for secret in (token, issue(alice, ben))]
+    people = [User.objects.create(username=f"{number:02}".rjust(64, "a")) for number in range(25)]
+    several = [issue(alice, ben), issue(all_owners=True), issue(*people)]
+    lists += [Peer(secret).result("tools/list")["tools"] for secret in (token, *several)]
     for tools in lists:
         assert [tool.get("function", tool)["name"] for tool in tools] == CORE
         assert len(json.dumps(tools)) < 4_000 * CHARACTERS
