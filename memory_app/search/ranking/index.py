@@ -253,10 +253,11 @@ class OwnerIndex:
         terms = scoring.terms_of(
             parsed.words, self._postings, self._word_vectors, similar=has_statements, misspelt=misspelt
         )
-        if self._word_embedder is None:
+        if self._word_embedder is None or self._word_vectors is None:
             vector = whole
         else:
-            vector = query_vector(self._word_embedder, [term.surface for term in terms], [term.idf for term in terms])
+            meant = [term for term in terms if self._word_vectors.means(term.surface)]
+            vector = query_vector(self._word_embedder, [term.surface for term in meant], [term.idf for term in meant])
         cosines = self._cosines(vector)
         exact = self._named(parsed, eligible)
         days = scoring.days_of(parsed.days, columns, self._postings)

@@ -136,6 +136,9 @@ class _Near:
 _NOTHING = _Near(0, np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
+_VOWELS = frozenset("aeiouy")
+
+
 class WordVectors:
     """The vectors of one owner's vocabulary, made when first needed, and later for new words."""
 
@@ -161,6 +164,10 @@ class WordVectors:
         """Whether `word` is a common word of the language, even when this owner never used it."""
         return self._embedder.knows(word)
 
+    def means(self, word: str) -> bool:
+        """Whether the vector of `word` says anything: "zzzz" is made of pieces of words of other languages."""
+        return self.knows(word) or not word.isascii() or not word.isalpha() or not _VOWELS.isdisjoint(word)
+
     def nearest(self, words: Sequence[str]) -> list[list[tuple[int, float]]]:
         """Return for each word (term, cosine) of the owner's most similar terms, best first, without stop words."""
         self._catch_up()
@@ -168,8 +175,8 @@ class WordVectors:
             return [[] for _ in words]
         used = self._postings.used_terms()[: self._made]
         found = []
-        for near in self._near_each(words):
-            is_used = used[near.terms]
+        for word, near in zip(words, self._near_each(words), strict=True):
+            is_used = used[near.terms] & self.means(word)
             terms, cosines = near.terms[is_used], near.cosines[is_used]
             if len(terms) > MOST_SIMILAR:
                 best = np.argpartition(-cosines, MOST_SIMILAR)[:MOST_SIMILAR]

@@ -64,6 +64,11 @@ def test_what_nobody_wrote_about_finds_nothing(query: str) -> None:
     assert found(index_of(notes(*NOTES)), query) == []
 
 
+def test_letters_without_a_vowel_are_like_nothing_in_another_language() -> None:
+    texts = ("Con Lucía habla español los domingos", "Özlem hat den Müll erklärt, gelb und blau", "測る, to measure")
+    assert index_of(notes(*texts)).search("zzzz", for_agents=True).hits == ()
+
+
 def test_an_empty_memory_finds_nothing() -> None:
     assert OwnerIndex().search("anything").hits == ()
     assert OwnerIndex([], wordllama()).search("anything").hits == ()
