@@ -1,14 +1,15 @@
 """What is wrong with an edit, or with the block it is for: the exact sentence of the contract, then help on new lines.
 
 An agent that gets the help right is done in one more call: the passage it meant, why its text differs from it, the call
-that would work, the lines of several matches, its own proposal that has the text. Matching itself stays exact, always;
-nothing here changes what an edit does.
+that would work, the lines of several matches, its own proposal that has the text. Nothing here changes what an edit
+does.
 """
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from agent_tools import auth
 from agent_tools.answers import representations
@@ -22,7 +23,8 @@ from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads import Block, BlockNotFound, RevisionNotFound
 from memory_app.text import edits
-from memory_app.text.fuzzy_match import Differences, Nearest, Why, nearest, without_line_numbers
+from memory_app.text.fuzzy_match import WORTH_OFFERING, Nearest
+from memory_app.text.repairs import Repair, repair
 
 #: Characters of a passage or a call in the text for the model; longer ones are in `details` only.
 _SHOWN = 4_000
@@ -33,13 +35,17 @@ _LINES_SHOWN = 20
 _WORDS_SHOWN = 3
 _WORD_SHOWN = 60
 
-_WHY: dict[Why | Literal["words"], str] = {
+_WHY = {
     "whitespace": "in white space",
     "case": "in case",
     "quotes": "in its quotation marks (typographic or straight)",
     "line_numbers": "by the line numbers before its lines",
     "unicode": "in the Unicode form of its characters",
     "words": "in its words",
+    "heading": "by the heading, which is shown above the text and is not part of it",
+    "code_fence": "by the code fence around it",
+    "quotation_marks": "by the quotation marks around it",
+    "escapes": "by line ends and tabs written as \\n and \\t",
 }
 
 
@@ -167,14 +173,14 @@ def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
     if edit.old_string in block.body:
         help.append("The block has the text, but an edit before this one changes it: quote what that one leaves.")
     code = ErrorCode.OLD_STRING_NOT_FOUND
-    near = nearest(text, edit.old_string)
+    found = repair(text, edit, heading=block.display_title)
     if error.details["is_there"]:
         line = _line_of_made(block, subject.edits, error.index, text)
         if line is not None:
-            code, near = ErrorCode.ALREADY_TRUE, None
+            code, found = ErrorCode.ALREADY_TRUE, Repair(edit.old_string)
             help.append(f"This change is made already: an earlier version had old_string where line {line} is now.")
-        elif near is None or not _shortens(edit, near):
-            line = text.count("\n", 0, text.find(edit.new_string)) + 1
+        elif (place := _says_already(text, edit, found)) is not None:
+            line = text.count("\n", 0, place) + 1
             help.append(f"new_string is in the block already (line {line}).")
         if line is not None:
             details["line"] = line
@@ -185,8 +191,8 @@ def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
             f"decision, or amend it with proposal_id={waiting.pk}. Such an edit is made on the block's text as it is "
             "now, and takes the place of what that proposal asks for."
         )
-    elif near is not None:
-        help += _nearest_help(near, edit, error.index, subject, details)
+    else:
+        help += passage_help(found, edit, error.index, subject, details)
     help.append(f"The block's sha256 is {block.body_sha256}.")
     message = (
         f"old_string not found in block '{subject.label}'. Make sure you've read the block first and the text "
@@ -195,39 +201,78 @@ def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
     return _about_edit(error, subject, code, message, *help, **details)
 
 
-def _shortens(edit: edits.Replace, near: Nearest) -> bool:
-    """Whether new_string is a part of the passage that old_string means, so that finding it proves nothing."""
-    return edit.new_string in near.passage and len(edit.new_string) < len(near.passage)
+#: Letters of a new_string of which it says something that they are in the text, as words.
+_FEWEST_LETTERS = 4
 
 
-def _nearest_help(
-    near: Nearest, edit: edits.Replace, index: int, subject: Subject, details: dict[str, Any]
+def _says_already(text: str, edit: edits.Replace, found: Repair) -> int | None:
+    """Return where the text has new_string, if that may mean that the change is made.
+
+    It does not where new_string is a part of the passage that old_string means, or so short that it is there by chance.
+    """
+    new = edit.new_string
+    is_shorter = any(new in near.passage and len(new) < len(near.passage) for near in found.places)
+    there = re.search(rf"(?<!\w){re.escape(new)}(?!\w)", text)
+    return there.start() if there and not is_shorter and len(new.strip()) >= _FEWEST_LETTERS else None
+
+
+def passage_help(
+    found: Repair, edit: edits.Replace, index: int, subject: Subject, details: dict[str, Any]
 ) -> list[str]:
-    lines = f"line {near.first_line}"
-    if near.last_line > near.first_line:
-        lines = f"lines {near.first_line}-{near.last_line}"
-    details["nearest"] = {
+    """Return which passage an edit meant, or all that it may have meant, and the call that makes its change there."""
+    if not found.places:
+        return []
+    if len(found.places) > 1:
+        return _several(found, edit, index, subject, details)
+    near = found.places[0]
+    forms = [*found.taken_off, *(() if near.passage == found.old_string else near.forms)]
+    why = forms[0] if len(forms) == 1 and forms != ["words"] else None
+    details["nearest"] = _place(near) | {"why": why, "differs": forms}
+    help = [f"The nearest passage is {_lines_of(near)} ({near.similarity:.0%} similar):"]
+    help.append(near.passage if len(near.passage) <= _SHOWN else "(too long to show here; see error.details)")
+    if found.is_elided:
+        help.append('Your old_string has "..." for a part of it: quote all of the passage, or only what you change.')
+    elif forms:
+        help.append(_said(forms, near.differences.words if near.differences else ()))
+    if found.is_made:
+        help.append("It says already what your edit would make of it.")
+    elif found.edit:
+        help += _corrected(found.edit, "If you meant that passage", index, subject, details)
+    elif not found.is_elided and near.similarity >= WORTH_OFFERING:
+        help.append("Where your change belongs in it is not certain: quote the passage as it stands, with your change.")
+    return help
+
+
+def _several(found: Repair, edit: edits.Replace, index: int, subject: Subject, details: dict[str, Any]) -> list[str]:
+    """Return the passages that fit equally well. None is chosen, but replace_all may mean them all."""
+    details["places"] = [_place(near) for near in found.places[: 10 * _LINES_SHOWN]]
+    shown = found.places[:_LINES_SHOWN]
+    help = [f"{len(found.places)} passages fit equally well; none is chosen:"]
+    help += [f"{_lines_of(near).capitalize()}: {_cut(near.passage)}" for near in shown]
+    if found.edit:
+        return help + _corrected(found.edit, "If you meant all of them", index, subject, details)
+    if not edit.replace_all:
+        return [*help, "Quote the one you mean with more of the text around it."]
+    return [*help, "They are not written alike, or not all may be meant: quote each as it stands, one edit for each."]
+
+
+def _place(near: Nearest) -> dict[str, Any]:
+    return {
         "first_line": near.first_line,
         "last_line": near.last_line,
         "similarity": round(near.similarity, 3),
-        "why": near.why,
         "passage": near.passage,
-        "differs": list(near.differences.forms) if near.differences else [near.why] if near.why else [],
     }
-    help = [f"The nearest passage is {lines} ({near.similarity:.0%} similar):"]
-    help.append(near.passage if len(near.passage) <= _SHOWN else "(too long to show here; see error.details)")
-    if near.why:
-        help.append(f"Your old_string differs from it only {_WHY[near.why]}.")
-    elif near.differences is not None:
-        help.append(_said(near.differences))
-    if subject.corrected is not None and near.corrected is not None:
-        replacement = without_line_numbers(edit.new_string) if near.why == "line_numbers" else edit.new_string
-        replacement = near.lead + replacement + near.trail
-        if replacement == near.corrected:
-            return help  # what the agent wants to write is what the passage says
-        changed = {"old_string": near.corrected, "new_string": replacement}
-        help += corrected_call("If you meant that passage", changed, index, subject, details)
-    return help
+
+
+def _lines_of(near: Nearest) -> str:
+    is_one = near.last_line == near.first_line
+    return f"line {near.first_line}" if is_one else f"lines {near.first_line}-{near.last_line}"
+
+
+def _corrected(edit: edits.Replace, if_meant: str, index: int, subject: Subject, details: dict[str, Any]) -> list[str]:
+    changed = {"old_string": edit.old_string, "new_string": edit.new_string}
+    return corrected_call(if_meant, changed, index, subject, details)
 
 
 def corrected_call(
@@ -247,11 +292,11 @@ def corrected_call(
     return [f"{if_meant}, call again with:", shown] if len(shown) <= _SHOWN else []
 
 
-def _said(differences: Differences) -> str:
+def _said(forms: Sequence[str], words: Sequence[tuple[str, str]]) -> str:
     """Return all that differs, with the words when they are few."""
-    forms = [_WHY[form] for form in differences.forms]
-    told = f"Your old_string differs from it {' and '.join([', '.join(forms[:-1])] * (len(forms) > 1) + forms[-1:])}"
-    words = differences.words
+    *first, last = [_WHY[form] for form in forms]
+    only = "only " if not first and not words else ""
+    told = f"Your old_string differs from it {only}{', '.join(first)}{' and ' if first else ''}{last}"
     if not words or len(words) > _WORDS_SHOWN or any(len(side) > _WORD_SHOWN for pair in words for side in pair):
         return f"{told}."
     pairs = [f'"{ours}" instead of "{theirs}"' for ours, theirs in words]

@@ -203,6 +203,8 @@ PROPOSED: Fields = {
     "head_commit": "string: the commit with the change",
     "revision": "integer: 1 for a new proposal, one more each time it is amended",
     "occurrences_replaced": "integer: how many places the edits replace; 0 for additions, sections and a whole text",
+    "repaired": "object[]: edits that were made although they differ from the text in white space, line ends or "
+    "quotation marks: `edit` (its number from 0), and the `old_string` and `new_string` that were used",
     "content_sha256": "string: of the block's text as it is now, without the change",
     "review_url": "string: where people look at it",
     "created": "boolean: false when an equal proposal of yours was waiting already and is returned instead",

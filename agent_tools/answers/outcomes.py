@@ -52,6 +52,13 @@ def told(outcome: Proposed, words: Words) -> str:
     return words.waits + representations.why_it_waits(proposal)
 
 
+#: Of an edit that is not made exactly as it was given.
+_REPAIRED = (
+    "The old_string{} differs from the text only in white space, line ends or quotation marks: your change was made "
+    "in the passage as it stands, and nothing else."
+)
+
+
 def answer(
     outcome: Proposed,
     words: Words,
@@ -68,7 +75,9 @@ def answer(
         beside: data of the tool itself.
     """
     warnings = [*outcome.warnings, *warnings]
-    text = "\n".join([told(outcome, words), *placed, *warnings])
+    of_several = len(outcome.asked) > 1
+    repaired = (_REPAIRED.format(f" of edit {each['edit'] + 1}" if of_several else "") for each in outcome.repaired)
+    text = "\n".join([told(outcome, words), *repaired, *placed, *warnings])
     return Answer(text, {**(beside or {})} | data_of(outcome) | {"warnings": warnings})
 
 
@@ -95,6 +104,7 @@ def data_of(outcome: Proposed) -> dict[str, Any]:
         return data | {"content_sha256": now.sha256 if now else None}
     return data | {
         "occurrences_replaced": outcome.occurrences,
+        "repaired": outcome.repaired,
         "length": outcome.used,
         "limit": outcome.limit,
         "warnings": list(outcome.warnings),

@@ -21,7 +21,7 @@ from django.conf import settings
 from pydantic import AfterValidator, Field
 
 from agent_tools import auth
-from agent_tools.answers import bounds, fields, outcomes, paging, refusals, representations
+from agent_tools.answers import bounds, edit_refusals, fields, outcomes, paging, refusals, representations
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import BoundedArguments, ProposeArguments
 from agent_tools.calls.registry import Answer, Call, tool
@@ -39,7 +39,7 @@ from assent_client.text.notes import ID
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads.catalogue import catalogue
-from memory_app.text import edits, sections
+from memory_app.text import edits, repairs, sections
 from memory_app.text.lines import first_words
 
 #: What is said of the paths there are.
@@ -509,14 +509,15 @@ def _in_own_edit(call: Call, block: reads.Block, edit: edits.Edit) -> tuple[int 
 
 def _change_note(call: Call, target: MemoryPath, arguments: FileWriteArguments, change: FileChange) -> Answer:
     by = changed_by(call, arguments)
-    with refusals.explained(representations.Subject.of_write(call, arguments)):
+    subject = representations.Subject.of_write(call, arguments, corrected=correcting(arguments))
+    with refusals.explained(subject):
         found = _find(call, target)
         if found is not None:
             outcome = notes.update(
                 by=by,
                 owner=call.owner,
                 note_id=target.name,
-                content=_edited(target, found.text, change.edit),
+                content=_edited(target, found.text, change.edit, subject),
                 loaded_sha256=arguments.expected_sha256,
             )
         elif change.makes is not None:
@@ -557,16 +558,17 @@ _CODES = {
 }
 
 
-def _edited(target: MemoryPath, text: str, edit: edits.Edit) -> str:
+def _edited(target: MemoryPath, text: str, edit: edits.Edit, subject: representations.Subject) -> str:
     """Return the text of a note, or of a new block that waits, with the change. Raise ApiError where it cannot be."""
     try:
-        return edits.apply(text, (edit,)).text
+        return repairs.apply(text, (edit,)).text
     except edits.EditError as error:
         if error.code in ("identical_strings", "empty_old_string", "forbidden_character"):
             raise
+        details: dict[str, Any] = {"note_id": target.name} if target.is_note else {"block_label": target.name}
+        help = ["Read it with view_file: it has to match exactly."]
+        if isinstance(edit, edits.Replace) and error.code == "old_string_not_found":
+            help += edit_refusals.passage_help(repairs.repair(text, edit), edit, 0, subject, details)
         raise ApiError(
-            _CODES.get(error.code, ErrorCode.OVER_LIMIT),
-            f"{error} in {target.canonical}.",
-            help=["Read it with view_file: it has to match exactly."],
-            details={"note_id": target.name} if target.is_note else {"block_label": target.name},
+            _CODES.get(error.code, ErrorCode.OVER_LIMIT), f"{error} in {target.canonical}.", help=help, details=details
         ) from error

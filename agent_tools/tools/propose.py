@@ -8,6 +8,7 @@ Every call is checked in the order of the contract: identical strings, empty old
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -79,7 +80,7 @@ def made(
             branch_name=outcome.revision.branch,
             occurrences_replaced=outcome.occurrences,
         )
-    return outcome
+    return replace(outcome, asked=changes)
 
 
 def made_block(

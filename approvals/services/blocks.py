@@ -32,6 +32,7 @@ from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change, TargetKind
 from memory_app.text import edits as text_edits
+from memory_app.text import repairs
 from memory_app.writing import rows
 from memory_app.writing.values import BlockFields, BlockWrite
 
@@ -96,7 +97,7 @@ def _require_writable(block: reads.Block, expected_sha256: str | None) -> None:
 
 def _applied(block: reads.Block, edits: Sequence[text_edits.Edit]) -> text_edits.Applied:
     """Return the edits applied to the block. Raise if it stays the same or gets too long."""
-    applied = text_edits.apply(block.body, tuple(edits))
+    applied = repairs.apply(block.body, edits, heading=block.display_title)
     if applied.text == block.body:
         raise NoChange(f"The edit leaves block '{block.label}' as it is.")
     if len(applied.text) > block.limit:

@@ -31,6 +31,7 @@ from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import TargetKind
 from memory_app.runtime import deadlines
+from memory_app.text import edits
 from memory_app.writing import commits
 
 #: Share of a block's limit from which the agent gets a warning.
@@ -180,12 +181,14 @@ class Proposed:
         created: False when an equal undecided proposal of this agent is returned instead.
         amended: it is the next revision of a proposal that was there.
         block: the target as it is now; None where it is not there, and for notes.
+        asked: the edits that were asked for, where those made may be repaired.
     """
 
     proposal: Proposal
     created: bool = True
     amended: bool = False
     block: reads.Block | None = None
+    asked: Sequence[edits.Edit] = ()
 
     @property
     def revision(self) -> Revision:
@@ -199,6 +202,18 @@ class Proposed:
     def occurrences(self) -> int:
         """Return how many places the edits replace."""
         return sum(edit["occurrences"] or 1 for edit in self.revision.edits if edit["op"] == "replace")
+
+    @property
+    def repaired(self) -> list[dict[str, Any]]:
+        """Return the replacements that were made on a passage written otherwise than its old_string."""
+        if not (self.created or self.amended) or len(self.asked) != len(self.revision.edits):
+            return []
+        pairs = enumerate(zip(self.asked, self.revision.edits, strict=True))
+        return [
+            {"edit": index, "old_string": made["old_string"], "new_string": made["new_string"]}
+            for index, (asked, made) in pairs
+            if isinstance(asked, edits.Replace) and made.get("old_string", asked.old_string) != asked.old_string
+        ]
 
     @property
     def used(self) -> int:

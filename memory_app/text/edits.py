@@ -5,7 +5,8 @@ since, what no stored text may contain, and edits as JSON. Pure functions over `
 agent meant (`fuzzy_match`), what a section is (`sections`), showing a change (`worddiff`), merging two changed texts,
 and a block's own character limit (the caller checks the result).
 
-Matching is exact, always: no change of case, white space, line ends or Unicode form.
+Matching is exact, always: no change of case, white space, line ends or Unicode form. What is put in takes the line ends
+of a text that has CRLF throughout.
 """
 
 import hashlib
@@ -243,7 +244,7 @@ def check(edits: Iterable[Edit]) -> None:
 def apply(text: str, edits: Iterable[Edit]) -> Applied:
     """Apply `edits` in order, each on what the one before left; all of them or none.
 
-    Occurrences are counted without overlaps, like `str.count`.
+    Occurrences are counted without overlaps, like `str.count`. The edits returned have the line ends that were written.
 
     Raises what `check` raises, for any edit, before anything is matched; then EditError or TextTooLong.
     """
@@ -252,6 +253,7 @@ def apply(text: str, edits: Iterable[Edit]) -> Applied:
     applied: list[Edit] = []
     replaced = 0
     for index, edit in enumerate(wanted):
+        edit = _with_line_ends_of(text, edit)
         match edit:
             case Replace():
                 count = _count_allowed(text, edit, index)
@@ -262,6 +264,18 @@ def apply(text: str, edits: Iterable[Edit]) -> Applied:
                 text = made_in(text, edit, index)
                 applied.append(edit)
     return Applied(text, tuple(applied), replaced)
+
+
+_LONE_LINE_FEED = re.compile(r"(?<!\r)\n")
+
+
+def _with_line_ends_of(text: str, edit: Edit) -> Edit:
+    """Return the edit with what it puts in written with the line ends of a text that has CRLF throughout."""
+    if "\r\n" not in text or _LONE_LINE_FEED.search(text) or isinstance(edit, Rewrite):
+        return edit
+    if isinstance(edit, Replace):
+        return replace(edit, new_string=_LONE_LINE_FEED.sub("\r\n", edit.new_string))
+    return replace(edit, content=_LONE_LINE_FEED.sub("\r\n", edit.content))
 
 
 def made_in(text: str, edit: Rewrite | Append | Prepend | Insert | SectionUpdate, index: int) -> str:

@@ -1,92 +1,25 @@
 """Which passage of a text an agent meant when its old_string is not there.
 
-Belongs here: finding the passage, saying why it differs when that can be said, and the old_string that would have
-worked.
-Not here: making edits (`memory_app.text.edits` matches exactly, always) and the wording of answers.
+Belongs here: finding the passage, and saying why it differs when that can be said.
+Not here: making edits (`edits` matches exactly, always), the edit that would have worked (`repairs`), and the wording
+of answers.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import accumulate
 from typing import Literal
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
-from memory_app.text.worddiff.compare import is_spaced
-
-# -- folding --------------------------------------------------------------------------------------
-
-# Text is folded block by block: finding a place again folds one block and not the whole text. The smaller the blocks,
-# the more are ASCII, which folds fastest: blocks of 1,024 take a tenth longer.
-_BLOCK = 256
-
-_PLAIN = {
-    **dict.fromkeys(map(ord, "‘’‚‛′"), "'"),
-    **dict.fromkeys(map(ord, "“”„‟«»″"), '"'),
-    **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
-}
-
-
-class _Table(dict[int, str]):
-    """What each character becomes, computed at first use."""
-
-    def __missing__(self, point: int) -> str:
-        spread = unicodedata.normalize("NFKD", chr(point)).translate(_PLAIN)
-        plain = "".join(char for char in spread if unicodedata.category(char) not in ("Mn", "Me", "Cf")).casefold()
-        self[point] = plain
-        return plain
-
-
-_TABLE = _Table()
-
-
-def fold(text: str) -> str:
-    """Return the text as it is compared. Each character folds by itself, so folding parts gives the folded whole."""
-    if text.isascii():
-        return "".join(text.lower().split())
-    # Each character by itself: normalising 200,000 marks on one letter takes 30 s, and they are dropped anyway.
-    return "".join(text.translate(_TABLE).split())
-
-
-def plain_quotes(text: str) -> str:
-    """Return the text with typographic quotes and dashes replaced by ASCII ones."""
-    return text.translate(_PLAIN)
-
-
-class Folded:
-    """A folded text, with the places of its characters in the original."""
-
-    def __init__(self, original: str) -> None:
-        self.original = original
-        blocks = [fold(original[at : at + _BLOCK]) for at in range(0, len(original), _BLOCK)]
-        self.text = "".join(blocks)
-        self._ends = list(accumulate(map(len, blocks)))
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return where `text[start:end]` (not empty) is in the original, with the marks on its last character."""
-        first, last = self._place(start), self._place(end - 1) + 1
-        while last < len(self.original) and not self.original[last].isspace() and not fold(self.original[last]):
-            last += 1
-        return first, last
-
-    def _place(self, at: int) -> int:
-        """Return which character of the original became the folded character `at`."""
-        block = bisect_right(self._ends, at)
-        left = at - (self._ends[block - 1] if block else 0)
-        for place in range(block * _BLOCK, len(self.original)):
-            left -= len(fold(self.original[place]))
-            if left < 0:
-                return place
-        raise IndexError(at)
-
+from memory_app.text.folding import Folded, fold, plain_quotes
+from memory_app.text.lines import MARKER
+from memory_app.text.worddiff.compare import is_spaced, tokens
 
 # -- differences word by word ---------------------------------------------------------------------
 
@@ -266,7 +199,7 @@ WORTH_SHOWING = 0.35
 WORTH_OFFERING = 0.6
 
 # How many equal places and how many similar ones are examined.
-_MOST_EQUAL = 8
+_MOST_EQUAL = 200
 _MOST_PLACES = 4
 # White space beyond this at the end of a needle is no help in finding the end of a passage.
 _MOST_WHITE_SPACE = 200
@@ -285,61 +218,85 @@ class Nearest:
     """The passage that is most like what was looked for.
 
     Attributes:
+        start: where it begins, in characters.
         first_line, last_line: its lines, 1-based.
         passage: the exact text of it.
         similarity: 0 to 1; 1 only when nothing but form (white space, case, quotes, Unicode) differs.
         why: the one thing in which it differs, when there is one.
         differences: all of them, when it is not one thing alone.
-        corrected: a text that occurs exactly once and holds the passage: an old_string that would have worked. None
-            when the passage is too unlike, or occurs more than once however much of its surroundings is taken in.
-        lead, trail: what `corrected` has before and after the passage; a new_string has to keep it.
     """
 
+    start: int
     first_line: int
     last_line: int
     passage: str
     similarity: float
     why: Why | None
     differences: Differences | None
-    corrected: str | None
-    lead: str = ""
-    trail: str = ""
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        return self.differences.forms if self.differences else (self.why,) if self.why else ()
+
+    def with_lines(self, text: str) -> str:
+        """Return the passage with all of its first and last line."""
+        end = self.start + len(self.passage.rstrip("\r\n"))
+        return text[text.rfind("\n", 0, self.start) + 1 : _line_end(text, end)].removesuffix("\r")
 
 
-def nearest(text: str, needle: str, *, context: int = 3) -> Nearest | None:
-    """Return the passage of `text` most like `needle`, or None where nothing is like it.
+def nearest(text: str, needle: str) -> Nearest | None:
+    """Return the passage of `text` most like `needle`, or None where nothing is like it."""
+    found = _nearest(Folded(text), needle)
+    bare = without_line_numbers(needle)
+    if bare == needle:
+        return found
+    without = _nearest(Folded(text), bare)
+    if not without or (found and without.similarity <= found.similarity):
+        return found
+    if without.why == "whitespace":
+        return replace(without, why="line_numbers")
+    told = without.differences or differences(bare, without.passage)
+    forms = ("line_numbers", *(told.forms if told else ()))
+    return replace(without, why=None, differences=replace(told, forms=forms) if told else None)
 
-    Args:
-        context: how many lines before and after a passage that occurs more than once may be taken in to make
-            `corrected` occur once.
+
+def _nearest(folded: Folded, needle: str) -> Nearest | None:
+    found = next(iter(_best(folded, needle)), None)
+    return _described(folded.original, needle, found) if found else None
+
+
+def likeness(text: str, needle: str) -> float:
+    """Return the similarity of the passage most like `needle`; 0 where nothing is like it."""
+    return max((each.similarity for each in _best(Folded(text), needle)), default=0.0)
+
+
+def passages(text: str, needle: str) -> list[Nearest]:
+    """Return the passage most like `needle`, and all that are as like it, in the order of the text.
+
+    Whether a passage is as like is a matter of its words: a quotation with a word or two of another row is as near to
+    that one as to the row it was taken from.
     """
-    if not fold(needle):
-        return None
     folded = Folded(text)
     found = _best(folded, needle)
-    bare = without_line_numbers(needle)
-    if bare != needle and fold(bare):
-        without = _best(folded, bare)
-        if without and (not found or without.similarity > found.similarity):
-            same = "".join(bare.split()) == "".join(text[without.start : without.end].split())
-            result = _described(text, bare, without, "line_numbers" if same else None, context)
-            if result.differences:
-                forms = ("line_numbers", *result.differences.forms)
-                result = replace(result, differences=replace(result.differences, forms=forms))
-            return result
-    if not found:
-        return None
-    return _described(text, needle, found, _why(needle, text[found.start : found.end]), context)
+    if len(found) == 1 and found[0].similarity < 1:
+        found += _rivals(folded, needle, found[0])
+    wide = [_with_marks(text, needle, each) for each in found]
+    return [_described(text, needle, each) for each in sorted(wide, key=lambda each: each.start)]
 
 
-def without_line_numbers(text: str) -> str:
-    """Return `text` without the numbers a tool put before its lines; unchanged unless every line has one, ascending."""
+def without_line_numbers(text: str, *, is_listing: bool = False) -> str:
+    """Return `text` without the numbers a tool put before its lines; unchanged unless every line has one, ascending.
+
+    Args:
+        is_listing: it is known to have them; lines that have none are new.
+    """
     lines = text.split("\n")
     numbered = [_LINE_NUMBER.match(line) for line in lines]
     numbers = [int(match[1]) for match in numbered if match]
-    is_listing = bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    if not is_listing or any(line.strip() and not match for line, match in zip(lines, numbered, strict=True)):
-        return text
+    if not is_listing:
+        counts_on = bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        if not counts_on or any(line.strip() and not match for line, match in zip(lines, numbered, strict=True)):
+            return text
     return "\n".join(line[match.end() :] if match else line for line, match in zip(lines, numbered, strict=True))
 
 
@@ -350,31 +307,32 @@ class _Found:
     similarity: float
 
 
-def _described(text: str, needle: str, found: _Found, why: Why | None, context: int) -> Nearest:
+def _described(text: str, needle: str, found: _Found) -> Nearest:
     start, end = found.start, found.end
-    wide = _made_single(text, start, end, context) if found.similarity >= WORTH_OFFERING else None
+    why = _why(needle, text[start:end])
     return Nearest(
+        start=start,
         first_line=text.count("\n", 0, start) + 1,
         last_line=text.count("\n", 0, end - 1) + 1,
         passage=text[start:end],
         similarity=found.similarity,
         why=why,
         differences=None if why else differences(needle, text[start:end]),
-        corrected=text[wide[0] : wide[1]] if wide else None,
-        lead=text[wide[0] : start] if wide else "",
-        trail=text[end : wide[1]] if wide else "",
     )
 
 
 # -- finding it --------------------------------------------------------------------------------------
 
 
-def _best(folded: Folded, needle: str) -> _Found | None:
+def _best(folded: Folded, needle: str) -> list[_Found]:
+    """Return the passage most like the needle; all, the likest first, where nothing but form differs."""
     wanted = fold(needle)
-    equal = list(_equal(folded, needle, wanted))
+    if not wanted:
+        return []
+    equal = list(_equal(folded, needle, wanted)) or _spread(folded, needle)
     if equal:
-        # Nothing but form differs; of several the one with most form in common.
-        return max(equal, key=lambda found: _likeness(_grams(needle), _grams(folded.original[found.start : found.end])))
+        grams = _grams(needle)
+        return sorted(equal, key=lambda found: -_likeness(grams, _grams(folded.original[found.start : found.end])))
     best: _Found | None = None
     grams = _grams(wanted)
     for place in _likely_places(folded.text, wanted, grams):
@@ -385,7 +343,70 @@ def _best(folded: Folded, needle: str) -> _Found | None:
             span = _as_needle_ends(folded.original, needle, *span)
             found = _Found(*span, _likeness(grams, _grams(fold(folded.original[slice(*span)]))))
             best = max(best or found, found, key=lambda each: each.similarity)
-    return best if best and best.similarity >= WORTH_SHOWING else None
+    return [best] if best and best.similarity >= WORTH_SHOWING else []
+
+
+# What may stand for text that a quotation leaves out, and how many letters each part has that is looked for.
+_ELISION = re.compile(r"[\[(]?(?:\.{3,}|…)[\])]?")
+_LEAST_PART = 8
+#: Characters on each side of "..." that tell whether the text has it too.
+_BESIDE = 4
+
+
+def _spread(folded: Folded, needle: str) -> list[_Found]:
+    """Return the passage of a needle that leaves out a part of it, from the beginning of the first to the last one."""
+    parts = [part for part in map(fold, _ELISION.split(needle)) if part]
+    if len(parts) < 2 or any(len(part) < _LEAST_PART for part in parts):
+        return []
+    start = at = folded.text.find(parts[0])
+    for part in parts:
+        at = folded.text.find(part, at) + len(part) if at >= 0 and part in folded.text[at:] else -1
+    return [_Found(*folded.span(start, at), similarity=1.0)] if start >= 0 <= at else []
+
+
+def is_elided(needle: str, passage: str) -> bool:
+    """Whether the needle has "..." for words of the passage: the passage has it neither after nor before the same."""
+    there = fold(passage)
+    for sign in re.finditer(r"\.{3,}|…", needle):
+        before, after = needle[max(sign.start() - _BESIDE, 0) : sign.start()], needle[sign.end() :][:_BESIDE]
+        sides = [fold(side) for side, words in ((before + sign[0], before), (sign[0] + after, after)) if fold(words)]
+        if not any(side in there for side in sides):
+            return True
+    return False
+
+
+# A passage is as near as the best one with so many words more that differ, or so much less in common.
+_AS_MANY_WORDS = 1
+_AS_MUCH = 0.03
+_MOST_RIVALS = 4
+
+
+def _rivals(folded: Folded, needle: str, best: _Found) -> list[_Found]:
+    """Return the passages that are as near as the best one, which is not quite equal."""
+    text = folded.original
+    words = Counter(map(fold, tokens(needle)))
+    rivals: list[_Found] = []
+
+    def others(found: _Found) -> int:
+        there = Counter(map(fold, tokens(text[found.start : found.end])))
+        return ((words - there) + (there - words)).total()
+
+    fewest = others(best)
+    last = best
+    while len(rivals) < _MOST_RIVALS:
+        text = f"{text[: last.start]}{_TAKEN * (last.end - last.start)}{text[last.end :]}"
+        found = _best(Folded(text), needle)
+        if not found or _TAKEN in text[found[0].start : found[0].end]:
+            break
+        last = found[0]
+        if last.similarity < best.similarity - _AS_MUCH and others(last) > fewest + _AS_MANY_WORDS:
+            break
+        rivals.append(last)
+    return rivals
+
+
+#: No text has it, and it folds to itself.
+_TAKEN = "\0"
 
 
 def _likely_places(text: str, wanted: str, grams: Counter[str]) -> list[MatchSpan]:
@@ -407,7 +428,7 @@ def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[_Found]:
         span = folded.span(at, at + len(wanted))
         if not (_cuts_word(folded.original, span[0]) or _cuts_word(folded.original, span[1])):
             yield _Found(*_with_white_space(folded.original, needle, *span), similarity=1.0)
-        at = folded.text.find(wanted, at + 1)
+        at = folded.text.find(wanted, at + len(wanted))
 
 
 def _grams(text: str) -> Counter[str]:
@@ -452,14 +473,34 @@ def _replaces(letters: int, rest: str) -> bool:
 
 def _as_needle_ends(text: str, needle: str, start: int, end: int) -> tuple[int, int]:
     """Return the span moved to whole words where the needle has them, with its white space at both ends."""
-    stripped = needle.strip()
-    if stripped[0].isalnum() and _cuts_word(text, start):
+    if _cuts_word(text, start):
         start = min((at for at in _word_ends(text, start) if at < end), key=lambda at: (abs(at - start), at))
         start += len(text[start:end]) - len(text[start:end].lstrip())
-    if stripped[-1].isalnum() and _cuts_word(text, end):
+    if _cuts_word(text, end):
         end = min((at for at in _word_ends(text, end) if at > start), key=lambda at: (abs(at - end), -at))
         end = start + len(text[start:end].rstrip())
     return _with_white_space(text, needle, start, end)
+
+
+_EMPHASIS = re.compile(r"[*_`~]{1,3}")
+# So much of a line, after the mark of an item, may be missing in a needle that begins with the mark.
+_MOST_OF_AN_ITEM = 24
+
+
+def _with_marks(text: str, needle: str, found: _Found) -> _Found:
+    """Return it with the other half of bold text, and the mark of an item where the needle begins with one."""
+    start, end = found.start, found.end
+    line_start = text.rfind("\n", 0, start) + 1
+    for mark in _EMPHASIS.findall(text, max(start - 3, line_start), start)[-1:]:
+        if text.startswith(mark, start - len(mark)) and text.count(mark, start, end) % 2:
+            start -= len(mark)
+    after = _EMPHASIS.match(text, end)
+    if after and text.count(after[0], start, end) % 2:
+        end = after.end()
+    marker = MARKER.match(text, line_start)
+    if marker and MARKER.match(needle) and start - _MOST_OF_AN_ITEM <= marker.end() <= start:
+        start = line_start if needle[0].isspace() else marker.end() - len(marker[0].lstrip())
+    return _Found(start, end, found.similarity)
 
 
 def _cuts_word(text: str, at: int) -> bool:
@@ -488,7 +529,9 @@ def _with_white_space(text: str, needle: str, start: int, end: int) -> tuple[int
     if leading:
         before = text[:start][-_MOST_WHITE_SPACE:]
         before = before[len(before.rstrip()) :]
-        start -= len(_as_much(before[::-1], leading[::-1]))
+        line_start = text.rfind("\n", 0, start) + 1
+        is_indent = "\n" not in leading and line_start >= start - len(before)
+        start = line_start if is_indent else start - len(_as_much(before[::-1], leading[::-1]))
     if trailing:
         after = text[end : end + _MOST_WHITE_SPACE]
         end += len(_as_much(after[: len(after) - len(after.lstrip())], trailing))
@@ -502,22 +545,6 @@ def _as_much(available: str, wanted: str) -> str:
         return available.partition("\n")[0][: len(wanted)]
     whole = available.split("\n")[:-1][:lines]
     return "".join(f"{line}\n" for line in whole) or available
-
-
-def _made_single(text: str, start: int, end: int, context: int) -> tuple[int, int] | None:
-    """Return the smallest wider span whose text occurs once: the span itself, whole lines, then lines around it."""
-    if text.count(text[start:end]) == 1:
-        return start, end
-    start = text.rfind("\n", 0, start) + 1
-    end = _line_end(text, end if text[end - 1] != "\n" else end - 1)
-    for step in range(2 * context + 1):
-        if text.count(text[start:end]) == 1:
-            return start, end
-        if step % 2:
-            end = _line_end(text, end + 1) if end < len(text) else end
-        else:
-            start = text.rfind("\n", 0, max(start - 1, 0)) + 1
-    return None
 
 
 def _line_end(text: str, at: int) -> int:

@@ -17,7 +17,8 @@ from memory_app.search.ranking.query import marks, parse_query
 from memory_app.search.ranking.vocabulary import words
 from memory_app.text import edits
 from memory_app.text.blame import blame
-from memory_app.text.fuzzy_match import Folded, fold, nearest
+from memory_app.text.folding import Folded, fold
+from memory_app.text.fuzzy_match import nearest
 from memory_app.text.sentences import sentences
 from memory_app.text.worddiff import diff, excerpt, paragraphs
 from tests.hostile.growth import superlinear

@@ -65,6 +65,22 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
     assert str(refused.value) == (
         f"No replacement was performed, old_str `zzz` did not appear verbatim in {GOALS}.{TOLD}"
     )
+    text = (
+        "Error: none\nThe nearest passage is line 1 (90% similar):\na\nYour old_string differs from it only in case.\n"
+        "If you meant that passage, call again with:\n{}\nThe block's sha256 is 00."
+    )
+    call = {"path": GOALS, "old_string": "a", "new_string": "b", "reasoning": "r"}
+    none = UnprocessableEntityError(
+        "none", status_code=422, code="old_string_not_found", text=text, details={"corrected_call": call}
+    )
+    with pytest.raises(CommandRefused) as refused:
+        done(memory_files.str_replace(GOALS, "A", "b", Provenance()), told(content="a", proposal_id=None), none)
+    assert str(refused.value) == (
+        f"No replacement was performed, old_str `A` did not appear verbatim in {GOALS}.\n"
+        "The nearest passage is line 1 (90% similar):\na\nYour old_str differs from it only in case.\n"
+        "If you meant that passage, call again with:\n"
+        f'{{"command": "str_replace", "path": "{GOALS}", "old_str": "a", "new_str": "b"}}{TOLD}'
+    )
     over = UnprocessableEntityError("too long", status_code=422, code="over_limit", text="Error: too long")
     with pytest.raises(CommandRefused) as refused:
         done(memory_files.str_replace(GOALS, "a", "b", Provenance()), read, over)
@@ -73,6 +89,11 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
 
 def test_without_decisions_nothing_is_added_and_refusals_pass() -> None:
     assert done(memory_files.view(GOALS), Said(data={"content": "a", "proposal_id": None})).endswith("     1\ta")
+    near = NotFoundError(
+        "none", status_code=404, code="path_not_found", text=f"Error: none\nThe nearest is {GOALS}.\nX"
+    )
+    with pytest.raises(CommandRefused, match=rf"does not exist[^\n]*\nThe nearest is {GOALS}\.$"):
+        done(memory_files.view("/memories/blocks/gaols.md"), near)
     missing = NotFoundError("none", status_code=404, code="not_found")
     with pytest.raises(NotFoundError):
         done(memory_files.view("/memories/blocks"), missing)

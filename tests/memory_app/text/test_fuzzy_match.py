@@ -1,4 +1,4 @@
-"""The passage an agent meant is found, explained, and offered as an old_string that works."""
+"""The passage an agent meant is found and explained, and all that may be meant."""
 
 import random
 import time
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.text.fuzzy_match import Folded, Nearest, fold, nearest, without_line_numbers
+from memory_app.text.folding import Folded, fold
+from memory_app.text.fuzzy_match import Nearest, nearest, passages, without_line_numbers
 
 pytestmark = pytest.mark.pure
 
@@ -57,7 +58,6 @@ def test_the_passage_is_found_and_the_difference_named(needle: str, passage: str
     result = found(needle)
     assert result.why == why
     assert passage is None or result.passage == passage
-    assert result.corrected == result.passage
     assert GOALS.count(result.passage) == 1
 
 
@@ -120,24 +120,45 @@ def test_text_without_words_is_found_too(text: str, needle: str, passage: str) -
     assert found(needle, text).passage == passage
 
 
-def test_a_repeated_passage_is_offered_with_as_much_around_it_as_makes_it_single() -> None:
-    text = "# Monday\n\n- read\n- sleep\n\n# Tuesday\n\n- read\n- rest\n"
-    result = found("- Read", text)
-    assert result.passage == "- read"
-    assert result.corrected is not None
-    assert text.count(result.corrected) == 1
-    assert result.lead + result.passage + result.trail == result.corrected
-    # Repeated with its surroundings it is shown, but not offered.
-    result = found("- Read", "- read\n" * 50)
-    assert (result.passage, result.corrected) == ("- read", None)
+@pytest.mark.parametrize(
+    ("text", "needle", "lines"),
+    [
+        ("# Monday\n\n- read\n- sleep\n\n# Tuesday\n\n- read\n- rest\n", "- Read", [3, 8]),
+        ("- read\n" * 50, "- Read", [*range(1, 51)]),
+        # A word that tells two rows apart is the one that is wrong, or missing.
+        ("| Mon | 10:00 | algebra |\n| Tue | 10:00 | algebra |\n", "| Wed | 10:00 | algebra |", [1, 2]),
+        ("| Mon | 10:00 | algebra |\n| Tue | 10:00 | algebra |\n", "|  | 10:00 | algebra |", [1, 2]),
+        ("| Mon | 10:00 | algebra |\n| Tue | 10:00 | algebra |\n", "| Tue | 10:00 | algbera |", [2]),
+        ("- Homework due Friday 17:00\n\n- Homework due Friday 17:00.\n", "- homework due Friday 17:00", [1, 3]),
+        ("Read more. She reads.", "read", [1]),
+    ],
+)
+def test_all_that_fits_equally_well_is_found(text: str, needle: str, lines: list[int]) -> None:
+    assert [each.first_line for each in passages(text, needle)] == lines
 
 
-def test_an_unlike_passage_is_shown_but_not_offered() -> None:
+@pytest.mark.parametrize(
+    ("text", "needle", "passage"),
+    [
+        ("- **Frau Keller** teaches German.\n", "- Frau Keller teaches German.", "- **Frau Keller** teaches German."),
+        ("\t- **Frau Keller** teaches\n", "    - Frau Keller teaches", "\t- **Frau Keller** teaches"),
+        ("She likes *long walks*.\n", "likes long walks", "likes *long walks*"),
+        (
+            "She runs five kilometres, stretches and writes the time down.\n",
+            "She runs five kilometres ... writes the time down.",
+            "She runs five kilometres, stretches and writes the time down.",
+        ),
+    ],
+)
+def test_a_passage_ends_at_words_and_outside_of_marks(text: str, needle: str, passage: str) -> None:
+    assert [each.passage for each in passages(text, needle)] == [passage]
+
+
+def test_an_unlike_passage_is_shown_with_what_they_have_in_common() -> None:
     assert found("PASS THE   ALGEBRA EXAM").similarity == 1
     assert 0.6 < found("Pass the geometry exam in June").similarity < 1
     result = found("- Read thirty books on the way to school at night.")
     assert result.similarity < 0.6
-    assert result.corrected is None
     assert result.first_line == 4
 
 
@@ -231,9 +252,8 @@ def test_whatever_is_found_is_in_the_text(texts: tuple[str, str]) -> None:
     assert 0 < result.similarity <= 1
     first = "\n".join(text.split("\n")[result.first_line - 1 : result.last_line])
     assert result.passage.rstrip("\n") in first
-    if result.corrected is not None:
-        assert text.count(result.corrected) == 1
-        assert result.lead + result.passage + result.trail == result.corrected
+    for each in passages(text, needle):
+        assert text.startswith(each.passage, each.start)
 
 
 @given(awkward)

@@ -133,6 +133,9 @@ class ProposedEdit(Answer):
     revision: int = absent()
     #: how many places the edits replace; 0 for additions, sections and a whole text
     occurrences_replaced: int = absent()
+    #: edits that were made although they differ from the text in white space, line ends or quotation marks:
+    #: `edit` (its number from 0), and the `old_string` and `new_string` that were used
+    repaired: list[dict[str, Any]] = absent()
     #: of the block's text as it is now, without the change
     content_sha256: str = absent()
     #: where people look at it
@@ -852,6 +855,9 @@ class EditFileAnswer(Answer):
     amended: bool = absent()
     #: how many places the edits replace; 0 for additions, sections and a whole text
     occurrences_replaced: int | None = absent()
+    #: edits that were made although they differ from the text in white space, line ends or quotation marks:
+    #: `edit` (its number from 0), and the `old_string` and `new_string` that were used
+    repaired: list[dict[str, Any]] | None = absent()
     #: characters the text will have
     length: int | None = absent()
     #: characters the text may have

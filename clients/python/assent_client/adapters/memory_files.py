@@ -8,6 +8,7 @@ file is there stops saying what it wanted to keep.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -196,7 +197,8 @@ def content_of(
     try:
         file_ = yield Step("view_file", {"path": target.canonical, "max_characters": WHOLE})
     except NotFoundError as error:
-        raise CommandRefused(missing.format(path=target.given)) from error
+        near = [line for line in error.text.split("\n") if line.startswith("The nearest is ")]
+        raise CommandRefused("\n".join([missing.format(path=target.given), *near])) from error
     return str(file_.data["content"]), file_.data["proposal_id"]
 
 
@@ -258,17 +260,37 @@ def str_replace(path: object, old_str: object, new_str: object, said: Provenance
     except APIStatusError as error:
         if error.code != "old_string_not_found":
             raise
-        raise CommandRefused(
-            f"No replacement was performed, old_str `{old}` did not appear verbatim in {target.given}."
-        ) from error
-    if not content.count(old):  # only an edit of this agent's that waits has it
+        first = f"No replacement was performed, old_str `{old}` did not appear verbatim in {target.given}."
+        raise CommandRefused("\n".join([first, *_help(error, target)])) from error
+    repaired = [each for each in answer.data.get("repaired") or () if content.count(each["old_string"]) == 1]
+    note = "\nIt differed from old_str in white space, line ends or quotation marks only." if repaired else ""
+    if repaired:
+        old, new = repaired[0]["old_string"], repaired[0]["new_string"]
+    if not content.count(old) and target.is_note:
+        after, _ = yield from content_of(target)
+        line = _line_of(after, new)
+    elif not content.count(old):  # only an edit of this agent's that waits has it
         proposal = yield Step("get_proposal", {"proposal_id": answer.data["proposal_id"], "max_characters": WHOLE})
         after = str(proposal.data["result"])
         line = _line_of(after, new)
     else:
         after, line = content.replace(old, new), _line_of(content, old)
     head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-    return told(f"{head}\n{snippet(after, line)}", answer, is_new=pending is not None)
+    return told(f"{head}\n{snippet(after, line)}{note}", answer, is_new=pending is not None)
+
+
+def _help(error: APIStatusError, target: MemoryPath) -> list[str]:
+    """Return what the server says after its first line, with the call that would work as one of this tool."""
+    call = error.details.get("corrected_call")
+    replaced = {"command": "str_replace", "path": target.given}
+    replaced |= {"old_str": call["old_string"], "new_str": call["new_string"]} if call else {}
+    shown = json.dumps(replaced, ensure_ascii=False)
+    lines = [line for line in refusal(error).split("\n")[1:] if not line.startswith("The block's sha256 ")]
+    lines = [line.replace("Your old_string ", "Your old_str ") for line in lines]
+    calls = [at for at, line in enumerate(lines) if line.endswith(", call again with:")]
+    if call and calls:
+        lines[calls[-1] + 1 :] = [shown]
+    return lines
 
 
 def insert(path: object, insert_line: object, insert_text: object, said: Provenance) -> Steps:

@@ -1,0 +1,253 @@
+"""Carrying the change of a quotation over to the passage that was quoted, which says nearly the same.
+
+The quotation is the base of the merge, the passage our side, the changed quotation theirs. What differs between the
+first two is a slip and no change of anybody, so it may stand directly beside the change: all that has to be certain is
+where in the passage the change belongs, and what it takes out there.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from memory_app.text.folding import fold
+from memory_app.text.lines import STOPS
+from memory_app.text.worddiff.compare import Difference, coded, differences, is_word, matched, tokens
+
+# -- tokens ---------------------------------------------------------------------------------------
+
+#: The sign of a list item, which may be another one in a quotation; and "...", which may be one sign.
+_SIGN = re.compile(r"(?:(?<=\n)|\A)([ \t]*)([-*+•][ \t]+)|\.{2,}")
+_ITEM = "\n-"
+
+
+class _Token(NamedTuple):
+    """A word, sign or white space; `key` is the same for all forms of it."""
+
+    text: str
+    key: str
+
+
+def _cut(text: str) -> list[_Token]:
+    found: list[_Token] = []
+    at = 0
+    for sign in _SIGN.finditer(text):
+        found += map(_token, tokens(text[at : sign.start()] + (sign[1] or "")))
+        found.append(_Token(sign[2], _ITEM) if sign[2] else _token(sign[0]))
+        at = sign.end()
+    return [*found, *map(_token, tokens(text[at:]))]
+
+
+def _token(text: str) -> _Token:
+    return _Token(text, " " if text.isspace() else fold(text) or text)
+
+
+def _is_other_case(one: str, other: str) -> bool:
+    return one != other and one.casefold() == other.casefold()
+
+
+# -- the form of the passage ----------------------------------------------------------------------
+
+#: From a letter or digit to its full-width form.
+_WIDE = 0xFEE0
+_NORMAL: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+
+
+class _Form:
+    """How the passage writes what the quotation writes otherwise: learnt from what is in both, for what is put in."""
+
+    def __init__(self, pairs: Sequence[tuple[_Token, _Token]], line_end: str) -> None:
+        seen: dict[str, set[str]] = {}
+        for one, other in pairs:
+            seen.setdefault(one.text, set()).add(other.text)
+        changed = {one: min(others) for one, others in seen.items() if len(others) == 1 and others != {one}}
+        breaks = [("\n" in one.text) == ("\n" in other.text) for one, other in pairs]
+        self.is_wrapped_anew = not all(breaks)
+        texts = {one: other for one, other in changed.items() if one != " " and not _is_other_case(one, other)}
+        self._texts = {one: other for one, other in texts.items() if "\n" not in one + other} | dict.fromkeys(
+            ("\n", "\r\n"), line_end
+        )
+        self._normal: list[Literal["NFC", "NFD"]] = [
+            form
+            for form in _NORMAL
+            if changed and all(unicodedata.normalize(form, one) == other for one, other in changed.items())
+        ]
+        chars = {pair for one, other in changed.items() for pair in zip(one, other, strict=False)}
+        self._signs = {ord(one): other for one, other in chars if one in "'’" and other in "'’"}
+        for kind in (str.isdigit, str.isalpha):
+            if any(kind(one) and ord(other) - ord(one) == _WIDE for one, other in chars):
+                self._signs |= {at: chr(at + _WIDE) for at in range(0x21, 0x7F) if kind(chr(at))}
+
+    def __call__(self, text: str) -> str:
+        text = self._texts.get(text) or text.translate(self._signs)
+        for form in self._normal:
+            text = unicodedata.normalize(form, text)
+        return text
+
+
+# -- carrying it over -----------------------------------------------------------------------------
+
+
+class _Uncertain(Exception):
+    """Where a change belongs, or what it is there."""
+
+
+#: Words that may be replaced beside words that the quotation lacks: more are a sentence written anew.
+_MOST_REPLACED = 4
+
+
+def carried(base: str, ours: str, theirs: str, *, line_end: str = "\n") -> str | None:
+    """Return `ours` with what `theirs` changed of `base`, and nothing else changed; None where that is not certain.
+
+    Args:
+        line_end: of what is put in.
+    """
+    if not ours[:1].isspace():
+        base, theirs = base.lstrip(), theirs.lstrip()
+    if not ours[-1:].isspace():
+        base, theirs = base.rstrip(), theirs.rstrip()
+    try:
+        result = "".join(_Carrying(_cut(base), _cut(ours), _cut(theirs), line_end).result())
+    except _Uncertain:
+        return None
+    words = [Counter(each.key for each in _cut(text) if is_word(each.text)) for text in (base, ours, theirs, result)]
+    is_the_same = words[3] - words[1] == words[2] - words[0] and words[1] - words[3] <= words[0] - words[2]
+    return result if is_the_same else None
+
+
+class _Carrying:
+    """One change, of `base` to `theirs`, on its way to `ours`."""
+
+    def __init__(self, base: list[_Token], ours: list[_Token], theirs: list[_Token], line_end: str) -> None:
+        self.base, self.ours, self.theirs = base, ours, theirs
+        codes = coded([each.key for each in base], [each.key for each in ours])
+        self.slips = matched(*codes) if codes else [Difference(0, len(base), 0, len(ours))]
+        self.match = dict(_common(self.slips, len(base)))
+        pairs = [(base[at], ours[place]) for at, place in self.match.items()]
+        self.form = _Form(pairs, line_end)
+        self.cases = [at for at, place in self.match.items() if _is_other_case(base[at].text, ours[place].text)]
+        self.changes = differences([each.text for each in base], [each.text for each in theirs])
+
+    def result(self) -> Iterator[str]:
+        """Yield the parts of ours with the change. Raise _Uncertain."""
+        plain = [self.ours[self.match[at]].text if at in self.match else "" for at in range(len(self.base))]
+        before = after = ""  # what stands around all that the base has
+        for slip in self.slips:
+            put_in = "".join(each.text for each in self.ours[slip.new_start : slip.new_end])
+            kept = self._kept_at(slip)
+            if kept is None:
+                before, after = (before, put_in) if slip.start else (put_in, after)
+            elif slip.start < slip.end or kept < slip.start:
+                plain[kept] += put_in
+            else:
+                plain[kept] = put_in + plain[kept]
+        yield before
+        at = 0
+        for change in self.changes:
+            yield from plain[at : change.start]
+            yield from self._written(change)
+            at = change.end
+        yield from (*plain[at:], after)
+
+    def _kept_at(self, slip: Difference) -> int | None:
+        """Return with which token of the base the passage's words of a slip go; None for those before and after all.
+
+        It is one that stays, so that they stay. Raise _Uncertain where the slip and a change cannot be told apart.
+        """
+        taken: set[int] = set()
+        for change in self.changes:
+            is_near = change.start <= slip.end and slip.start <= change.end
+            if is_near or self._is_beside(change, slip):
+                self._require_apart(change, slip)
+            if is_near:
+                taken |= {*range(change.start, change.end)}
+        if slip.start < slip.end:
+            return slip.start
+        for place in (slip.start - 1, slip.start):
+            if 0 <= place < len(self.base) and place not in taken:
+                return place
+        if 0 < slip.start < len(self.base):
+            raise _Uncertain
+        return None
+
+    def _is_beside(self, change: Difference, slip: Difference) -> bool:
+        """Whether only white space is between a change and a slip of words."""
+        between = self.base[change.end : slip.start] or self.base[slip.end : change.start]
+        here = [*self.base[slip.start : slip.end], *self.ours[slip.new_start : slip.new_end]]
+        return all(each.key == " " for each in between) and any(each.key != " " for each in here)
+
+    def _require_apart(self, change: Difference, slip: Difference) -> None:
+        """Raise _Uncertain where a change and a slip that touch may be about the same."""
+        old, new = self.base[change.start : change.end], self.theirs[change.new_start : change.new_end]
+        here = [*self.base[slip.start : slip.end], *self.ours[slip.new_start : slip.new_end]]
+        is_inside = change.start < slip.end and slip.start < change.end
+        if is_inside and not new and not slip.new_end - slip.new_start and slip.end <= change.end:
+            return  # it takes out what is not there
+        is_shared = {each.key for each in here} & {each.key for each in (*old, *new)} - {" "}
+        is_rewrite = sum(is_word(each.text) for each in old) > _MOST_REPLACED and any(
+            is_word(each.text) for each in here
+        )
+        if is_inside or not old or not new or is_shared or is_rewrite:
+            raise _Uncertain
+
+    def _written(self, change: Difference) -> list[str]:
+        """Return what a change puts in, in the form of ours."""
+        old, new = self.base[change.start : change.end], self.theirs[change.new_start : change.new_end]
+        there = [self.ours[self.match[at]] if at in self.match else old[0] for at in range(change.start, change.end)]
+        if all(each.key == " " for each in (*old, *new)):
+            return self._spaced(old, there, new)
+        texts = [self.form(each.text) for each in new]
+        as_ours = {each.text for each in there}
+        if self.cases and any(text.lower() != text.upper() and text not in as_ours for text in texts):
+            self._as_cased(change, old, there, texts)
+        codes = coded([each.text for each in old], [each.text for each in new])
+        for at, number in _common(matched(*codes), len(old)) if codes else ():
+            texts[number] = there[at].text
+        return texts
+
+    def _spaced(self, old: list[_Token], there: list[_Token], new: list[_Token]) -> list[str]:
+        """Return white space that took the place of other white space."""
+        ours = [each.text for each in there]
+        if self.form.is_wrapped_anew:
+            return ours  # lines are wrapped elsewhere
+        is_ours = [each.text.replace("\r\n", "\n") for each in old] == [each.replace("\r\n", "\n") for each in ours]
+        if not is_ours and [self.form(each.text) for each in new] != ours:
+            raise _Uncertain
+        return [self.form(each.text) for each in new]
+
+    def _as_cased(self, change: Difference, old: list[_Token], there: list[_Token], texts: list[str]) -> None:
+        """Give new words the case of those they replace. Raise _Uncertain where they may be of another case."""
+        if len(old) == len(texts):
+            for number, (one, other) in enumerate(zip(old, there, strict=True)):
+                texts[number] = _cased_as(texts[number], one.text, other.text)
+            return
+        first = self.cases[0]
+        is_first = _begins(self.theirs, change.new_start) or change.start <= first <= change.end + 1
+        if len(self.cases) > 1 or (_begins(self.base, first) and is_first):
+            raise _Uncertain
+
+
+def _begins(text: Sequence[_Token], at: int) -> bool:
+    """Whether a sentence or an item begins there."""
+    before = (each for each in reversed(text[:at]) if is_word(each.text) or each.key == _ITEM or each.text in STOPS)
+    return not is_word(next(before, _Token(".", ".")).text)
+
+
+def _cased_as(word: str, one: str, other: str) -> str:
+    """Return a word with what `other` has of case where `one` has another: "keeps" for "holds" and "Holds"."""
+    if word != other and _is_other_case(one, word):
+        raise _Uncertain  # whether that is the change
+    if word == other or not _is_other_case(one, other) or word.lower() == word.upper():
+        return word
+    if one[1:] != other[1:] or word[0].isupper() != one[0].isupper():
+        raise _Uncertain
+    return (word[0].upper() if other[0].isupper() else word[0].lower()) + word[1:]
+
+
+def _common(changes: Sequence[Difference], length: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of what is in both of two sequences; `length` is that of the first."""
+    at = shift = 0
+    for each in [*changes, Difference(length, length, 0, 0)]:
+        yield from ((place, place + shift) for place in range(at, each.start))
+        at, shift = each.end, each.new_end - each.end
