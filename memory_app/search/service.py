@@ -188,7 +188,6 @@ def search(
     include_superseded: bool = False,
     as_of: str | None = None,
     with_deleted: bool = True,
-    cosine_floor: float | None = None,
     for_agents: bool = False,
 ) -> SearchAnswer:
     """Find what an owner's memory (and, if asked, conversations) says about `query`.
@@ -200,7 +199,6 @@ def search(
         session_id: only what was said or saved in that conversation.
         as_of: a commit of main; notes and blocks are searched as they were then.
         with_deleted: whether `as_of` finds what was deleted since.
-        cosine_floor: how alike in meaning a hit must be that shares no word; the site's setting by default.
         for_agents: whether notes keep their places before blocks, and the nearest are shown where nothing matches: see
             `OwnerIndex.search`.
 
@@ -216,7 +214,6 @@ def search(
         session_id=session_id or "",
         include_superseded=include_superseded,
     )
-    floor = settings.COSINE_FLOOR if cosine_floor is None else cosine_floor
     broad = for_agents and "user_memory" in filters.sources and is_broad(query)
 
     def run(index: OwnerIndex, useful: Sequence[str], most: int) -> RankedChunks:
@@ -225,7 +222,7 @@ def search(
             filters=filters,
             top_k=most,
             today=timezone.localdate(),
-            cosine_floor=floor,
+            cosine_floor=settings.COSINE_FLOOR,
             for_agents=for_agents,
             useful=useful,
         )

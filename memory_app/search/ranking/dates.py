@@ -67,7 +67,17 @@ _RELATIVE = re.compile(
     r"\b(?:(today|yesterday)|(last|this) (week|month|year)"
     r"|(\d{1,3}|a|one|two|three|four|five|six|couple of|few) (day|week|month|year)s? ago)\b"
 )
-_COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "couple of": 2, "few": 3}
+_COUNTS: dict[str, int | str] = {
+    "a": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "couple of": 2,
+    "few": 3,
+}
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _WITHIN = 7
 
@@ -198,13 +208,9 @@ def _relative(match: re.Match[str], today: date) -> Cue:
     if near:
         day = today - timedelta(days=near == "yesterday")
         return Cue(day.year, day.month, day.day)
-    back = (which == "last") * _LENGTHS[span] if which else _count(count) * _LENGTHS[unit]
+    back = (which == "last") * _LENGTHS[span] if which else int(_COUNTS.get(count, count)) * _LENGTHS[unit]
     day = today - timedelta(days=back)
     kind = span or unit
     if kind == "year":
         return Cue(day.year)
     return Cue(day.year, day.month) if kind == "month" else Cue(day.year, day.month, day.day)
-
-
-def _count(word: str) -> int:
-    return int(word) if word.isdigit() else _COUNTS[word]
