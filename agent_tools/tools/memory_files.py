@@ -225,7 +225,7 @@ def _find(call: Call, target: MemoryPath) -> FileText | None:
     else:
         block = reads.find_block(call.owner, target.name)
         there = _of_block(block) if block else None
-    return there or _find_waiting(call, target)
+    return there or next((file for _path, file in _waiting(call, target)), None)
 
 
 def _of_note(note: reads.Note | None) -> FileText | None:
@@ -234,10 +234,6 @@ def _of_note(note: reads.Note | None) -> FileText | None:
 
 def _of_block(block: reads.Block) -> FileText:
     return FileText(block.body, block.body_sha256, block.display_title, block.read_only)
-
-
-def _find_waiting(call: Call, target: MemoryPath) -> FileText | None:
-    return next((file for _path, file in _waiting(call, target)), None)
 
 
 def _waiting(call: Call, target: MemoryPath | None = None) -> Iterator[tuple[str, FileText]]:
@@ -458,13 +454,9 @@ def _change(call: Call, arguments: FileWriteArguments, change: FileChange) -> An
 def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments, change: FileChange) -> Answer:
     label, edit, asked = target.name, change.edit, change.asked
     warnings: tuple[str, ...] = ()
-    block = reads.find_block(call.owner, label)
+    block, found = reads.find_block(call.owner, label), _find(call, target)
     if arguments.proposal_id is None:  # what the agent proposed itself is changed as it is proposed
-        if block:
-            own, edit = _in_own_edit(call, block, edit)
-        else:
-            waiting = _find_waiting(call, target)
-            own = waiting.proposal_id if waiting else None
+        own, edit = _in_own_edit(call, block, edit) if block else (found.proposal_id if found else None, edit)
         arguments = arguments.model_copy(update={"proposal_id": own}) if own else arguments
     kind: EditKind = Kind.REWRITE if isinstance(edit, edits.Rewrite) else Kind.EDIT
     if block is None and arguments.proposal_id is None and change.makes is not None:
@@ -482,14 +474,15 @@ def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments,
     done = f"{change.done}\nA rule of the user let it through: proposal {number}, which the user can revert."
     waits = f"The user will be asked to approve {which}. {until}"
     words = _words(target, asked, outcome, waits=waits, applied=done)
-    placed = _glued(block.body, edit) if block else ()
+    placed = _glued(found, edit)
     beside = dict.fromkeys(CHANGED) | {"path": target.canonical}
     return outcomes.answer(outcome, words, placed=placed, warnings=warnings, beside=beside)
 
 
-def _glued(text: str, edit: edits.Edit) -> tuple[str, ...]:
+def _glued(found: FileText | None, edit: edits.Edit) -> tuple[str, ...]:
     """Return where what is appended stands, if it goes on a line that is there."""
-    if isinstance(edit, edits.Append) and text and not text.endswith("\n") and not edit.content.startswith("\n"):
+    text = found.text if found else ""
+    if isinstance(edit, edits.Append) and text[-1:] not in ("", "\n") and edit.content[0] not in "\r\n":
         line = first_words(text.rsplit("\n", 1)[-1], _WORDS)
         return (f"It goes on the last line, “{line}”, which has no line end: begin with a line end for a new line.",)
     return ()
@@ -532,10 +525,10 @@ def _change_note(call: Call, target: MemoryPath, arguments: FileWriteArguments, 
     proposed = outcomes.of_notes(outcome)
     waits = f"The user will be asked to approve proposal {proposed.proposal.pk}."
     words = _words(named, change.asked, proposed, waits=waits, applied=change.done)
-    text = outcomes.told(proposed, words)
+    told = [outcomes.told(proposed, words), *_glued(found, change.edit)]
     if named != target:
-        text += f"\nNotes are named by their ids: this one is {named.canonical}."
-    return Answer(text, beside | outcomes.data_of(proposed))
+        told.append(f"Notes are named by their ids: this one is {named.canonical}.")
+    return Answer("\n".join(told), beside | outcomes.data_of(proposed))
 
 
 def _words(target: MemoryPath, asked: str, outcome: services.Proposed, *, waits: str, applied: str) -> outcomes.Words:

@@ -263,7 +263,9 @@ def test_what_is_not_there_is_proposed_as_a_new_block(call: Call, alice: User, t
     assert "(a new block)" in answer["text"]
     assert "Until then only you see it here." in answer["text"]
     assert answered(call("view_file", path=DIARY))["text"] == "# Monday\n"
-    answered(call("append_to_file", path=DIARY, content="More.\n", proposal_id=proposal.pk))
+    assert "goes on" not in answered(call("append_to_file", path=DIARY, content="More"))["text"]
+    glued = answered(call("append_to_file", path=DIARY, content=".\n", proposal_id=proposal.pk))
+    assert "It goes on the last line, “More”" in glued["text"]
     answered(call("edit_file", path="diary.md", old_string="Monday", new_string="Tuesday"))
     shown = answered(call("list_files"))
     assert f"{DIARY}\t16 chars\tDiary\twaits for the user as your proposal {proposal.pk}" in shown["text"].splitlines()
@@ -299,7 +301,7 @@ def test_a_note_is_changed_as_its_owners_policy_says(call: Call, note: str) -> N
     answer = answered(call("edit_file", path=note, old_string="rows", new_string="sails"))
     assert answer["text"] == f"Edited {note}: replaced 4 chars with 5 chars"
     assert reads.note("alice", "mem-1-aaaa").content == "She sails."
-    answered(call("append_to_file", path=note, content=" Daily."))
+    assert "“She sails.”" in answered(call("append_to_file", path=note, content=" Daily."))["text"]
     assert reads.note("alice", "mem-1-aaaa").content == "She sails. Daily."
     answered(call("write_file", path="/memories/notes/mem-2-aaaa.md", content="She sings."))
     assert reads.note("alice", "mem-2-aaaa").content == "She sings."
