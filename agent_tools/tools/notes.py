@@ -256,7 +256,8 @@ def _not_stored(outcome: notes.NoteChangeOutcome, arguments: SaveArguments | Rem
     other = [f"{name} {_said(value)} (it has {_said(has[name])})" for name, value in given if value != has[name]]
     if not other:
         return ""
-    again = f"call memory_delete with note_id={json.dumps(has['id'])}, then save it again"
+    gone = "forget with memory_id" if isinstance(arguments, RememberArguments) else "memory_delete with note_id"
+    again = f"call {gone}={json.dumps(has['id'])}, then save it again"
     if outcome.proposed:
         again = f"save it again with proposal_id={outcome.proposed.proposal.pk}"
     return f"Not stored with it: {', '.join(other)}. To have that, {again}."

@@ -18,7 +18,7 @@ from approvals.admin.through_services import MemoryForm, ReadOnlyAdmin, ThroughS
 from approvals.forms.memory import check_label, with_line_breaks_of
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields, delete_messages, notes
-from approvals.services.errors import BlockChanged, NotesChanged
+from approvals.services.errors import BlockChanged, NotesChanged, Refusal
 from memory_app.models import (
     MAX_BLOCK_LIMIT,
     Change,
@@ -186,6 +186,8 @@ class NoteAdmin(ThroughServices[MemoryNote]):
             notes.update(by=by, owner=obj.owner, note_id=obj.note_id, loaded_sha256=data["loaded_sha256"], **typed)
         else:
             made = notes.save(by=by, owner=obj.owner, **typed)
+            if made.known:
+                raise Refusal(_("Note %(id)s says so already.") % {"id": made.note_id})
             obj.note_id, obj.pk = made.note_id, note_pk(obj.owner, made.note_id)
 
     def delete_seen(self, request: HttpRequest, row: MemoryNote, *, loaded_sha256: str, comment: str) -> None:

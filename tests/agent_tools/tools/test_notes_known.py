@@ -48,6 +48,7 @@ def test_what_else_was_given_is_said_to_be_left(call: Call) -> None:
     assert 'category "home" (it has none), tags ["family"] (it has ["pets"])' in text
     assert f'memory_delete with note_id="{known}"' in text
     assert "Not stored" not in saved(call, tags=["pets"])["text"]
+    assert f'call forget with memory_id="{known}"' in answered(call("remember", content=CAT, type="risk"))["text"]
 
 
 @pytest.mark.parametrize("other", ["Sofia has a cát.", "Sofia has a -cat.", "Sofia has C++.", "Sofia has .5 cats."])

@@ -517,6 +517,8 @@ def test_an_admin_writes_changes_and_deletes_a_note_they_saw_through_the_service
     assert as_admin.post(reverse("admin:memory_app_memorynote_add"), typed).status_code == 302
     [note] = reads.notes("alice")
     assert note.tags == ("exams",)
+    again = as_admin.post(reverse("admin:memory_app_memorynote_add"), typed | {"tags": "other"})
+    assert_says(again, f"Note {note.id} says so already.", status=422)
     assert_says(as_admin.get(reverse("admin:memory_app_memorynote_changelist")), EXAM)
     url = reverse("admin:memory_app_memorynote_change", args=[note_pk("alice", note.id)])
     assert as_admin.get(url).status_code == 200
