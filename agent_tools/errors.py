@@ -119,7 +119,8 @@ class ErrorCode(Enum):
     OLD_STRING_NOT_FOUND = (
         "old_string_not_found",
         422,
-        "`old_string` does not occur; `in_proposal`, `nearest` and `corrected_call` help where they can.",
+        "`old_string` does not occur; `in_proposal`, `nearest` (or `places`, all that fit equally well) and "
+        "`corrected_call` help where they can.",
     )
     ALREADY_TRUE = (
         "already_true",
