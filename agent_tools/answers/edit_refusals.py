@@ -14,7 +14,7 @@ from typing import Any
 from agent_tools import auth
 from agent_tools.answers import representations
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.registry import in_list
+from agent_tools.calls.registry import for_list, in_list
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.models import Kind, Proposal, Revision
 from approvals.review.targets import made_of, new_block_of
@@ -155,8 +155,8 @@ def waits(proposal: Proposal) -> str:
     """Return that a new block waits, and how its agent changes it until then."""
     return (
         f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): the block cannot be "
-        "read until it is approved; get_proposal has its text. To change what it proposes, call propose_memory_append, "
-        f"propose_memory_edit or propose_memory_block with proposal_id={proposal.pk}."
+        f"read until it is approved. {for_list('get_proposal has its text.')} To change what it proposes, call "
+        f"propose_memory_append or propose_memory_edit with proposal_id={proposal.pk}."
     )
 
 
@@ -363,7 +363,7 @@ def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
     block = reads.find_block(subject.call.owner, subject.label)
     if block and said["header"].strip("# ") == block.display_title:
         help.insert(0, "That is the block's title, which read_memory_block shows above the text: it is no part of it.")
-        help.append("To replace the whole text, use propose_memory_rewrite.")
+        help.append(for_list("To replace the whole text, use propose_memory_rewrite."))
     elif nearest:
         help.append(f"The nearest is: {_cut(nearest)}")
         changed: dict[str, Any] = {"section_header": nearest}

@@ -135,7 +135,7 @@ def of_block(
     if proposal.kind in WHOLE_KINDS:
         amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
     twice = own_collisions(proposal, lambda: outcome.block) if outcome.created and not proposal.is_decided else ()
-    warnings = [*warnings, *(_TWICE.format(each.other.pk) for each in twice if each.is_conflict)]
+    warnings = [*warnings, *[_TWICE.format(each.other.pk) for each in twice if each.is_conflict][-_MOST_TWICE:]]
     words = Words(
         waits=f"{made} {asks}\n{_follow(number)}",
         amended=f"{amended} {asks}\n{in_list('get_proposal')} tells what became of it.",
@@ -146,7 +146,8 @@ def of_block(
     return answer(outcome, words, placed=placed, warnings=warnings)
 
 
-#: Of another undecided proposal of the same agent's.
+#: Of another undecided proposal of the same agent's; the newest ones are named.
+_MOST_TWICE = 3
 _TWICE = (
     "Warning: your proposal {0} changes the same lines. Amend it with proposal_id={0} and take this one back with "
     "withdraw_proposal, or take {0} back: one of the two will not fit."

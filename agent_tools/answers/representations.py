@@ -16,7 +16,7 @@ from django.conf import settings
 from agent_tools.answers import asked as asking
 from agent_tools.answers import fields
 from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
-from agent_tools.calls.registry import Call
+from agent_tools.calls.registry import Call, in_list, is_listed
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
 from approvals.review import turn
 from approvals.review.reworded import ChangedApproval, taken_of
@@ -60,6 +60,8 @@ _WHOLE_BLOCKS: dict[str, str] = {Kind.CREATE_BLOCK: "new block", Kind.DELETE_BLO
 
 #: Characters of a reviewer's comment in a list.
 _WORDS_LISTED = 300
+#: Characters a comment may have.
+_LONGEST_COMMENT = 2_000
 #: Places of an approval that is not as proposed, in the text of one proposal.
 _PLACES = 10
 
@@ -231,7 +233,7 @@ def told(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
 
 #: Which call amends a proposal, by its kind.
 _AMENDED_BY: dict[str, str] = {
-    Kind.CREATE_BLOCK: "call propose_memory_block again, or another tool for blocks to change the text it proposes,",
+    Kind.CREATE_BLOCK: "call {0} again, or another tool for blocks to change the text it proposes,",
     Kind.DELETE_BLOCK: "call propose_memory_edit, or another tool for blocks,",
     Kind.IMPORT: "import the corrected file",
     Kind.SAVE: "save the note again (memory_save), or update it,",
@@ -244,7 +246,9 @@ _AMENDED = {
 
 def how_to_amend(proposal: Proposal) -> str:
     """Return how an undecided proposal is changed or taken back, in a sentence."""
-    how = _AMENDED_BY.get(proposal.kind) or _AMENDED[TargetKind(proposal.target_kind)]
+    how = (_AMENDED_BY.get(proposal.kind) or _AMENDED[TargetKind(proposal.target_kind)]).format(
+        in_list("propose_memory_block")
+    )
     return f"To amend it, {how} with proposal_id={proposal.pk}; or take it back with withdraw_proposal."
 
 
@@ -257,9 +261,9 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
     """
     line = f"- {proposal.pk}: {target(proposal)}, {outcome(proposal)}"
     if asks_you:
-        line += " (a person commented: get_proposal has it)"
+        line += f" (a person commented: {_in_full()} has it)"
     if proposal.status == Status.APPROVED and proposal.approval in HOW:
-        line += " (get_proposal has the words)"
+        line += f" ({_in_full()} has the words)"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
     if proposal.reverted_by_commit:
@@ -268,13 +272,18 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
         line += f" ({asked.reason})"
     if asked or proposal.is_decided:
         said = wanted(asked.comment, asked.automatic) if asked else proposal.decision_comment
-        words = first_words(said, _WORDS_LISTED)
+        words = first_words(said, _WORDS_LISTED if is_listed("get_proposal") else _LONGEST_COMMENT)
         line += f": {words}" if words else ""
         line += " (get_proposal has all of it)" if words.endswith("…") else ""
     else:
         line += f"; {asking.STANDS[proposal.mergeability]}"
     below = [asking.in_short(proposal, is_gone=is_gone), how_to_amend(proposal) if asked else ""]
     return line + "".join(f"\n  {each}" for each in below if each)
+
+
+def _in_full() -> str:
+    """Return the call that says more of a proposal, of those that the caller sees."""
+    return "get_proposal" if is_listed("get_proposal") else "list_proposals with decided_since"
 
 
 def outcome(proposal: Proposal) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import F, Q
 
 from agent_tools.answers import asked, bounds, representations, withholding
-from agent_tools.calls.registry import Call
+from agent_tools.calls.registry import Call, for_list
 from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
 from approvals.review.reworded import ChangedApproval, taken_of
@@ -137,7 +137,7 @@ def line(item: dict[str, Any]) -> str:
         case Event.What.REOPENED:
             return f"{what} was opened again{by} and waits for a person{said}"
         case _:
-            return f"{what}: {item['by']} commented{said} Answer with comment_on_proposal."
+            return f"{what}: {item['by']} commented{said} {for_list('Answer with comment_on_proposal.')}".rstrip()
 
 
 def _said(comment: str) -> str:
@@ -156,7 +156,8 @@ def _target(item: dict[str, Any]) -> str:
 
 def _changed(item: dict[str, Any]) -> str:
     """Return what of an approval is not as proposed."""
-    more = ["get_proposal has all of it."] if item["is_cut"] else []
+    all_of_it = for_list("get_proposal has all of it.") or "Read what the memory has now."
+    more = [all_of_it] if item["is_cut"] else []
     return "".join(f" {said}" for said in (asked.otherwise(item, places=1, most=_WORDING), *more) if said)
 
 

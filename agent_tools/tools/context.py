@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agent_tools.answers import representations
 from agent_tools.calls.arguments import Arguments
-from agent_tools.calls.registry import Answer, Call, endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, in_list, tool
 from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
 from assent_client.text import invisible
@@ -69,7 +69,7 @@ def _cut(primed: context_budget.Primed) -> list[str]:
     """Return the sentence about what the budget kept out; nothing where it kept out none."""
     out = sum(why == "budget" for _id, why in primed.left_out)
     over = f" Already the first is more than the budget of {primed.budget} tokens." if primed.is_over_budget else ""
-    how = f"({out} more are left out for the budget: budget=0 brings all, recall finds single ones.{over})"
+    how = f"({out} more are left out for the budget: budget=0 brings all, {in_list('recall')} finds single ones.{over})"
     return [how] if out or over else []
 
 

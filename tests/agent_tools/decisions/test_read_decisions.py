@@ -91,7 +91,7 @@ def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
     what = f"Proposal {number} for block 'goals'"
     assert {item["text"].partition(" You asked: ")[2] for item in items[:7]} == {LOVES.partition(": ")[2]}
     assert [item["text"].partition(" You asked: ")[0] for item in items] == [
-        f"{what}: tim commented: Which exam? Answer with comment_on_proposal.",
+        f"{what}: tim commented: Which exam?",
         f"{what}: changes are requested by tim (badly_worded): Say which.",
         f"{what} was opened again by tim and waits for a person.",
         f"{what} was rejected by tim (wrong): Not so.",
@@ -162,7 +162,7 @@ def test_a_long_wording_is_left_to_the_call_that_reads_one(
     services.approve_edited(actor=tim, **as_seen(proposal), text=text)
     (item,), _ = read_on(api)
     assert (item["final_text"], item["difference"], item["is_cut"]) == (None, [], True)
-    assert "get_proposal has all of it. You asked: " in item["text"]
+    assert "Read what the memory has now. You asked: " in item["text"]
     assert len(item["text"]) < 500
 
 

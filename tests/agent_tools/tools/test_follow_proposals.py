@@ -20,6 +20,7 @@ from memory_app.text import worddiff
 from memory_app.text.edits import Rewrite
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.agent_tools.mcp.peer import Peer, text_of
 from tests.support.acts import approve, as_seen, change, edit, proposed_import
 from tests.support.fixtures import MakeBlock, Propose
 
@@ -63,7 +64,9 @@ def test_an_open_proposal_is_told_with_its_mergeability_and_an_approval_as_propo
     assert text == f"Proposal {proposal.pk} for block 'goals' is approved, by tim.\n{LOVES}"
 
 
-def test_a_rejection_comes_back_with_its_reason_and_no_branch(call: Call, tim: User, proposal: Proposal) -> None:
+def test_a_rejection_comes_back_with_its_reason_and_no_branch(
+    call: Call, token: str, tim: User, proposal: Proposal
+) -> None:
     assert look_at(call, proposal)[1]["branch"] == f"p/{proposal.pk}"
     said = "Say it warmer.\n" + "x" * 400
     reject(tim, proposal, comment=said)
@@ -74,6 +77,8 @@ def test_a_rejection_comes_back_with_its_reason_and_no_branch(call: Call, tim: U
     assert text.endswith(f"is rejected, by tim (badly_worded): {said}\n{LOVES}")
     line, below = answered(call("list_proposals"))["text"].split("\n")[-2:]
     assert line.startswith(f"- {proposal.pk}: block 'goals', rejected (badly_worded): Say it warmer.")
+    assert line.endswith("xxx"), "whole, where get_proposal is not among the tools that are listed"
+    line = text_of(Peer(token, query="toolset=all").call("list_proposals")).split("\n")[-2]
     assert line.endswith("… (get_proposal has all of it)")
     assert below.startswith('  You asked: "# Goals Alice likes math. She wants …" → "# Goals Alice loves math.')
 
@@ -269,10 +274,8 @@ def test_what_was_not_accepted_is_told_with_the_reason(call: Call, alice: User, 
         'You asked on line 5: propose_memory_edit {"old_string": "one book", "new_string": "two books"}\n'
         "Your reason: Alice said so."
     )
-    assert (
-        f"- {two.pk}: block 'goals', approved in part (get_proposal has the words) (wrong): Only one."
-        in answered(call("list_proposals"))["text"]
-    )
+    words = "(list_proposals with decided_since has the words) (wrong): Only one."
+    assert f"- {two.pk}: block 'goals', approved in part {words}" in answered(call("list_proposals"))["text"]
 
 
 def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: User, two: Proposal) -> None:

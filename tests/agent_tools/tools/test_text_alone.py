@@ -14,8 +14,8 @@ from approvals.models import Proposal, User
 from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
-from tests.agent_tools.conftest import Call, Machine
-from tests.agent_tools.mcp.peer import Peer
+from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.agent_tools.mcp.peer import Peer, text_of
 from tests.support.acts import approve, as_seen, save
 from tests.support.fixtures import MakeBlock, Propose
 
@@ -145,7 +145,12 @@ def scene(
 
 #: What a description says, how the tool is called then, and what stands in its text.
 PROMISES: list[tuple[str, str, dict[str, Any], str]] = [
-    ("list_proposals", "their status", {}, r"approved with changes \(get_proposal has the words\)"),
+    (
+        "list_proposals",
+        "their status",
+        {},
+        r"approved with changes \(list_proposals with decided_since has the words\)",
+    ),
     ("list_proposals", "what the reviewer said", {}, r"changes_requested .*\(wrong\): Say when\."),
     ("list_proposals", "whether those still open apply", {}, r"open; its target changed, and it still applies"),
     ("list_proposals", "With decided_since: what was decided since", {"decided_since": ""}, r"enjoys algebra"),
@@ -231,3 +236,19 @@ def test_nothing_that_was_removed_or_deleted_is_in_the_text(
         assert "book" not in ask()
     assert "two books" in read(historian.call, "list_proposals")
     assert "two books" in read(historian.call, "get_proposal", proposal_id=number)
+
+
+def test_a_model_with_the_usual_list_is_sent_to_no_tool_that_it_does_not_see(
+    alice: User, tim: User, goals: Block, several: list[Proposal], issue: Issue
+) -> None:
+    peer = Peer(issue(alice, toolset="core"))
+    seen = set(peer.names())
+    services.comment(actor=tim, proposal_id=several[1].pk, text="Since when?")
+    services.approve_edited(actor=tim, **as_seen(several[0]), text=goals.body.replace("likes math", "enjoys algebra"))
+    which = {"block_label": "diary", "content": "She rows.", **WHY}
+    texts = [text_of(peer.call("propose_memory_append", **which, **more)) for more in ({}, {"title": "Diary"}, {})]
+    texts += [text_of(peer.call("list_proposals", **more)) for more in ({}, {"decided_since": ""})]
+    assert "(list_proposals with decided_since has the words)" in texts[-2]
+    assert "Since when?" in texts[-1]
+    for text in texts:
+        assert {name for name in TOOLS if re.search(rf"\b{name}\b", text)} <= seen, text
