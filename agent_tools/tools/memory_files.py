@@ -514,7 +514,8 @@ def _change_note(call: Call, target: MemoryPath, arguments: FileWriteArguments, 
                 loaded_sha256=arguments.expected_sha256,
             )
         elif change.makes is not None:
-            note_id = target.name if ID.fullmatch(target.name) else None
+            # Agents choose no `note-…` id: it could be that of somebody else's note.
+            note_id = target.name if ID.fullmatch(target.name) and target.name.startswith("mem-") else None
             outcome = notes.save(by=by, owner=call.owner, content=change.makes, note_id=note_id)
         else:
             raise reads.NoteNotFound(target.name)

@@ -1,5 +1,6 @@
 """The memory as files: paths, words, what becomes of a change; nothing outside of it can be named."""
 
+import uuid
 from typing import Any
 
 import pytest
@@ -308,9 +309,11 @@ def test_a_note_is_changed_as_its_owners_policy_says(call: Call, note: str) -> N
 
 
 @pytest.mark.parametrize("tool", ["append_to_file", "prepend_to_file", "write_file"])
-def test_a_new_note_gets_an_id_and_its_name_is_said(call: Call, alice: User, tool: str) -> None:
-    answer = answered(call(tool, path="notes/hiking.md", content="She hikes."))
+@pytest.mark.parametrize("name", ["hiking", f"note-{uuid.UUID(int=7)}"], ids=["a name", "an id of our kind"])
+def test_a_new_note_gets_an_id_and_its_name_is_said(call: Call, alice: User, tool: str, name: str) -> None:
+    answer = answered(call(tool, path=f"notes/{name}.md", content="She hikes."))
     path = answer["data"]["path"]
+    assert name not in path
     assert path == f"/memories/notes/{answer['data']['note_id']}.md"
     assert answer["text"].endswith(f"Notes are named by their ids: this one is {path}.")
     assert answered(call("view_file", path=path))["text"] == "She hikes."
