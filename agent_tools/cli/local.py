@@ -110,10 +110,11 @@ class LocalMemories:
         with _failing():
             return guidance.prime(self._user.username, budget=budget, filters=filters, format=format).text
 
-    def import_file(self, data: bytes) -> ImportResult:
+    def import_file(self, data: bytes, *, items: bool = False) -> ImportResult:
         from approvals.services import imports
 
         with _failing():
+            data = imports.items_as_file(self._user.username, data) if items else data
             came = imports.import_file(by=self._by, owner=self._user.username, data=data)
         return ImportResult(
             status="applied" if came.outcome else "unchanged",

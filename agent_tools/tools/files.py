@@ -14,9 +14,21 @@ from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.reads.catalogue import portable_file
 
+_OFFER = (
+    "\nThis is no memories.md, but it has {}: send it again with items=true to bring them in as notes tagged with "
+    "their heading, or keep it whole as a block (propose_memory_block)."
+)
+
 
 class ImportArguments(NoteWriteArguments):
     file: Annotated[bytes, Field(description="The body: a memories.md in UTF-8, of at most 32 MiB.")]
+    items: Annotated[
+        bool,
+        Field(
+            description="Of another file its list items, and lines as `[2026-03-01] - …`, as notes tagged with their "
+            "heading; what is known is left out."
+        ),
+    ] = False
 
     @field_serializer("file")
     def _named_by_hash(self, file: bytes) -> str:
@@ -53,9 +65,11 @@ class ImportArguments(NoteWriteArguments):
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     with refusals.explained(representations.Subject.of_write(call, arguments)):
-        done = imports.import_file(by=changed_by(call, arguments), owner=call.owner, data=arguments.file)
+        data = imports.items_as_file(call.owner, arguments.file) if arguments.items else arguments.file
+        done = imports.import_file(by=changed_by(call, arguments), owner=call.owner, data=data)
+        found = imports.find_items(call.owner, arguments.file)[0] if done.has_none and not arguments.items else None
     proposal = done.outcome.proposal if done.outcome else None
-    data = {
+    answered = {
         "proposal_id": proposal.pk if proposal else None,
         "status": proposal.status if proposal else "unchanged",
         "waits_because": (proposal.review_reason or None) if proposal else None,
@@ -66,7 +80,8 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
         "unchanged": done.unchanged,
         "skipped": [{"line": skipped.line, "reason": skipped.reason} for skipped in done.skipped],
     }
-    return Answer(_summary(done), data)
+    offer = _OFFER.format(found.counted) if found and found.memories else ""
+    return Answer(_summary(done) + offer, answered)
 
 
 class ExportArguments(Arguments):

@@ -1,7 +1,7 @@
 """Import a memories.md: many notes as one change, reviewed or applied as a whole."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,12 +13,14 @@ from approvals.models import Agent, Kind
 from approvals.services import notes
 from approvals.services.errors import Refusal
 from approvals.services.notes import ChangeContext, NoteChange, NoteChangeOutcome
-from assent_client.text import memories_md
+from assent_client.text import list_items, memories_md
+from assent_client.text.list_items import FoundItems
 from assent_client.text.memories_md import Memory, Parsed, Skipped
 from memory_app import reads
 from memory_app.models import NoteSource
-from memory_app.reads.catalogue import portable_ids
+from memory_app.reads.catalogue import catalogue, portable_ids
 from memory_app.runtime import turns
+from memory_app.text import alike
 
 _TURN = "import of {}"
 _QUOTED = re.compile("“[^“”]*”")
@@ -54,16 +56,25 @@ class ImportOutcome:
         return not (self.changes or self.unchanged or self.skipped)
 
     @property
-    def left_out(self) -> list[tuple[str, list[int]]]:
-        """Return `skipped` grouped by reason, each with its lines: a mistake repeated 2,000 times is one entry.
+    def has_none(self) -> bool:
+        """Whether nothing in the file is a memory."""
+        return not (self.changes or self.unchanged)
 
-        The reason is that of the first passage; quotations may differ in the others.
-        """
-        reasons: dict[str, tuple[str, list[int]]] = {}
-        for passage in self.skipped:
-            alike = _QUOTED.sub("“”", passage.reason)
-            reasons.setdefault(alike, (passage.reason, []))[1].append(passage.line)
-        return list(reasons.values())
+    @property
+    def left_out(self) -> list[tuple[str, list[int]]]:
+        return by_reason(self.skipped)
+
+
+def by_reason(skipped: Sequence[Skipped]) -> list[tuple[str, list[int]]]:
+    """Return passages grouped by reason, each with its lines: a mistake repeated 2,000 times is one entry.
+
+    The reason is that of the first passage; quotations may differ in the others.
+    """
+    reasons: dict[str, tuple[str, list[int]]] = {}
+    for passage in skipped:
+        equal = _QUOTED.sub("“”", passage.reason)
+        reasons.setdefault(equal, (passage.reason, []))[1].append(passage.line)
+    return list(reasons.values())
 
 
 def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
@@ -88,6 +99,30 @@ def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
     """
     with _turn(by, owner):
         return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=_latest()))
+
+
+def find_items(owner: str, data: bytes) -> tuple[FoundItems, set[str]]:
+    """Return the list items of a file that is no memories.md, and the ids of those that are in the memory already.
+
+    Raises Unreadable, as `import_file` does.
+    """
+    memories_md.read(data)
+    found = list_items.find(data.decode(), latest=_latest())
+    every, there = catalogue(owner), reads.find_notes(owner, [memory.id for memory in found.memories])
+    return found, {each.id for each in found.memories if each.id in there or every.saying(alike.said_by(each.content))}
+
+
+def items_as_file(owner: str, data: bytes, *, chosen: Collection[str] | None = None) -> bytes:
+    """Return the memories.md of a file's list items, of those that are not in the memory.
+
+    Args:
+        chosen: ids of the only ones that are wanted.
+
+    Raises Unreadable, as `import_file` does.
+    """
+    found, known = find_items(owner, data)
+    wanted = (each for each in found.memories if each.id not in known and (chosen is None or each.id in chosen))
+    return list_items.as_file(wanted, timezone.now().date()).encode()
 
 
 @contextmanager

@@ -26,6 +26,8 @@ from memory_app.runtime import deadlines
 #: Seconds they may take, as with the agent API (`agent_tools.tools.files`).
 _IMPORT_SECONDS = 600
 _EXPORT_SECONDS = 60
+#: List items a person can tick at once; a form may have a thousand fields.
+_MOST_ITEMS = 500
 
 
 @reading_page
@@ -63,15 +65,22 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     if request.method != "POST":
         return _import_start(request, person)
     form, done, status = ImportForm(request.POST, request.FILES), None, 422
-    is_check = "check" in request.POST
+    is_check, items, offered = "check" in request.POST, request.POST.get("items"), None
     if form.is_valid():
         try:
-            done = _carried_out(person, form, imports.check_file if is_check else imports.import_file)
+            data = form.sent[0]
+            if items:
+                chosen = None if items == "all" else request.POST.getlist("item")
+                data = imports.items_as_file(owner, data, chosen=chosen)
+            done = _carried_out(person, form, imports.check_file if is_check else imports.import_file, data)
+            offered = _offered(person, form) if done.has_none else None
         except memories_md.Unreadable as error:
             text = str(error)
             form.add_error(form.source, f"{text[:1].upper()}{text[1:]}.")
         except REFUSALS as error:
             status = add_refusal(form, error)
+    if offered:
+        return _import_page(request, person, offered | {"is_none_ticked": bool(items)}, status=422 if items else 200)
     if done and done.is_empty:
         text = _("There are no memories in this file: it has no heading such as “### mem-…”.")
         form.add_error(form.source, text)
@@ -91,8 +100,9 @@ def _import_start(request: Request, person: User) -> HttpResponse:
     form = ImportForm(kept)
     if kept.get("carried") and form.is_valid():
         try:
-            check = _carried_out(person, form, imports.check_file)
-            return _import_page(request, person, context | _checked(check, form))
+            check = _carried_out(person, form, imports.check_file, form.sent[0])
+            shown = _offered(person, form) if check.has_none else None
+            return _import_page(request, person, context | (shown or _checked(check, form)))
         except (memories_md.Unreadable, *REFUSALS):
             pass  # the form says that the file has to be chosen again
     empty = ImportForm(initial={"comment": kept.get("comment", "")})
@@ -101,25 +111,45 @@ def _import_start(request: Request, person: User) -> HttpResponse:
 
 
 def _carried_out(
-    person: User, form: ImportForm, service: Callable[..., imports.ImportOutcome]
+    person: User, form: ImportForm, service: Callable[..., imports.ImportOutcome], data: bytes
 ) -> imports.ImportOutcome:
-    """Return what became of the file of a valid form."""
+    """Return what became of the file of a valid form, or of what was chosen of it."""
     deadlines.allow(_IMPORT_SECONDS)
     by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
-    return service(by=by, owner=person.username, data=form.sent[0])
+    return service(by=by, owner=person.username, data=data)
 
 
 def _checked(check: imports.ImportOutcome, form: ImportForm) -> dict[str, object]:
     """Return what the page says of a file that was checked, and the form that imports it."""
-    data, file_name = form.sent
-    initial = {"carried": packed(data), "file_name": file_name[:200], "comment": form.cleaned_data["comment"]}
     return {
         "check": check,
         "count": len(check.changes),
         **note_history.what_it_would_do(check.changes),
-        "file_name": file_name,
-        "checked_form": ImportForm(initial=initial) if initial["carried"] else None,
+        **_carried(form),
     }
+
+
+def _offered(person: User, form: ImportForm) -> dict[str, object] | None:
+    """Return what the page says of a file that has list items and no memories; None where it has neither."""
+    found, known = imports.find_items(person.username, form.sent[0])
+    if not found.memories:
+        return None
+    items = [(item, item.id in known) for item in found.memories]
+    count = len(items) - len(known)
+    return {
+        "found": found,
+        "items": items[:_MOST_ITEMS],
+        "count": count,
+        "left_out": imports.by_reason(found.skipped),
+        **_carried(form),
+    }
+
+
+def _carried(form: ImportForm) -> dict[str, object]:
+    """Return the file's name, and the form that carries it on; None where it is too large for that."""
+    data, file_name = form.sent
+    initial = {"carried": packed(data), "file_name": file_name[:200], "comment": form.cleaned_data["comment"]}
+    return {"file_name": file_name, "checked_form": ImportForm(initial=initial) if initial["carried"] else None}
 
 
 def _sent_again(form: ImportForm) -> dict[str, object]:

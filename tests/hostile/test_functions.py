@@ -10,7 +10,7 @@ from approvals.pages.memory_search import in_context
 from approvals.risks.flags import report
 from approvals.risks.prompt_injection import instructions
 from approvals.templatetags.texts import marked, opening
-from assent_client.text import invisible, memories_md
+from assent_client.text import invisible, list_items, memories_md
 from memory_app.search.ranking.chunking import cut, sections
 from memory_app.search.ranking.dates import cues
 from memory_app.search.ranking.query import marks, parse_query
@@ -78,6 +78,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
     "query.parse_query": (lambda text: parse_query(text, {1: "ann"}), QUERY),
     "dates.cues": (cues, QUERY),
     "memories_md.parse": (lambda text: memories_md.parse("### mem-2-bbbb\n> a\n" + text), BLOCK),
+    "list_items.find": (lambda text: list_items.find("- a\n" + text), BLOCK),
     "worddiff.paragraphs": (lambda text: paragraphs(diff("", text)), BLOCK),
     "worddiff.excerpt": (lambda text: excerpt(diff("a", text)), BLOCK),
 }

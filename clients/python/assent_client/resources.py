@@ -162,8 +162,8 @@ def _exporting(core: ClientCore, portable: bool, user_id: str | None) -> Steps[b
     return response.content
 
 
-def _importing(core: ClientCore, data: bytes, user_id: str | None) -> Steps[RawResponse[ImportedFile]]:
-    path = yield from core.address_of("memories.md", user_id)
+def _importing(core: ClientCore, data: bytes, user_id: str | None, *, items: bool) -> Steps[RawResponse[ImportedFile]]:
+    path = yield from core.address_of("memories.md?items=true" if items else "memories.md", user_id)
     headers = {"Content-Type": "text/markdown; charset=utf-8", "Idempotency-Key": str(uuid.uuid4())}
     request = core.plain("POST", path, content=data, headers=headers, timeout=WHOLE_MEMORY)
     return (yield from call(request, ImportedFile, max_retries=core.max_retries))
@@ -262,9 +262,13 @@ class Notes(generated.Notes):
         """
         return self._drive(_exporting(self._client.core, portable, user_id))
 
-    def import_file(self, data: bytes, *, user_id: str | None = None) -> ImportedFile:
-        """Import a memories.md as one change; notes that are there already are updated, never doubled."""
-        return self._answer(_importing(self._client.core, data, user_id))
+    def import_file(self, data: bytes, *, user_id: str | None = None, items: bool = False) -> ImportedFile:
+        """Import a memories.md as one change; notes that are there already are updated, never doubled.
+
+        Args:
+            items: of another file its list items and dated lines, as notes tagged with their heading.
+        """
+        return self._answer(_importing(self._client.core, data, user_id, items=items))
 
 
 class AsyncNotes(generated.AsyncNotes):

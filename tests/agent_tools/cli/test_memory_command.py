@@ -214,6 +214,18 @@ def test_import_warns_of_what_it_skips_and_of_a_file_without_memories(
     assert re.fullmatch(warned, done.stderr)
 
 
+def test_the_list_items_of_another_file_are_offered_and_brought_in_when_asked(run: Run) -> None:
+    other = b"# Likes\n- Tea\n- Rowing\n"
+    done = run("import", "-", stdin=other)
+    assert done.stdout == "Imported: 0 new, 0 updated, 0 unchanged, 0 skipped.\n"
+    assert "is no memories.md, but has 2 list items under 1 heading: --items brings them in as notes." in done.stderr
+    for counts in ("2 new, 0", "0 new, 0"):
+        done = run("import", "-", "--items", stdin=other)
+        assert done.stdout == f"Imported: {counts} updated, 0 unchanged, 0 skipped.\n"
+        assert "memories.md" not in done.stderr
+    assert {note.content: note.tags for note in reads.notes("alice")} == {"Tea": ("Likes",), "Rowing": ("Likes",)}
+
+
 def test_what_waits_for_a_person_is_not_called_stored(remote: Run) -> None:
     remote("import", "-", stdin=SOME)
     Policy.objects.create(owner="alice", notes=Policy.Notes.REVIEW)

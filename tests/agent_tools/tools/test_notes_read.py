@@ -53,8 +53,10 @@ def listed(api: Machine, query: str = "") -> list[str]:
     return found
 
 
-def put(api: Machine, text: str | bytes, type: str = "text/markdown; charset=utf-8", **headers: str) -> Any:
-    return api.http.post(FILE, text, content_type=type, headers=headers)
+def put(
+    api: Machine, text: str | bytes, query: str = "", *, type: str = "text/markdown; charset=utf-8", **headers: str
+) -> Any:
+    return api.http.post(f"{FILE}{query}", text, content_type=type, headers=headers)
 
 
 # -- the list, and one note -----------------------------------------------------------------------
@@ -160,6 +162,21 @@ def test_an_import_waits_where_the_owner_wants_to_be_asked(api: Machine, call: C
     assert f"- {number}: an import of memories, open; it still applies\n  You asked: adds " in listed
 
 
+def test_a_file_of_another_program_says_what_it_has_and_brings_it_in_when_asked(api: Machine, call: Call) -> None:
+    other = "# Likes\n- Tea\n- [2026-03-01] - Rowing\n\n## Work\n### Tools\n- Uses uv\n"
+    saved = answered(call("memory_save", content="tea"))["data"]["note_id"]
+    answer = answered(put(api, other))
+    assert "it has 3 list items under 2 headings: send it again with items=true to bring them in" in answer["text"]
+    assert answer["data"]["status"] == "unchanged"
+    answer = answered(put(api, other, "?items=true"))
+    assert (answer["data"]["created"], "items=true" in answer["text"]) == (2, False)
+    notes = {note.content: note for note in reads.notes("alice") if note.id != saved}
+    assert {content: note.tags for content, note in notes.items()} == {"Rowing": ("Likes",), "Uses uv": ("Tools",)}
+    assert str(notes["Rowing"].created_at.date()) == "2026-03-01"
+    assert answered(put(api, other, "?items=true"))["data"]["created"] == 0
+    assert "no memories.md" not in answered(put(api, "Prose.\n"))["text"]
+
+
 def test_an_import_keeps_what_the_format_cannot_carry(api: Machine, call: Call) -> None:
     note_id = "mem-1737372000-a1b2"
     call("remember", content="Old.", memory_id=note_id, confidence=0.3, rationale="why", type="pattern", session_id="s")
@@ -189,7 +206,7 @@ def test_malformed_blocks_are_skipped_and_named(api: Machine) -> None:
     ids=["binary", "one id twice", "50 MB", "JSON"],
 )
 def test_a_file_that_is_refused_changes_nothing(api: Machine, file: bytes, type: str, status: int, code: str) -> None:
-    refused(put(api, file, type), status, code)
+    refused(put(api, file, type=type), status, code)
     assert reads.notes("alice") == ()
     assert not Proposal.objects.exists()
 

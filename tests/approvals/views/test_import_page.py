@@ -14,6 +14,7 @@ from approvals.forms.memory import MOST_CARRIED, packed, unpacked
 from approvals.models import Agent, Policy, User
 from approvals.services import imports
 from approvals.services.notes import ChangeContext
+from assent_client.text import list_items
 from assent_client.text.memories_md import LARGEST_FILE
 from memory_app import reads
 from tests.support.acts import sign_in_again
@@ -93,6 +94,40 @@ def test_an_example_shows_the_format_and_is_taken_whole(as_alice: Client) -> Non
     # The same ids again.
     assert_says(send(as_alice, example), "Nothing new in this file", "Unchanged 3 notes Left out 0 passages")
     assert reads.head() == before
+
+
+#: Of another program, with a note that alice has already.
+OTHER = b"# Likes\n- Tea\n- [2026-03-01] - Takes the exam  in January.\n- " + b"x" * 2_001 + b"\n## Work\n- Rows\n"
+
+
+def test_list_items_of_another_file_are_offered_and_what_is_ticked_becomes_notes(as_alice: Client) -> None:
+    send(as_alice)
+    before = contents()
+    for page in (check(as_alice, OTHER), send(as_alice, OTHER)):
+        assert_says(page, "notes.md has 3 list items under 2 headings", "Already in the memory", "Tea", "Likes", "Rows")
+        assert_says(page, "Line 4: the item has 2,001 characters", "Import all 2")
+    assert contents() == before
+    offered = form(page, PAGE)
+    ids = {item.content: item.id for item in list_items.find(OTHER.decode()).memories}
+    assert html(page).count('name="item"') == 2
+    refused = as_alice.post(PAGE, offered | {"items": "ticked"})
+    assert_says(refused, "Nothing is ticked.", status=422)
+    assert contents() == before
+    known = ids["Takes the exam  in January."]
+    assert_says(as_alice.post(PAGE, offered | {"items": "ticked", "item": [ids["Rows"], known]}), "New 1 note ")
+    assert contents() == before | {"Rows"}
+    assert_says(as_alice.post(PAGE, offered | {"items": "all"}), "New 1 note ")
+    (tea,) = [note for note in reads.notes("alice") if note.content == "Tea"]
+    assert (tea.tags, tea.type) == (("Likes",), "note")
+    assert_says(check(as_alice, OTHER), "All of it is in the memory already.")
+    assert contents() == before | {"Rows", "Tea"}
+
+
+def test_more_list_items_than_a_form_takes_are_imported_together(as_alice: Client) -> None:
+    many = "".join(f"- Likes number {number}.\n" for number in range(1_100)).encode()
+    page = check(as_alice, many)
+    assert_says(page, "1,100 list items", "The first 500 of 1,100.")
+    assert_says(as_alice.post(PAGE, form(page, PAGE) | {"items": "all"}), "New 1,100 notes")
 
 
 def test_proposals_that_the_file_overtook_are_counted(as_alice: Client, scribe: Agent) -> None:

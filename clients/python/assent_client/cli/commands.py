@@ -21,7 +21,7 @@ import click
 
 from assent_client.cli import output
 from assent_client.cli.memories import ChangeResult, Failed, Memories
-from assent_client.text import memories_md
+from assent_client.text import list_items, memories_md
 from assent_client.text.memories_md import TYPES, Memory
 
 FORMATS = ("table", "json", "markdown", "quiet")
@@ -184,14 +184,16 @@ def init(force: bool) -> None:
 Examples:
   memory import                       .agent/memories.md
   memory import old.md
+  memory import MEMORY.md --items
   memory export --owner alice | memory import --owner ben -
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default=FILE)
+@click.option("--items", is_flag=True, help="Of another file its list items, as notes tagged with their heading.")
 @format_option("table", "json")
 @owner_option()
 @pass_session
-def import_(session: CliContext, file: Path, form: str) -> None:
+def import_(session: CliContext, file: Path, items: bool, form: str) -> None:
     """Bring the memories of a memories.md into the memory (- reads standard input).
 
     Memories the memory has already are updated, never doubled. What is malformed is skipped with a warning;
@@ -207,10 +209,14 @@ def import_(session: CliContext, file: Path, form: str) -> None:
         raise Failed(f"{_named(file)} cannot be imported: {error}.") from error
     if sys.stderr.isatty():
         output.print_aside("Importing …")
-    came = session.memories.import_file(data)
+    came = session.memories.import_file(data, items=items)
     for line, reason in came.skipped:
         output.warn(f"{_named(file)}, line {line}: {reason}.")
-    if (came.created, came.updated, came.unchanged, came.skipped) == (0, 0, 0, ()):
+    has_none = not (came.created or came.updated or came.unchanged or items)
+    found = list_items.find(data.decode()) if has_none else None
+    if found and found.memories:
+        output.warn(f"{_named(file)} is no memories.md, but has {found.counted}: --items brings them in as notes.")
+    elif has_none and not came.skipped:
         output.warn(f"{_named(file)} has no memories: no heading in it is such as “### mem-1737372000-a1b2”.")
     if form == "json":
         output.print_json(came.as_json())

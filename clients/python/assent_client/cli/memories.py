@@ -116,8 +116,8 @@ class Memories(Protocol):
         """
         ...
 
-    def import_file(self, data: bytes) -> ImportResult:
-        """Import a memories.md."""
+    def import_file(self, data: bytes, *, items: bool = False) -> ImportResult:
+        """Import a memories.md; `items`: of another file its list items, as notes."""
         ...
 
     def export_file(self, *, portable: bool) -> bytes:

@@ -121,12 +121,12 @@ class RemoteMemories:
         self._tell_decisions(primed)
         return text
 
-    def import_file(self, data: bytes) -> ImportResult:
+    def import_file(self, data: bytes, *, items: bool = False) -> ImportResult:
         # Sent once: a whole memory takes minutes, and importing it again is a person's decision.
         client = self._client.with_options(max_retries=0)
         try:
             with self._failing():
-                answer = client.notes.import_file(data)
+                answer = client.notes.import_file(data, items=items)
                 came = answer.data
                 done = ImportResult(
                     status=str(came["status"]),

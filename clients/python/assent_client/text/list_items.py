@@ -1,0 +1,149 @@
+"""What other memory files have: list items under headings, and lines as `[2026-03-01] - She rows.`
+
+Belongs here: finding them in a text, and writing them as a memories.md, which every way of importing takes. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from assent_client.text.memories_md import MOST_MEMORIES, SECTIONS, Memory, Skipped, Unreadable, id_of, write
+from assent_client.text.notes import MAX_CONTENT, MAX_TAG
+
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*)|\*\*([^*]+)\*\*:?")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,4}[.)])(?:[ \t]+(.*)|$)")
+_RULE = re.compile(r"[-*_= ]{3,}")
+_BOX = re.compile(r"\[[ xX]\][ \t]+")
+_DAY = re.compile(
+    r"(?:\[([0-9]{4}-[0-9]{2}-[0-9]{2}|unknown)\]|([0-9]{4}-[0-9]{2}-[0-9]{2})(?=:| [-–—] ))[ \t]*[-–—:]?[ \t]*"
+)
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_MARKS = re.compile(r"[*_`#:]+")
+_TYPES = {heading.lower(): kind for kind, heading in SECTIONS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItems:
+    """What a file has.
+
+    Attributes:
+        memories: an item each, with what is nested in it; tagged with its heading.
+        skipped: what no note can be, such as an item that is too long.
+    """
+
+    memories: tuple[Memory, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def headings(self) -> int:
+        """How many headings they stand under."""
+        return len({memory.tags for memory in self.memories if memory.tags})
+
+    @property
+    def counted(self) -> str:
+        """Return "37 list items under 6 headings"."""
+        items, headings = len(self.memories), self.headings
+        said = f"{items:,} list item{'' if items == 1 else 's'}"
+        return f"{said} under {headings:,} heading{'' if headings == 1 else 's'}" if headings else said
+
+
+@dataclass(slots=True)
+class _Item:
+    line: int
+    indent: int
+    heading: str
+    day: date | None
+    text: list[str] = field(default_factory=list)
+
+
+def find(text: str, *, latest: date | None = None) -> FoundItems:
+    """Return the items of a text. Front matter, code and comments have none.
+
+    Args:
+        latest: an item from a later day counts as one without a day.
+
+    Raises Unreadable for too many items.
+    """
+    memories: dict[str, Memory] = {}
+    lines: dict[str, int] = {}
+    skipped: list[Skipped] = []
+    for item in _items(text, latest):
+        content = "\n".join(item.text).strip()
+        heading = _MARKS.sub(" ", item.heading).strip()
+        memory = Memory(
+            id_of(content),
+            _TYPES.get(heading.lower(), "note"),
+            content,
+            (heading[:MAX_TAG],) if heading else (),
+            item.day,
+        )
+        if len(content) > MAX_CONTENT:
+            over = f"{len(content):,} characters, {len(content) - MAX_CONTENT:,} over the limit of {MAX_CONTENT:,}"
+            skipped.append(Skipped(item.line, f"the item has {over}"))
+        elif memory.id in memories:
+            skipped.append(Skipped(item.line, f"the same as in line {lines[memory.id]:,}"))
+        elif content:
+            memories[memory.id], lines[memory.id] = memory, item.line
+    return FoundItems(tuple(memories.values()), tuple(skipped))
+
+
+def as_file(memories: Iterable[Memory], today: date) -> str:
+    """Return a memories.md of items; those without a day are of today."""
+    return write(replace(memory, created=memory.created or today) for memory in memories)
+
+
+def _items(text: str, latest: date | None) -> list[_Item]:
+    found: list[_Item] = []
+    item: _Item | None = None
+    heading, closes, is_after_blank = "", "", False
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        line = raw.rstrip()
+        if number == 1 and line == "---" and "\n---" in text:
+            closes = "---"  # of front matter
+        elif closes:
+            is_closed = line.lstrip().startswith(closes) or (closes == "-->" and closes in line)
+            closes = "" if is_closed else closes
+        elif _RULE.fullmatch(line):
+            item = None
+        elif opened := _FENCE.match(line):
+            item, closes = None, opened[1]
+        elif line.lstrip().startswith("<!--"):
+            closes = "" if "-->" in line else "-->"
+        elif not line:
+            is_after_blank = True
+            continue
+        elif title := _HEADING.fullmatch(line.strip()):
+            item, heading = None, title[1] or title[2] or ""
+        elif entry := _ITEM.fullmatch(line) or _DAY.match(line):
+            is_listed = entry.re is _ITEM
+            indent = len(entry[1].expandtabs(4)) if is_listed else 0
+            said = _BOX.sub("", entry[2] or "", count=1) if is_listed else line
+            if item and is_listed and indent > item.indent:
+                item.text.append(f"{' ' * (indent - item.indent - 2)}- {said}")
+            else:
+                day, said = _dated(said, latest)
+                item = _Item(number, indent, heading, day, [said])
+                found.append(item)
+        elif item and (line[0] in " \t" or not is_after_blank):
+            item.text.append(line.strip())
+        else:
+            item = None
+        is_after_blank = False
+        if len(found) > MOST_MEMORIES:
+            raise Unreadable(f"the file has more than {MOST_MEMORIES:,} list items: split it")
+    return found
+
+
+def _dated(said: str, latest: date | None) -> tuple[date | None, str]:
+    """Return the day an item begins with, and the rest of it."""
+    found = _DAY.match(said)
+    if not found:
+        return None, said
+    try:
+        day = date.fromisoformat(found[1] or found[2]) if found[1] != "unknown" else None
+    except ValueError:
+        return None, said
+    return None if day and latest and day > latest else day, said[found.end() :]
