@@ -120,7 +120,10 @@ def test_every_field_of_every_answer_is_described_and_only_notes_move_main(
     every = registry.TOOLS | registry.ENDPOINTS
     assert set(answers) == set(every)
     for name, data in answers.items():
-        assert fields_of(data) == set(every[name].returns), name
+        returns = every[name].returns
+        # Where one call cannot have them all, other tests do, whose answers have no field that is not described either.
+        optional = {field for field, text in returns.items() if fields.read(text)[1]}
+        assert fields_of(data) | optional == set(returns), name
     assert watched.moved == {"memory_save", "memory_update", "memory_delete", "remember", "forget"}
 
 
