@@ -224,7 +224,8 @@ class _Carrying:
             return
         first = self.cases[0]
         is_first = _begins(self.theirs, change.new_start) or change.start <= first <= change.end + 1
-        if len(self.cases) > 1 or (_begins(self.base, first) and is_first):
+        was, now = self.base[first].text, self.ours[self.match[first]].text
+        if len(self.cases) > 1 or (is_first and (_begins(self.base, first) or was[1:] != now[1:])):
             raise _Uncertain
 
 
