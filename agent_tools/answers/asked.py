@@ -76,7 +76,9 @@ def _edit(text: str, edit: Mapping[str, Any], body: str | None, most: int) -> st
     }
     if op == "create_block" and body is not None:
         given["body"] = body
-    shown = {name: _cut(value, most) if isinstance(value, str) else value for name, value in given.items()}
+    # PostgreSQL keeps keys in an order of its own; backwards, what there is comes before what takes its place.
+    ordered = sorted(given.items(), reverse=True)
+    shown = {name: _cut(value, most) if isinstance(value, str) else value for name, value in ordered}
     at = text.find(edit.get("old_string", "\0"))
     line = text.count("\n", 0, at) + 1
     where = f" on line {line}" if at >= 0 else ""
