@@ -33,6 +33,9 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
         ),
     ] = None
     block_label: Annotated[str | None, Field(description="Only proposals to this block.", max_length=200)] = None
+    proposal_id: Annotated[
+        int | None, Field(description="Only this one, with all of its texts.", ge=1, le=LARGEST_ID)
+    ] = None
     decided_since: Annotated[
         str | None,
         Field(
@@ -65,6 +68,10 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     if arguments.decided_since is not None or arguments.wait:
         return _decided_since(call, arguments)
+    if arguments.proposal_id is not None:
+        whole = ProposalReadArguments(proposal_id=arguments.proposal_id, max_characters=arguments.max_characters)
+        items = [_shown(call, _own(call, arguments.proposal_id))]
+        return Answer(_proposal(call, whole).text, {"items": items, "next": None}, tells_decisions=True)
     if arguments.status is not None and arguments.status not in Status.values:
         raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, called=call.called)
     last = paging.after(call, arguments, int)

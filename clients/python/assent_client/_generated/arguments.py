@@ -216,6 +216,7 @@ class ProposalsList(CallArguments, total=False):
     cursor: str | None
     status: Literal["preparing", "open", "changes_requested", "merging", "approved", "rejected", "withdrawn", "expired", "applied"] | None
     block_label: str | None
+    proposal_id: int | None
     max_characters: int | None
 
 

@@ -551,6 +551,7 @@ class Proposals(Resource):
             cursor: `next` of the page before.
             status: Only proposals in this state.
             block_label: Only proposals to this block.
+            proposal_id: Only this one, with all of its texts.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
