@@ -28,6 +28,8 @@ PLAN = """\
 
 - Ask about the exam
 """
+#: What a reading shows above the first item of the plan.
+ABOVE = "# My plan\n\n## This week\n\n"
 
 
 class Model:
@@ -88,7 +90,8 @@ def test_2_correct_a_fact(model: Model, alice: User) -> None:
     note_id = found(r"(note-[0-9a-f-]{36}).*12 February|12 February.*?(note-[0-9a-f-]{36})", hits)
     model.call("memory_update", note_id=note_id, content="The exam of Analysis is on 19 February.")
     again = model.call("memory_search", query="when is the Analysis exam")
-    assert "19 February" in again and "12 February" not in again
+    assert "19 February" in again
+    assert "12 February" not in again
 
 
 def test_3_a_line_in_the_diary(model: Model, alice: User, make_block: MakeBlock) -> None:
@@ -113,7 +116,10 @@ def test_4_restructure_a_section(model: Model, alice: User, plan: Block) -> None
     ("old", "new"),
     [
         ("- sheet 4 by Friday", "- sheet 4 by Monday"),
-        ("# My plan\n\n## This week\n\n- Sheet 4 by **Friday**", "# My plan\n\n## This week\n\n- Sheet 4 by **Monday**"),
+        (
+            "# My plan\n\n## This week\n\n- Sheet 4 by **Friday**",
+            "# My plan\n\n## This week\n\n- Sheet 4 by **Monday**",
+        ),
         ("* Sheet 4 by **Friday**", "* Sheet 4 by **Monday**"),
     ],
 )
@@ -143,7 +149,6 @@ def test_6_what_was_decided_and_why(token: str, alice: User, plan: Block) -> Non
     decided(alice, Model(token))
     model = Model(token)
     said = model.call("list_proposals")
-    assert "May" not in said, "it is cut"
     number = int(found(r"^- (?:Proposal )?(\d+).*rejected", said))
     assert "Ask again in May." in model.call("list_proposals", proposal_id=number)
     for part in ("rejected", "chapter 7", "chapter 8", "She said that she is done with 7.", "wrong", "I still read 7."):
@@ -174,7 +179,8 @@ def test_8_insist_after_a_rejection(token: str, alice: User, plan: Block) -> Non
     model = Model(token)
     given = {"block_label": "plan", "old_string": "Read chapter 7", "new_string": "Read chapter 8"}
     said = model.call("propose_memory_edit", fails=True, **given, reasoning="She is done with 7.")
-    assert "I still read 7." in said and "force" in said
+    assert "I still read 7." in said
+    assert "force" in said
     model.call("propose_memory_edit", **given, reasoning="Today she said that she has finished 7.", force=True)
     approve(alice, newest())
     assert "chapter 8" in body()

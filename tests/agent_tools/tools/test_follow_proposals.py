@@ -351,7 +351,7 @@ def test_every_proposing_tool_takes_a_proposal_to_amend() -> None:
         if issubclass(tool.arguments, ReasonedArguments | NoteWriteArguments)
     }
     assert proposing
-    assert taking == proposing | {"get_proposal", "withdraw_proposal", "comment_on_proposal"}
+    assert taking == proposing | {"list_proposals", "get_proposal", "withdraw_proposal", "comment_on_proposal"}
 
 
 def test_the_agent_is_told_what_it_is_asked_for(call: Call, asked: Proposal) -> None:
