@@ -27,10 +27,11 @@ CALLS: dict[str, tuple[int, dict[str, str]]] = {
     "read_memory_block": (5, {"block_label": "goals"}),
     "memory_search": (6, {"query": "which exam"}),
     "memory_save": (18, _SAID),  # one of them where a writer's turn is a statement: with PostgreSQL
-    "propose_memory_edit": (17, _PROPOSED | {"old_string": "math", "new_string": "maths ({})"}),
-    "propose_memory_append": (17, _PROPOSED | _SAID),
-    "propose_section_update": (17, _PROPOSED | {"section_header": "# Goals", "new_content": "She rows on day {}."}),
-    "propose_memory_rewrite": (18, _PROPOSED | _SAID),
+    # One asks for the agent's own proposals that change the same lines; with PostgreSQL one locks the agent.
+    "propose_memory_edit": (18, _PROPOSED | {"old_string": "math", "new_string": "maths ({})"}),
+    "propose_memory_append": (18, _PROPOSED | _SAID),
+    "propose_section_update": (18, _PROPOSED | {"section_header": "# Goals", "new_content": "She rows on day {}."}),
+    "propose_memory_rewrite": (19, _PROPOSED | _SAID),
 }
 
 
