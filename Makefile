@@ -18,7 +18,7 @@ LOCK := $(VENV)/bin/uv pip compile --universal --python-version 3.11 --generate-
 	--no-emit-package assent-client --no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-compare bench-merge soak fuzz format client docs lock environment server-environment remake
+.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-compare bench-merge soak fuzz format client lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -93,9 +93,6 @@ fuzz: $(VENV)/fuzz.stamp ## call the whole agent API with generated data, for so
 
 client: environment ## write the part of the Python client that follows from the registry of tools
 	@ASSENT_DEBUG=1 $(PY) manage.py client_code
-
-docs: environment ## write docs/settings.md from the code
-	@ASSENT_DEBUG=1 $(PY) manage.py settings_reference
 
 lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=--upgrade for newer versions)
 	@test -x $(VENV)/bin/uv || $(PIP) install --quiet uv==$(UV_VERSION)

@@ -1,4 +1,4 @@
-"""Settings, all from the environment; docs/settings.md lists every variable (`configuration.reference`).
+"""Settings, all from the environment; docs/settings.md lists every variable.
 
 Without any, everything is embedded under `var/`: DoltLite for the memory, SQLite for the rest, tasks
 run inline. MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL select servers instead.

@@ -3,7 +3,7 @@
 A value that cannot be used is an error that names the variable, the value and what is allowed; nothing falls back to
 a default behind the operator's back. An empty variable counts as not set. Secrets may come from files, as containers
 provide them: `NAME_FILE` names the file.
-Not here: which settings there are (`settings` and `webserver.options` read them) and what they mean (`reference`).
+Not here: which settings there are (`settings` and `webserver.options` read them) and what they mean (docs/settings.md).
 """
 
 import contextlib
@@ -23,14 +23,10 @@ from django.core.exceptions import ImproperlyConfigured
 #: What our variables begin with; any other name with one of these counts as misspelt.
 PREFIXES = ("ASSENT_", "MEMORIES_")
 
-#: Read outside the program, by `docker-compose.yml` and by what runs the tests, each with its meaning.
-READ_ELSEWHERE = {
-    "ASSENT_PORT": "`docker-compose.yml`: the port on this machine's loopback address (8000)",
-    "ASSENT_DOLT": "tests and benchmarks: the path of the `dolt` program, where it is not on PATH",
-    "ASSENT_REQUIRE_ALL": "tests: a missing server edition, browser or tool fails the run instead of skipping tests",
-    "ASSENT_TEST_COVERAGE": "tests: 1 measures how much of the code they run",
-    "ASSENT_TEST_PROCESSES": "tests: how many processes run them",
-}
+#: Read outside the program, by `docker-compose.yml` and by what runs the tests.
+READ_ELSEWHERE = frozenset(
+    ("ASSENT_PORT", "ASSENT_DOLT", "ASSENT_REQUIRE_ALL", "ASSENT_TEST_COVERAGE", "ASSENT_TEST_PROCESSES")
+)
 
 _FILE = "_FILE"
 _TRUE = ("1", "true", "yes", "on", "y", "t")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
-from memory_app.configuration import reference
 from memory_app.configuration.environment import READ_ELSEWHERE
+from memory_app.settings import env
 from tests.docs.documents import ROOT, Document, document, documents, folders
 
 pytestmark = pytest.mark.pure
@@ -106,7 +106,7 @@ def test_commands_exist(called: str, kind: str) -> None:
 
 
 def test_settings_exist() -> None:
-    known = {name for group in reference.MEANINGS.values() for name in group} | READ_ELSEWHERE.keys() | _OF_EXAMPLES
+    known = env.readings.keys() | READ_ELSEWHERE | _OF_EXAMPLES
     named = wrong(lambda page: {name.removesuffix("_FILE") for name in _SETTING.findall(page.text)} - known)
     assert named == []
 
