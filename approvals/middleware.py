@@ -1,7 +1,6 @@
 """Middleware of the pages: refuse unreadable requests, set a deadline, activate the viewer's time zone, and answer
 while a database is away."""
 
-import zoneinfo
 from collections.abc import Callable
 
 from django.conf import settings
@@ -11,6 +10,7 @@ from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals.models import User
+from approvals.notifications.mail import zone_of
 from approvals.services.errors import ProposalNotFound
 from approvals.views import panels
 from memory_app.runtime import deadlines
@@ -25,14 +25,16 @@ _MACHINES = ("/api/", "/healthz", "/readyz")
 LONGEST_PATH = 1_000
 
 
-class ReadableMiddleware:
+class _Middleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+
+class ReadableMiddleware(_Middleware):
     """Refuse requests that are not UTF-8 (`requests.is_utf8`), contain NUL or are too large.
 
     Must come before every middleware that reads the request: Django would read uploaded files of any size, on any page.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not requests.is_utf8((request.content_params or {}).get("charset", "")):
@@ -68,25 +70,19 @@ def _is_machine(request: HttpRequest) -> bool:
     return request.path.startswith(_MACHINES) or requests.is_mcp(request.path)
 
 
-class DeadlineMiddleware:
+class DeadlineMiddleware(_Middleware):
     """Set a deadline of `PAGE_TIMEOUT` for the databases; a view may move it (`deadlines.allow`).
 
     Must come before sessions and authentication, which query them.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with deadlines.within(settings.PAGE_TIMEOUT):
             return self.get_response(request)
 
 
-class TimezoneMiddleware:
+class TimezoneMiddleware(_Middleware):
     """Activate `User.time_zone` for the request; UTC where this machine does not know the zone."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # Without a cookie there is no session to load.
@@ -99,23 +95,16 @@ class TimezoneMiddleware:
             return panels.away(request, error)
         if is_person:
             assert isinstance(user, User)
-            try:
-                zone = zoneinfo.ZoneInfo(user.time_zone)
-            except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-                zone = zoneinfo.ZoneInfo("UTC")
-            with timezone.override(zone):
+            with timezone.override(zone_of(user)):
                 return self.get_response(request)
         return self.get_response(request)
 
 
-class PageMiddleware:
+class PageMiddleware(_Middleware):
     """Answer 503 while a database is away and 405 with a page, and set the cache headers of pages and of their parts.
 
     The agent API handles these errors itself, in its own format.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

@@ -97,19 +97,12 @@ urlpatterns = [
         name="password_change_done",
     ),
     path("password/reset/", sign_in.PasswordReset.as_view(), name="password_reset"),
-    path(
-        "password/reset/sent/",
-        django_views.PasswordResetDoneView.as_view(template_name="registration/password_reset_sent.html"),
-        name="password_reset_done",
-    ),
+    # Their templates have the names that Django's views look for.
+    path("password/reset/sent/", django_views.PasswordResetDoneView.as_view(), name="password_reset_done"),
     path(
         "password/reset/<uidb64>/<token>/",
-        django_views.PasswordResetConfirmView.as_view(template_name="registration/password_reset_confirm.html"),
+        django_views.PasswordResetConfirmView.as_view(),
         name="password_reset_confirm",
     ),
-    path(
-        "password/reset/done/",
-        django_views.PasswordResetCompleteView.as_view(template_name="registration/password_reset_complete.html"),
-        name="password_reset_complete",
-    ),
+    path("password/reset/done/", django_views.PasswordResetCompleteView.as_view(), name="password_reset_complete"),
 ]

@@ -46,9 +46,6 @@ def account(request: HttpRequest) -> HttpResponse:
     )
 
 
-_HERE = "#rules"
-
-
 @signed_in(return_to=lambda: reverse("policies"))
 @require_POST
 def create_rule(request: HttpRequest) -> HttpResponse:
@@ -61,9 +58,7 @@ def create_rule(request: HttpRequest) -> HttpResponse:
     except Refusal as error:
         form.add_error(error.details.get("field"), error.message)
         return policies_page(request, rule_form=form, status=error.status)
-    said = trust.in_words(trust.as_data(rule))
-    messages.success(request, _("Rule created: %(rule)s.") % {"rule": said})
-    return redirect(reverse("policies") + _HERE)
+    return _to_rules(request, _("Rule created: %(rule)s."), rule)
 
 
 @signed_in(return_to=lambda pk: reverse("policies"))
@@ -71,14 +66,12 @@ def create_rule(request: HttpRequest) -> HttpResponse:
 def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
     user, form = viewer_of(request), NeedsForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Not changed: choose what happens."))
-        return redirect(reverse("policies") + _HERE)
+        return _to_rules(request, _("Not changed: choose what happens."))
     try:
         rule = services.change_rule(actor=user, owner=user.username, rule_id=pk, needs=form.cleaned_data["needs"])
     except (Refusal, OverflowError):
-        return _gone(request)
-    messages.success(request, _("Rule changed: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))})
-    return redirect(reverse("policies") + _HERE)
+        return _to_rules(request, _("This rule was deleted already."))
+    return _to_rules(request, _("Rule changed: %(rule)s."), rule)
 
 
 @signed_in(return_to=lambda pk: reverse("policies"))
@@ -88,14 +81,17 @@ def delete_rule(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         rule = services.delete_rule(actor=user, owner=user.username, rule_id=pk)
     except (Refusal, OverflowError):
-        return _gone(request)
-    messages.success(request, _("Rule deleted: %(rule)s.") % {"rule": trust.in_words(trust.as_data(rule))})
-    return redirect(reverse("policies") + _HERE)
+        return _to_rules(request, _("This rule was deleted already."))
+    return _to_rules(request, _("Rule deleted: %(rule)s."), rule)
 
 
-def _gone(request: HttpRequest) -> HttpResponse:
-    messages.error(request, _("This rule was deleted already."))
-    return redirect(reverse("policies") + _HERE)
+def _to_rules(request: HttpRequest, said: str, rule: TrustRule | None = None) -> HttpResponse:
+    """Go back to the rules and say what was done with one; without one, what went wrong."""
+    if rule:
+        messages.success(request, said % {"rule": trust.in_words(trust.as_data(rule))})
+    else:
+        messages.error(request, said)
+    return redirect(reverse("policies") + "#rules")
 
 
 @signed_in()

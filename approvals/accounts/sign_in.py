@@ -9,6 +9,7 @@ import json
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
@@ -29,6 +30,7 @@ from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
+from django.views.generic import FormView
 from django_htmx.middleware import HtmxDetails
 
 from approvals.forms.accounts import SignInForm, is_time_zone
@@ -269,6 +271,11 @@ def _ask_to_sign_in(request: HttpRequest, page: str) -> HttpResponse:
     return django_views.redirect_to_login(request.get_full_path(), reverse("sign_in"))
 
 
+def _too_many(view: FormView[Any], form: Any) -> HttpResponse:
+    context = view.get_context_data(form=form, too_many_minutes=WINDOW.seconds // 60)
+    return view.render_to_response(context, status=429, headers={"Retry-After": str(WINDOW.seconds)})
+
+
 @method_decorator(never_cache, name="dispatch")
 class SignIn(django_views.LoginView):
     """Allow ten attempts a quarter of an hour for one name from one address (`attempts`)."""
@@ -282,20 +289,15 @@ class SignIn(django_views.LoginView):
         self._tries = AttemptLimiter("sign-in", request, name)
         # Without one of the two nothing is tried.
         if name and request.POST.get("password") and self._tries.hit():
-            response = self.render_to_response(
-                self.get_context_data(form=SignInForm(request), too_many_minutes=WINDOW.seconds // 60),
-                status=429,
-            )
-            response["Retry-After"] = str(WINDOW.seconds)
-            return response
+            return _too_many(self, SignInForm(request))
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
         self._tries.forget()
         _take_time_zone(form.get_user(), self.request.POST.get("time_zone", ""))
         response = super().form_valid(form)
-        kept = self._kept()
-        if kept:
+        with suppress(signing.BadSignature):
+            kept = signing.loads(self.request.POST.get("kept", ""), salt=_KEPT_SALT, max_age=_KEPT_FOR)
             self.request.session[_KEPT] = kept
         return response
 
@@ -308,16 +310,6 @@ class SignIn(django_views.LoginView):
             "demo_accounts": shown_to(self.request),
         }
 
-    def _kept(self) -> dict[str, Any] | None:
-        text = self.request.POST.get("kept", "")
-        if not text:
-            return None
-        try:
-            kept: dict[str, Any] = signing.loads(text, salt=_KEPT_SALT, max_age=_KEPT_FOR)
-        except signing.BadSignature:
-            return None
-        return kept
-
 
 class PasswordReset(django_views.PasswordResetView):
     """Mails a link, after the answer. Throttled like signing in: each post may send a mail."""
@@ -327,11 +319,7 @@ class PasswordReset(django_views.PasswordResetView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         email = request.POST.get("email", "")
         if email and AttemptLimiter("reset", request, email).hit():
-            form = self.get_form_class()()
-            context = self.get_context_data(form=form, too_many_minutes=WINDOW.seconds // 60)
-            response = self.render_to_response(context, status=429)
-            response["Retry-After"] = str(WINDOW.seconds)
-            return response
+            return _too_many(self, self.get_form_class()())
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:

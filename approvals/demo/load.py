@@ -32,7 +32,7 @@ from approvals.models import (
     Tutorship,
     User,
 )
-from approvals.review.targets import current_state
+from approvals.review.targets import current_state, fields_of
 from approvals.services.notes import ChangeContext, NoteChange, change_notes, stamped
 from memory_app import conversations, reads
 from memory_app.models import Change, NoteSource, TargetKind
@@ -207,14 +207,7 @@ def _play(step: Step, at: datetime) -> None:
 
 def _edit(step: Step) -> None:
     block = reads.block(step.owner, step.target)
-    fields = services.BlockFields(
-        title=block.title,
-        description=block.description,
-        body=edits.apply(block.body, step.edits).text,
-        limit=block.limit,
-        read_only=block.read_only,
-        schema_ref=block.schema_ref,
-    )
+    fields = replace(fields_of(block), body=edits.apply(block.body, step.edits).text)
     services.edit_block(
         actor=_person(step.by),
         owner=step.owner,

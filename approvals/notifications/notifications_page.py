@@ -9,17 +9,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
-from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import typed_before, viewer_of
 from approvals.forms.accounts import MailForm
 from approvals.models import User
 from approvals.notifications.feed import feed_url
+from approvals.views.request import form_page, verb
 
 
-@signed_in()
+@form_page
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def notifications(request: HttpRequest) -> HttpResponse:
     """Show and save how often mail comes, and where to. Saving tries an address again that refused mail."""
     user = viewer_of(request)
@@ -42,9 +41,8 @@ def notifications(request: HttpRequest) -> HttpResponse:
     return render(request, "notifications/settings.html", context, status=422 if form.errors else 200)
 
 
-@signed_in(return_to=lambda: reverse("notifications"))
+@verb(lambda: reverse("notifications"))
 @never_cache
-@require_http_methods(["POST"])
 def feed_address(request: HttpRequest) -> HttpResponse:
     """Make a new address of the feed, which ends the old one, or end it."""
     user = viewer_of(request)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
-from django.db.models import Case, IntegerField, Q, TextField, Value, When
+from django.db.models import Case, IntegerField, Q, TextChoices, TextField, Value, When
 from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.urls import reverse
@@ -34,12 +34,12 @@ _RANKS: Sequence[tuple[int, Sequence[str]]] = (
 )
 
 
-class Sort(StrEnum):
-    """What comes first. The value is the word in the URL."""
+class Sort(TextChoices):
+    """What comes first. The value is the word in the URL, the label that of the switch."""
 
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    RISK = "risk"
+    NEWEST = "newest", _("Newest")
+    OLDEST = "oldest", _("Oldest")
+    RISK = "risk", _("Risk")
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from itertools import pairwise
 from math import log1p
 from typing import Any
 
-from django.utils.functional import Promise
+from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from approvals.markdown.rendering import on_one_line
@@ -30,13 +29,13 @@ from memory_app.text.blame import SentenceOrigin, WordCount
 from memory_app.text.merge import Conflicted, merge, merge_fields
 
 
-class ChangeBy(StrEnum):
+class ChangeBy(TextChoices):
     """Who made a change; the value is part of a class of the style sheet."""
 
-    PERSON = "person"
-    AGENT = "agent"
-    AUTOMATIC = "automatic"
-    UNKNOWN = "unknown"
+    PERSON = "person", _("Written by a person")
+    AGENT = "agent", _("Proposed by an agent, approved")
+    AUTOMATIC = "automatic", _("Automatic")
+    UNKNOWN = "unknown", _("Author unknown")
 
     @classmethod
     def of(cls, change: Change | None) -> ChangeBy:
@@ -46,18 +45,6 @@ class ChangeBy(StrEnum):
         if change.action == Change.Action.APPLIED:
             return cls.AUTOMATIC
         return cls.AGENT if change.action == Change.Action.APPROVED else cls.PERSON
-
-    @property
-    def name_shown(self) -> Promise:
-        return _NAMES[self]
-
-
-_NAMES = {
-    ChangeBy.PERSON: _("Written by a person"),
-    ChangeBy.AGENT: _("Proposed by an agent, approved"),
-    ChangeBy.AUTOMATIC: _("Automatic"),
-    ChangeBy.UNKNOWN: _("Author unknown"),
-}
 
 
 # -- The text of a block, each sentence by who proposed it, who approved it, when and why.
@@ -115,7 +102,7 @@ def blamed_text(found: BlockBlame, *, chosen: int | None, now: datetime, query: 
     owning = sorted((each for each in changes.values() if each.sentences), key=lambda each: -each.version)
     for change in owning:
         letters.update({f"by-{change.by}": change.letters, f"age-{change.age}": change.letters})
-    authors = [(f"by-{by}", by.name_shown) for by in ChangeBy]
+    authors = [(f"by-{by}", by.label) for by in ChangeBy]
     ages = [(f"age-{age}", name) for age, name in enumerate(_AGE_NAMES)]
     return {
         "html": render_sentences(links, top=2),

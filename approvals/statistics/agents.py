@@ -15,14 +15,14 @@ from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 from django_stubs_ext import StrOrPromise
 
 from approvals import permissions
-from approvals.accounts.sign_in import display_names, signed_in, viewer_of
+from approvals.accounts.sign_in import display_names, viewer_of
 from approvals.models import Agent, Approval, Mergeability, ProposalQuerySet, RejectReason, Status
 from approvals.review import trust
 from approvals.statistics import weeks
+from approvals.views.request import reading_page
 
 #: What a week's decisions are divided into, as the columns of the page and its bars have them.
 PARTS = ("as_proposed", "changed", "rejected", "unused", "automatic")
@@ -119,8 +119,7 @@ def _counted_as(status: str, approval: str, reason: str, fits: str) -> tuple[str
     return ("unused" if status in (Status.WITHDRAWN, Status.EXPIRED) else ""), status
 
 
-@signed_in()
-@require_safe
+@reading_page
 def agent_list(request: HttpRequest) -> HttpResponse:
     """Show all agents that proposed something this person may see."""
     proposals, context = _narrowed(request)
@@ -128,8 +127,7 @@ def agent_list(request: HttpRequest) -> HttpResponse:
     return render(request, "statistics/agents.html", context)
 
 
-@signed_in()
-@require_safe
+@reading_page
 def agent(request: HttpRequest, agent: str) -> HttpResponse:
     """Show one of them week by week."""
     proposals, context = _narrowed(request)

@@ -15,13 +15,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
 from django_stubs_ext import StrOrPromise
 
 from approvals import permissions
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.models import Proposal, Status, User
 from approvals.statistics import weeks
+from approvals.views.request import reading_page
 from memory_app.models import Change
 
 PEOPLE_ON_A_PAGE = 200
@@ -109,8 +109,7 @@ _COLUMNS = {
 _OTHER_WAY = {"ascending": "descending", "descending": "ascending"}
 
 
-@signed_in()
-@require_safe
+@reading_page
 def memories(request: HttpRequest) -> HttpResponse:
     """Show the board, or of it the part that a search asks for; straight to their own memory for owners alone."""
     user = viewer_of(request)

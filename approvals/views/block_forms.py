@@ -3,6 +3,7 @@
 Only owners do it here; staff use the admin, tutors and agents propose nothing by hand.
 """
 
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
@@ -22,7 +23,7 @@ from approvals.models import Mergeability, Proposal, User
 from approvals.pages.blocks import Version, field_changes, history_entries, version, waiting_on
 from approvals.pages.versions import block_as_loaded, put_together
 from approvals.review.diff_mode import laid_out
-from approvals.review.targets import assess
+from approvals.review.targets import assess, fields_of
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken
 from approvals.views.block_views import about, about_block, readable_owner, unknown_revision
@@ -279,14 +280,7 @@ class BlockRestore(BlockChangeView[RestoreForm]):
 
 def content_of(old: Block, rules: Block) -> BlockFields:
     """Return what a block said, with the limit, the protection and the schema of today."""
-    return BlockFields(
-        title=old.title,
-        description=old.description,
-        body=old.body,
-        limit=rules.limit,
-        read_only=rules.read_only,
-        schema_ref=rules.schema_ref,
-    )
+    return replace(fields_of(rules), title=old.title, description=old.description, body=old.body)
 
 
 _FIELDS = ("title", "description", "body", "limit", "read_only")

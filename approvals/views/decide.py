@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from approvals import services
 from approvals.accounts.sign_in import display_names, kept_fields, local_path, viewer_of
+from approvals.forms.memory import in_words
 from approvals.forms.proposal import (
     ApproveForm,
     ApproveSomeForm,
@@ -396,9 +397,7 @@ def comment(request: Request, pk: int) -> HttpResponse:
                 actor=viewer, proposal_id=pk, text=typed["said"], change=typed["change"], operation=typed["nonce"]
             )
         except ForbiddenCharacter as error:
-            form.add_error(
-                "said", _("It contains a character that cannot be stored: %(code)s.") % {"code": error.character}
-            )
+            form.add_error("said", in_words(error))
         except Refusal as error:
             form.add_error("said", error.message)
             found, status = proposal_or_404(pk, viewer), error.status

@@ -63,13 +63,6 @@ _OUTCOMES = (
     (Status.EXPIRED.value, gettext_lazy("expired")),
 )
 
-#: The orders, in the words of the switch.
-_SORTS = (
-    (Sort.NEWEST.value, gettext_lazy("Newest")),
-    (Sort.OLDEST.value, gettext_lazy("Oldest")),
-    (Sort.RISK.value, gettext_lazy("Risk")),
-)
-
 #: How much room a row takes, as the address and the stylesheet call it; the first one unless the reader chose.
 _DENSITIES = ("comfortable", "compact")
 
@@ -128,7 +121,7 @@ def inbox(request: Request) -> HttpResponse:
         "list_query": listing.query,
         "poll_url": url_of(listing.parameters | {"since": shown.newest or now, "read": now}),
         "poll": tab is Tab.YOURS and not shown.newer,
-        "sorts": _SORTS if tab is Tab.YOURS else _SORTS[:2],
+        "sorts": Sort.choices if tab is Tab.YOURS else Sort.choices[:2],
         **_saved(user, listing, kept),
         **_several(request, kept, rows),
         "last_decisions": last_decisions(visible) if not shown.groups and tab is Tab.YOURS else [],

@@ -5,7 +5,6 @@ from collections.abc import Callable, Container
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -34,12 +33,9 @@ def reading_page(view: View) -> View:
     return signed_in()(require_safe(view))
 
 
-# Commits of the engine cannot be part of a request's transaction.
-
-
 def form_page(view: View) -> View:
     """Let only signed-in people in, to read a page with a form or to send that form."""
-    return transaction.non_atomic_requests(signed_in()(require_http_methods(["GET", "HEAD", "POST"])(view)))
+    return signed_in()(require_http_methods(["GET", "HEAD", "POST"])(view))
 
 
 def verb(return_to: Callable[..., str]) -> Callable[[View], View]:
@@ -48,7 +44,7 @@ def verb(return_to: Callable[..., str]) -> Callable[[View], View]:
     Args:
         return_to: that page, from the view's arguments; see `signed_in`.
     """
-    return lambda view: transaction.non_atomic_requests(signed_in(return_to=return_to)(require_POST(view)))
+    return lambda view: signed_in(return_to=return_to)(require_POST(view))
 
 
 def is_read(request: HttpRequest) -> bool:

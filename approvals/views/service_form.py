@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from django.contrib import messages
-from django.db import transaction
 from django.forms import BooleanField, Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -71,8 +70,6 @@ class ServiceFormView(FormView[F]):
         actor, comment = viewer_of(self.request), form.cleaned_data["comment"]
         return {"actor": actor, "owner": self.owner.username, "comment": comment}
 
-    # Engine commits cannot be part of a request's transaction.
-    @method_decorator(transaction.non_atomic_requests)
     @method_decorator(signed_in())  # type: ignore[arg-type]  # ours answer with whole pages
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         self.owner = self.find_owner(request, kwargs["owner"])
