@@ -89,6 +89,7 @@ _NAMES = {
     "message_delete": "DeletedMessages",
 }
 _ITEMS = {
+    "BlockList.waiting": "BriefProposal",
     "BlockList.items": "BlockSummary",
     "BlockHistory.items": "BlockChange",
     "ProposalList.items": "ProposalSummary",
@@ -113,14 +114,22 @@ from assent_client.answers import Answer, ListAnswer, Record, absent
 '''
 
 
+_Typed = dict[str, tuple[str, str]]
+
+
 class AnswerClasses:
-    """The classes of all answers; operations with equal fields share one."""
+    """The classes of all answers; operations with equal fields share one.
+
+    What has every field of an item inherits them: a proposal in full is one of a list, and more.
+    """
 
     def __init__(self) -> None:
         self.of: dict[str, str] = {}
         self.item_of: dict[str, str] = {}
         self._named: dict[tuple[tuple[str, str], ...], str] = {}
+        self._records: dict[str, _Typed] = {}
         self._source: list[str] = [_HEAD]
+        self._write("WrittenChange", "Record", _typed(fields.WRITTEN))
         for method in client_methods():
             if method.operation not in self.of:
                 self.of[method.operation] = self._answer(method.operation, method.asked.returns)
@@ -145,7 +154,7 @@ class AnswerClasses:
             base = f"ListAnswer[{lists.pop('items')}]"
         else:
             base = "Answer"
-        typed = {field: _typed(text) for field, text in plain.items() if field not in _TAKEN}
+        typed = _typed({field: text for field, text in plain.items() if field not in _TAKEN})
         typed |= {field: (f"list[{item}]", "") for field, item in lists.items()}
         self._write(name, base, typed)
         self._named[key] = name
@@ -157,20 +166,28 @@ class AnswerClasses:
             return self._named[key]
         singular = "".join(word.title() for word in field.removesuffix("s").split("_"))
         name = _ITEMS.get(f"{owner}.{field}") or f"{owner}{singular}"
-        self._write(name, "Record", {each: _typed(text) for each, text in returns.items()})
+        self._write(name, "Record", _typed(returns))
         self._named[key] = name
         return name
 
-    def _write(self, name: str, base: str, typed: dict[str, tuple[str, str]]) -> None:
+    def _write(self, name: str, base: str, typed: _Typed) -> None:
+        is_item = base == "Record"
+        parts = [record for record, inner in self._records.items() if inner.items() <= typed.items()]
+        if parts:
+            record = max(parts, key=lambda each: len(self._records[each]))
+            base = record if is_item else f"{base}, {record}"
+        own = {field: each for field, each in typed.items() if not parts or field not in self._records[record]}
         lines = ["", f"class {name}({base}):"]
-        for field, (annotation, means) in typed.items():
+        for field, (annotation, means) in own.items():
             lines += textwrap.wrap(means, 113, initial_indent="    #: ", subsequent_indent="    #: ")
             lines.append(f"    {field}: {annotation} = absent()")
-        if not typed:
+        if not own:
             lines.append("    pass")
+        if is_item:
+            self._records[name] = typed
         self._source.append("\n".join([*lines, ""]))
 
 
-def _typed(text: str) -> tuple[str, str]:
-    """Return the annotation of a field, and what it means."""
-    return of_field(text), fields.read(text)[2]
+def _typed(returns: fields.Fields) -> _Typed:
+    """Return the annotation of each field, and what it means."""
+    return {field: (of_field(text), fields.read(text)[2]) for field, text in returns.items()}

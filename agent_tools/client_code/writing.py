@@ -5,10 +5,9 @@
 """
 
 import textwrap
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 
-from agent_tools.calls.registry import Effect
 from agent_tools.client_code.answers import AnswerClasses, ObjectArguments
 from agent_tools.client_code.methods import ClientMethod, client_methods
 
@@ -19,12 +18,16 @@ _OPTIONS = {
     "user_id": ("str | None", "Whose memory; the client's `user` otherwise."),
     "timeout": ("float | httpx2.Timeout | None", "Seconds; the client's otherwise."),
 }
-#: Typed dicts that others inherit, each from the one before; a method takes the longest of which it has everything.
+#: Typed dicts that others inherit: from which, and what they add, with `!` where it is required. A method takes the
+#: longest of which it has everything.
 _SHARED = {
-    "CallArguments": ("session_id",),
-    "WriteArguments": ("idempotency_key",),
-    "ChangeArguments": ("evidence", "proposal_id", "force"),
-    "EditArguments": ("reasoning", "confidence", "expected_sha256"),
+    "CallArguments": ("Options", "session_id"),
+    "PageArguments": ("CallArguments", "limit cursor"),
+    "WriteArguments": ("CallArguments", "idempotency_key"),
+    "ChangeArguments": ("WriteArguments", "evidence proposal_id force"),
+    "EditArguments": ("ChangeArguments", "reasoning! confidence expected_sha256"),
+    "NoteArguments": ("ChangeArguments", "reasoning"),
+    "FileArguments": ("NoteArguments", "confidence expected_sha256"),
 }
 
 
@@ -52,7 +55,7 @@ class ClientSource:
         self._rest: dict[str, list[_Argument]] = {}
         for method in self._methods:
             self._first[method.called], self._rest[method.called] = self._arguments(method)
-        self._bases = self._shared()
+        self._typed_dicts, self._taken = self._shared()
 
     def modules(self) -> dict[str, str]:
         """Return the source of each module."""
@@ -78,30 +81,26 @@ class ClientSource:
         first = [given.pop(name) for name in method.in_path or [name for name in given if name in required][:1]]
         return first, sorted(given.values(), key=lambda argument: not argument.is_required)
 
-    def _shared(self) -> dict[str, list[_Argument]]:
-        """Return the arguments of each typed dict that others inherit: as most methods take them."""
-        counted: dict[str, Counter[_Argument]] = defaultdict(Counter)
-        for arguments in self._rest.values():
-            for argument in arguments:
-                counted[argument.name][argument] += 1
-        return {
-            base: [counted[name].most_common(1)[0][0] for name in names if name in counted]
-            for base, names in _SHARED.items()
+    def _shared(self) -> tuple[dict[str, tuple[str, list[str]]], dict[str, str]]:
+        """Return base and fields of each typed dict, and which one a method takes: the same fields are one class."""
+        every = {
+            f"{each.name}{'!' if each.is_required else ''}": each.field for rest in self._rest.values() for each in rest
         }
-
-    def _base_of(self, method: ClientMethod) -> tuple[str, list[_Argument]]:
-        """Return the typed dict a method's arguments inherit from, and what they have beside it."""
-        left, base = self._rest[method.called], "Options"
-        for name, arguments in self._bases.items():
-            if not set(arguments) <= set(left):
-                break
-            base, left = name, [argument for argument in left if argument not in arguments]
-        return base, left
-
-    def _taken(self, method: ClientMethod) -> str:
-        """Return the name of the typed dict of a method."""
-        base, left = self._base_of(method)
-        return _title(method.called.replace(".", "_")) if left else base
+        found: dict[str, tuple[str, list[str]]] = {}
+        whole: dict[str, set[str]] = {"Options": set()}
+        for name, (base, fields) in _SHARED.items():
+            added = [every[field] for field in fields.split()]
+            found[name], whole[name] = (base, added), whole[base] | {*added}
+        taken = {}
+        for called, rest in self._rest.items():
+            left = [each.field for each in rest]
+            base = max((name for name in whole if whole[name] <= {*left}), key=lambda name: len(whole[name]))
+            made = base, [field for field in left if field not in whole[base]]
+            equal = [name for name, other in found.items() if other == made] if made[1] else [base]
+            taken[called] = equal[0] if equal else _title(called.replace(".", "_"))
+            if not equal:
+                found[taken[called]] = made
+        return found, taken
 
     def _arguments_module(self) -> str:
         parts = [
@@ -124,16 +123,8 @@ class ClientSource:
                 parts.append(f"    {field}: {f'Required[{kind}]' if field in required else kind}")
         parts += _class("Options", "TypedDict", "What every method takes.")
         parts += [f"    {name}: {kind}" for name, (kind, _) in _OPTIONS.items()]
-        inherited = "Options"
-        for base, arguments in self._bases.items():
-            parts += _class(base, inherited, "")
-            parts += [argument.field for argument in arguments]
-            inherited = base
-        for method in self._methods:
-            base, left = self._base_of(method)
-            if left:
-                parts += _class(self._taken(method), base, "")
-                parts += [argument.field for argument in left]
+        for name, (base, added) in self._typed_dicts.items():
+            parts += [*_class(name, base, ""), *added]
         return "\n".join([*parts, ""])
 
     def _operations_module(self) -> str:
@@ -146,28 +137,21 @@ class ClientSource:
             "from assent_client.exchange import Operation",
             "",
         ]
-        reading: list[str] = []
         for method in self._methods:
-            writes = method.asked.effect is Effect.SIDE_EFFECTING
-            if not writes and method.operation not in reading and not method.path:
-                reading.append(method.operation)
             parts = [
                 f'"{method.operation}"',
                 f"answers.{self._answers.of[method.operation]}",
-                f"arguments.{self._taken(method)}",
+                f"arguments.{self._taken[method.called]}",
             ]
             if method.path:
                 parts += [f'method="{method.method}"', f'path="{method.path}"']
             if method.defaults:
                 parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
-            if writes and method.method != "DELETE":
-                parts.append("writes=True")
             one = f"{_constant(method)} = Operation({', '.join(parts)})"
             lines += (
                 [one] if len(one) <= _WIDTH else [f"{_constant(method)} = Operation(", f"    {', '.join(parts)}", ")"]
             )
-        lines += ["", "#: Tools that change nothing, and so need no idempotency key.", "READ_ONLY_TOOLS = frozenset("]
-        return "\n".join([*lines, "    {", *(f'        "{name}",' for name in reading), "    }", ")", ""])
+        return "\n".join([*lines, ""])
 
     def _resources_module(self) -> str:
         parts = [
@@ -203,7 +187,7 @@ class ClientSource:
         answer = f"answers.{self._answers.of[method.operation]}"
         first, rest = self._first[method.called], self._rest[method.called]
         signature = ["self", *(f"{each.name}: {each.annotation}" for each in first)]
-        signature.append(f"**given: Unpack[arguments.{self._taken(method)}]")
+        signature.append(f"**given: Unpack[arguments.{self._taken[method.called]}]")
         returns = f"Page[answers.{item}]" if item else answer
         head = f"    def {method.name}({', '.join(signature)}) -> {returns}:"
         if len(head) > _WIDTH:

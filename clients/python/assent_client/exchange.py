@@ -52,7 +52,7 @@ class Operation(Generic[A]):
         takes: the TypedDict of its arguments; None where anything is sent as it is.
         method, path: its address, with `{user_id}` and arguments in braces; else that of the tool of its name.
         defaults: values of arguments that are left out.
-        writes: gets an idempotency key, so that a retry is never carried out twice.
+        may_write: of what takes anything, whether it may change something.
         is_about_someone: takes `user_id`.
     """
 
@@ -62,12 +62,17 @@ class Operation(Generic[A]):
     method: str = "POST"
     path: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    writes: bool = False
+    may_write: bool = False
     is_about_someone: bool = True
 
     @property
     def address(self) -> str:
         return self.path or f"/api/v1/tools/{segment('name', self.name)}/"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it gets an idempotency key, so that a retry is never carried out twice."""
+        return self.may_write if self.takes is None else "idempotency_key" in self.takes.__optional_keys__
 
     def require_known(self, arguments: Mapping[str, Any]) -> None:
         """Raise TypeError for an unknown or missing argument, as Python does where a function names its own."""

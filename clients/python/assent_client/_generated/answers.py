@@ -7,6 +7,38 @@ from typing import Any
 from assent_client.answers import Answer, ListAnswer, Record, absent
 
 
+class WrittenChange(Record):
+    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
+    #: known: a note says this already, nothing was made, and there is no proposal
+    status: str = absent()
+    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
+    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
+    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
+    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
+    #: undid the same before) or null once it waits no more
+    waits_because: str | None = absent()
+    #: the commit that holds it, or null while it waits
+    commit: str | None = absent()
+    #: its number, applied or not: people see what was applied, and can put it back
+    proposal_id: int | None = absent()
+    #: the branch that holds it while it waits; null once it is applied or decided
+    branch: str | None = absent()
+    #: the commit it was made on
+    base_commit: str | None = absent()
+    #: the commit with the change
+    head_commit: str | None = absent()
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
+    revision: int | None = absent()
+    #: of the note as it is now (its canonical JSON); null when there is none
+    content_sha256: str | None = absent()
+    #: where people look at it
+    review_url: str | None = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when it is the next revision of a proposal that waited
+    amended: bool = absent()
+
+
 class BlockSummary(Record):
     #: the block's name in every call
     label: str = absent()
@@ -28,7 +60,7 @@ class BlockSummary(Record):
     updated_at: str = absent()
 
 
-class BlockListWaiting(Record):
+class BriefProposal(Record):
     #: its number in every call
     proposal_id: int = absent()
     #: which block; null for notes
@@ -50,28 +82,10 @@ class BlockListWaiting(Record):
 
 
 class BlockList(ListAnswer[BlockSummary]):
-    waiting: list[BlockListWaiting] = absent()
+    waiting: list[BriefProposal] = absent()
 
 
-class Block(Answer):
-    #: the block's name in every call
-    label: str = absent()
-    #: for people; made from the label where the owner gave none
-    title: str = absent()
-    #: what the block is for
-    description: str = absent()
-    #: characters of the text
-    length: int = absent()
-    #: characters the text may have
-    limit: int = absent()
-    #: agents may not change it
-    read_only: bool = absent()
-    #: of the text, for `expected_sha256`
-    sha256: str = absent()
-    #: ISO 8601, UTC
-    created_at: str = absent()
-    #: ISO 8601, UTC
-    updated_at: str = absent()
+class Block(Answer, BlockSummary):
     #: the text, or the lines asked for
     body: str = absent()
     #: how many lines the text has
@@ -86,7 +100,7 @@ class Block(Answer):
     as_of: str | None = absent()
     #: how many more there are, which list_proposals names
     open_proposals_left_out: int = absent()
-    open_proposals: list[BlockListWaiting] = absent()
+    open_proposals: list[BriefProposal] = absent()
 
 
 class BlockChange(Record):
@@ -198,44 +212,7 @@ class NoteList(ListAnswer[NoteItem]):
     index_behind: bool = absent()
 
 
-class Note(Answer):
-    #: the note's name in every call
-    id: str = absent()
-    #: what it says
-    content: str = absent()
-    #: note, fact, assumption, hypothesis, discovery, risk, unknown, decision, convention, lesson_learned,
-    #: pattern, fix, context
-    type: str = absent()
-    #: a list of words
-    tags: list[str] = absent()
-    #: one word more, or null
-    category: str | None = absent()
-    #: 0 to 1
-    confidence: float = absent()
-    #: why it was worth remembering, or null
-    rationale: str | None = absent()
-    #: 0 to 1
-    importance: float = absent()
-    #: agent, user or import
-    source: str = absent()
-    #: the conversation it came from, or null
-    session_id: str | None = absent()
-    #: the note that took its place, or null
-    superseded_by: str | None = absent()
-    #: why it was superseded, or null
-    superseded_reason: str | None = absent()
-    #: when it was superseded, or null while it holds
-    superseded_at: str | None = absent()
-    #: of everything it says
-    sha256: str = absent()
-    #: how often agents recalled it
-    access_count: int = absent()
-    #: when they did last (ISO 8601, UTC), or null
-    last_access: str | None = absent()
-    #: ISO 8601, UTC
-    created_at: str = absent()
-    #: ISO 8601, UTC
-    updated_at: str = absent()
+class Note(Answer, NoteItem):
     #: the commit it was read at
     commit: str = absent()
     #: as given, or null
@@ -281,43 +258,14 @@ class SearchResults(Answer):
     results: list[SearchResult] = absent()
 
 
-class ChangedNote(Answer):
+class ChangedNote(Answer, WrittenChange):
     #: the note's id
     note_id: str = absent()
     #: ids of other notes that say the same, newest first; of a new note, but for a word
     same_notes: list[str] = absent()
-    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
-    #: known: a note says this already, nothing was made, and there is no proposal
-    status: str = absent()
-    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
-    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
-    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
-    #: undid the same before) or null once it waits no more
-    waits_because: str | None = absent()
-    #: the commit that holds it, or null while it waits
-    commit: str | None = absent()
-    #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int | None = absent()
-    #: the branch that holds it while it waits; null once it is applied or decided
-    branch: str | None = absent()
-    #: the commit it was made on
-    base_commit: str | None = absent()
-    #: the commit with the change
-    head_commit: str | None = absent()
-    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
-    revision: int | None = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none
-    content_sha256: str | None = absent()
-    #: where people look at it
-    review_url: str | None = absent()
-    #: false when an equal proposal of yours was waiting already and is returned instead
-    created: bool = absent()
-    #: true when it is the next revision of a proposal that waited
-    amended: bool = absent()
 
 
-class RememberedNote(Answer):
+class RememberedNote(Answer, WrittenChange):
     #: true once it is in the memory; false while it waits for a person
     remembered: bool = absent()
     #: the memory's id; of what is known already, that memory's
@@ -328,35 +276,6 @@ class RememberedNote(Answer):
     message: str = absent()
     #: ids of other notes that say the same, newest first; of a new note, but for a word
     same_notes: list[str] = absent()
-    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
-    #: known: a note says this already, nothing was made, and there is no proposal
-    status: str = absent()
-    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
-    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
-    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
-    #: undid the same before) or null once it waits no more
-    waits_because: str | None = absent()
-    #: the commit that holds it, or null while it waits
-    commit: str | None = absent()
-    #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int | None = absent()
-    #: the branch that holds it while it waits; null once it is applied or decided
-    branch: str | None = absent()
-    #: the commit it was made on
-    base_commit: str | None = absent()
-    #: the commit with the change
-    head_commit: str | None = absent()
-    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
-    revision: int | None = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none
-    content_sha256: str | None = absent()
-    #: where people look at it
-    review_url: str | None = absent()
-    #: false when an equal proposal of yours was waiting already and is returned instead
-    created: bool = absent()
-    #: true when it is the next revision of a proposal that waited
-    amended: bool = absent()
 
 
 class RecalledNote(Record):
@@ -392,7 +311,7 @@ class RecalledNotes(Answer):
     memories: list[RecalledNote] = absent()
 
 
-class ForgottenNote(Answer):
+class ForgottenNote(Answer, WrittenChange):
     #: true once it is superseded; false while that waits for a person
     forgotten: bool = absent()
     #: the memory's id
@@ -403,35 +322,6 @@ class ForgottenNote(Answer):
     message: str = absent()
     #: ids of other notes that say the same, newest first; of a new note, but for a word
     same_notes: list[str] = absent()
-    #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
-    #: known: a note says this already, nothing was made, and there is no proposal
-    status: str = absent()
-    #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
-    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
-    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
-    #: undid the same before) or null once it waits no more
-    waits_because: str | None = absent()
-    #: the commit that holds it, or null while it waits
-    commit: str | None = absent()
-    #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int | None = absent()
-    #: the branch that holds it while it waits; null once it is applied or decided
-    branch: str | None = absent()
-    #: the commit it was made on
-    base_commit: str | None = absent()
-    #: the commit with the change
-    head_commit: str | None = absent()
-    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
-    revision: int | None = absent()
-    #: of the note as it is now (its canonical JSON); null when there is none
-    content_sha256: str | None = absent()
-    #: where people look at it
-    review_url: str | None = absent()
-    #: false when an equal proposal of yours was waiting already and is returned instead
-    created: bool = absent()
-    #: true when it is the next revision of a proposal that waited
-    amended: bool = absent()
 
 
 class PrimedNotes(Answer):
@@ -439,38 +329,22 @@ class PrimedNotes(Answer):
     receipt: dict[str, Any] = absent()
 
 
-class ProposalSummary(Record):
-    #: its number in every call
-    proposal_id: int = absent()
+class ProposalSummary(BriefProposal):
     #: whose memory
     user_id: str = absent()
     #: block, note or import (many notes as a whole)
     target_kind: str = absent()
-    #: which block; null for notes
-    block_label: str | None = absent()
-    #: which note; null for blocks and imports
-    note_id: str | None = absent()
     #: the block's title, or the beginning of the note, when it was proposed; null when the block or note was
     #: deleted since; once redacted, its label or id
     title: str | None = absent()
     #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
     kind: str = absent()
-    #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
-    #: or applied
-    status: str = absent()
-    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
-    mergeability: str | None = absent()
     #: number of the revision that counts
     revision: int = absent()
-    #: yours
-    reasoning: str = absent()
     #: yours: low, medium or high
     confidence: str = absent()
     #: yours, or empty
     session_id: str = absent()
-    #: ISO 8601, UTC
-    created_at: str = absent()
     #: when it closes by itself; null once decided
     expires_at: str | None = absent()
     #: true once its texts were removed, as too private or for its owner: they are empty then
@@ -488,8 +362,6 @@ class ProposalSummary(Record):
     changes_requested: dict[str, Any] | None = absent()
     #: your decided proposal that this one takes up again, as far as can be told; null for none
     answers: int | None = absent()
-    #: where people look at it
-    review_url: str = absent()
     #: comments in its thread
     comment_count: int = absent()
     #: true when a person commented since you last did: read it with get_proposal, answer with
@@ -526,62 +398,7 @@ class ProposalCollidesWith(Record):
     other_first: str | None = absent()
 
 
-class Proposal(Answer):
-    #: its number in every call
-    proposal_id: int = absent()
-    #: whose memory
-    user_id: str = absent()
-    #: block, note or import (many notes as a whole)
-    target_kind: str = absent()
-    #: which block; null for notes
-    block_label: str | None = absent()
-    #: which note; null for blocks and imports
-    note_id: str | None = absent()
-    #: the block's title, or the beginning of the note, when it was proposed; null when the block or note was
-    #: deleted since; once redacted, its label or id
-    title: str | None = absent()
-    #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
-    kind: str = absent()
-    #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
-    #: or applied
-    status: str = absent()
-    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
-    mergeability: str | None = absent()
-    #: number of the revision that counts
-    revision: int = absent()
-    #: yours
-    reasoning: str = absent()
-    #: yours: low, medium or high
-    confidence: str = absent()
-    #: yours, or empty
-    session_id: str = absent()
-    #: ISO 8601, UTC
-    created_at: str = absent()
-    #: when it closes by itself; null once decided
-    expires_at: str | None = absent()
-    #: true once its texts were removed, as too private or for its owner: they are empty then
-    redacted: bool = absent()
-    #: who decided, when and why: `by`, `at`, `reason`, `comment`
-    decision: dict[str, Any] | None = absent()
-    #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
-    #: did and why
-    reverted: bool = absent()
-    #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
-    #: (a text that settles a conflict); null for others
-    approval: str | None = absent()
-    #: while it is your turn what you are asked for: `by`, `at`, `reason`, `comment` and the `revision` it is
-    #: about
-    changes_requested: dict[str, Any] | None = absent()
-    #: your decided proposal that this one takes up again, as far as can be told; null for none
-    answers: int | None = absent()
-    #: where people look at it
-    review_url: str = absent()
-    #: comments in its thread
-    comment_count: int = absent()
-    #: true when a person commented since you last did: read it with get_proposal, answer with
-    #: comment_on_proposal
-    asks_you: bool = absent()
+class Proposal(Answer, ProposalSummary):
     #: the branch that holds it; null once it is decided, since the branch is gone then
     branch: str | None = absent()
     #: the commit it was made on
@@ -627,62 +444,8 @@ class Proposal(Answer):
     collides_with: list[ProposalCollidesWith] = absent()
 
 
-class WithdrawnProposal(Answer):
-    #: its number in every call
-    proposal_id: int = absent()
-    #: whose memory
-    user_id: str = absent()
-    #: block, note or import (many notes as a whole)
-    target_kind: str = absent()
-    #: which block; null for notes
-    block_label: str | None = absent()
-    #: which note; null for blocks and imports
-    note_id: str | None = absent()
-    #: the block's title, or the beginning of the note, when it was proposed; null when the block or note was
-    #: deleted since; once redacted, its label or id
-    title: str | None = absent()
-    #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
-    kind: str = absent()
-    #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
-    #: or applied
-    status: str = absent()
-    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
-    mergeability: str | None = absent()
-    #: number of the revision that counts
-    revision: int = absent()
-    #: yours
-    reasoning: str = absent()
-    #: yours: low, medium or high
-    confidence: str = absent()
-    #: yours, or empty
-    session_id: str = absent()
-    #: ISO 8601, UTC
-    created_at: str = absent()
-    #: when it closes by itself; null once decided
-    expires_at: str | None = absent()
-    #: true once its texts were removed, as too private or for its owner: they are empty then
-    redacted: bool = absent()
-    #: who decided, when and why: `by`, `at`, `reason`, `comment`
-    decision: dict[str, Any] | None = absent()
-    #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
-    #: did and why
-    reverted: bool = absent()
-    #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
-    #: (a text that settles a conflict); null for others
-    approval: str | None = absent()
-    #: while it is your turn what you are asked for: `by`, `at`, `reason`, `comment` and the `revision` it is
-    #: about
-    changes_requested: dict[str, Any] | None = absent()
-    #: your decided proposal that this one takes up again, as far as can be told; null for none
-    answers: int | None = absent()
-    #: where people look at it
-    review_url: str = absent()
-    #: comments in its thread
-    comment_count: int = absent()
-    #: true when a person commented since you last did: read it with get_proposal, answer with
-    #: comment_on_proposal
-    asks_you: bool = absent()
+class WithdrawnProposal(Answer, ProposalSummary):
+    pass
 
 
 class PostedComment(Answer):

@@ -55,6 +55,11 @@ class CallArguments(Options, total=False):
     session_id: str | None
 
 
+class PageArguments(CallArguments, total=False):
+    limit: int | None
+    cursor: str | None
+
+
 class WriteArguments(CallArguments, total=False):
     idempotency_key: str | None
 
@@ -71,9 +76,16 @@ class EditArguments(ChangeArguments, total=False):
     expected_sha256: str | None
 
 
-class BlocksList(CallArguments, total=False):
-    limit: int | None
-    cursor: str | None
+class NoteArguments(ChangeArguments, total=False):
+    reasoning: str | None
+
+
+class FileArguments(NoteArguments, total=False):
+    confidence: float | Literal["low", "medium", "high"] | None
+    expected_sha256: str | None
+
+
+class BlocksList(PageArguments, total=False):
     max_characters: int | None
 
 
@@ -82,11 +94,6 @@ class BlocksGet(CallArguments, total=False):
     view_range: Sequence[int] | None
     line_numbers: bool | None
     max_characters: int | None
-
-
-class BlocksHistory(CallArguments, total=False):
-    limit: int | None
-    cursor: str | None
 
 
 class BlocksProposeEdit(EditArguments, total=False):
@@ -120,10 +127,6 @@ class BlocksProposeSection(EditArguments, total=False):
     section_line: int | None
 
 
-class BlocksProposeRewrite(EditArguments, total=False):
-    content: Required[str]
-
-
 class BlocksPropose(EditArguments, total=False):
     body: str | None
     edits: Sequence[EditParam] | None
@@ -137,9 +140,7 @@ class BlocksCreate(ChangeArguments, total=False):
     confidence: float | Literal["low", "medium", "high"] | None
 
 
-class NotesList(CallArguments, total=False):
-    limit: int | None
-    cursor: str | None
+class NotesList(PageArguments, total=False):
     q: str | None
     type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
     tag: Sequence[str] | None
@@ -162,28 +163,21 @@ class NotesSearch(CallArguments, total=False):
     max_characters: int | None
 
 
-class NotesSave(ChangeArguments, total=False):
+class NotesSave(NoteArguments, total=False):
     category: str | None
     tags: Sequence[str] | None
-    reasoning: str | None
 
 
-class NotesUpdate(ChangeArguments, total=False):
+class NotesUpdate(NoteArguments, total=False):
     content: Required[str]
-    reasoning: str | None
 
 
-class NotesDelete(ChangeArguments, total=False):
-    reasoning: str | None
-
-
-class NotesRemember(ChangeArguments, total=False):
+class NotesRemember(NoteArguments, total=False):
     type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
     confidence: float | Literal["low", "medium", "high"] | None
     rationale: str | None
     tags: Sequence[str] | None
     memory_id: str | None
-    reasoning: str | None
 
 
 class NotesRecall(CallArguments, total=False):
@@ -197,10 +191,9 @@ class NotesRecall(CallArguments, total=False):
     max_characters: int | None
 
 
-class NotesForget(ChangeArguments, total=False):
+class NotesForget(NoteArguments, total=False):
     reason: str | None
     replacement_id: str | None
-    reasoning: str | None
 
 
 class NotesPrime(CallArguments, total=False):
@@ -211,9 +204,7 @@ class NotesPrime(CallArguments, total=False):
     format: Literal["markdown", "json"] | None
 
 
-class ProposalsList(CallArguments, total=False):
-    limit: int | None
-    cursor: str | None
+class ProposalsList(PageArguments, total=False):
     status: Literal["preparing", "open", "changes_requested", "merging", "approved", "rejected", "withdrawn", "expired", "applied"] | None
     block_label: str | None
     proposal_id: int | None
@@ -238,12 +229,6 @@ class ContextGet(CallArguments, total=False):
     budget: int | None
 
 
-class ConversationsList(CallArguments, total=False):
-    limit: int | None
-    cursor: str | None
-    max_characters: int | None
-
-
 class ConversationsMessages(Options, total=False):
     limit: int | None
     cursor: str | None
@@ -255,9 +240,7 @@ class ConversationsKeep(Options, total=False):
     idempotency_key: str | None
 
 
-class FilesList(CallArguments, total=False):
-    limit: int | None
-    cursor: str | None
+class FilesList(PageArguments, total=False):
     path: str | None
     max_characters: int | None
 
@@ -267,39 +250,16 @@ class FilesView(CallArguments, total=False):
     max_characters: int | None
 
 
-class FilesEdit(ChangeArguments, total=False):
+class FilesEdit(FileArguments, total=False):
     old_string: Required[str]
     new_string: Required[str]
-    reasoning: str | None
-    confidence: float | Literal["low", "medium", "high"] | None
-    expected_sha256: str | None
 
 
-class FilesAppend(ChangeArguments, total=False):
+class FilesAppend(FileArguments, total=False):
     content: Required[str]
-    reasoning: str | None
-    confidence: float | Literal["low", "medium", "high"] | None
-    expected_sha256: str | None
 
 
-class FilesPrepend(ChangeArguments, total=False):
-    content: Required[str]
-    reasoning: str | None
-    confidence: float | Literal["low", "medium", "high"] | None
-    expected_sha256: str | None
-
-
-class FilesUpdateSection(ChangeArguments, total=False):
+class FilesUpdateSection(FileArguments, total=False):
     section_header: Required[str]
     new_content: Required[str]
     section_line: int | None
-    reasoning: str | None
-    confidence: float | Literal["low", "medium", "high"] | None
-    expected_sha256: str | None
-
-
-class FilesWrite(ChangeArguments, total=False):
-    content: Required[str]
-    reasoning: str | None
-    confidence: float | Literal["low", "medium", "high"] | None
-    expected_sha256: str | None

@@ -44,7 +44,7 @@ class Blocks(Resource):
         """
         return self._run(operations.BLOCKS_GET, given, block_label=block_label)
 
-    def history(self, block_label: str, **given: Unpack[arguments.BlocksHistory]) -> Page[answers.BlockChange]:
+    def history(self, block_label: str, **given: Unpack[arguments.PageArguments]) -> Page[answers.BlockChange]:
         """What happened to a block, newest first: who proposed, who approved, why.
 
         Args:
@@ -210,7 +210,7 @@ class Blocks(Resource):
         return self._run(operations.BLOCKS_PROPOSE_SECTION, given, block_label=block_label)
 
     def propose_rewrite(
-        self, block_label: str, **given: Unpack[arguments.BlocksProposeRewrite]
+        self, block_label: str, **given: Unpack[arguments.BlocksProposePrepend]
     ) -> answers.ProposedEdit:
         """Replace the whole text of a memory block, for the rare case that all of it is to be written anew. Read it
         with read_memory_block first: what your content leaves out is removed. For anything smaller use
@@ -421,7 +421,7 @@ class Notes(Resource):
         """
         return self._run(operations.NOTES_UPDATE, given, note_id=note_id)
 
-    def delete(self, note_id: str, **given: Unpack[arguments.NotesDelete]) -> answers.ChangedNote:
+    def delete(self, note_id: str, **given: Unpack[arguments.NoteArguments]) -> answers.ChangedNote:
         """Delete a previously saved note from memory. Use this when the user asks you to forget specific information.
         First use memory_search to find the note and its note_id, then call this with the note_id to remove it.
 
@@ -639,7 +639,7 @@ class AsyncContext(Resource):
 class Conversations(Resource):
     """`client.conversations`."""
 
-    def list(self, **given: Unpack[arguments.ConversationsList]) -> Page[answers.Conversation]:
+    def list(self, **given: Unpack[arguments.BlocksList]) -> Page[answers.Conversation]:
         """List the conversations kept with the user, the latest first: when they were and what they began with. Use
         this to find an earlier conversation, then memory_read_session to read it; to look for words, use memory_search
         with include_conversation.
@@ -798,7 +798,7 @@ class Files(Resource):
         """
         return self._run(operations.FILES_APPEND, given, path=path)
 
-    def prepend(self, path: str, **given: Unpack[arguments.FilesPrepend]) -> answers.EditFileAnswer:
+    def prepend(self, path: str, **given: Unpack[arguments.FilesAppend]) -> answers.EditFileAnswer:
         """Prepend content to the beginning of a file of the memory, without reading it first. The content is added
         exactly: end it with a line end. A file that is not there is proposed as a new one. Requires user approval.
 
@@ -844,7 +844,7 @@ class Files(Resource):
         """
         return self._run(operations.FILES_UPDATE_SECTION, given, path=path)
 
-    def write(self, path: str, **given: Unpack[arguments.FilesWrite]) -> answers.EditFileAnswer:
+    def write(self, path: str, **given: Unpack[arguments.FilesAppend]) -> answers.EditFileAnswer:
         """Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. Read it with
         view_file first: what your content leaves out is removed. For anything smaller use edit_file, append_to_file or
         update_section. Requires user approval.
