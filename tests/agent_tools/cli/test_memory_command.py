@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from approvals import services
-from approvals.models import Policy, User
+from approvals.models import Policy, Proposal, User
 from approvals.recovery.integrity import problems
 from approvals.services.notes import ChangeContext, save
 from assent_client.text import memories_md
@@ -18,6 +18,7 @@ from memory_app.reads import Block
 from tests.agent_tools.checks import answered, caught_up
 from tests.agent_tools.cli.conftest import SOME, Run
 from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.support.acts import approve
 from tests.support.fixtures import ClientOf, Propose
 
 
@@ -139,8 +140,10 @@ def test_an_unknown_id_is_said_on_stderr_and_exits_with_1(some: Run, subcommand:
     assert len(reads.notes("alice")) == 3
 
 
-def test_unseen_characters_in_a_memory_are_printed_by_name(run: Run) -> None:
+def test_unseen_characters_in_a_memory_are_printed_by_name(run: Run, alice: User) -> None:
     run("import", "-", stdin="### mem-1-aaaa\n> a\x1b[2Jb \u202edrawkcab\n> c\n<!-- tags: \x07b -->".encode())
+    for waiting in Proposal.objects.open():  # an agent's import of such a text waits
+        approve(alice, waiting)
     assert "⟨U+001B ESCAPE⟩[2Jb ⟨U+202E RIGHT-TO-LEFT OVERRIDE⟩drawkcab c" in run("list").stdout
     assert "⟨U+0007 BELL⟩" in run("show", "mem-1-aaaa").stdout
     as_json = run("show", "mem-1-aaaa", "--format", "json").stdout
@@ -254,8 +257,10 @@ def test_what_people_decided_is_told_beside_the_output(
     heading, *told, more = done.stderr.splitlines()
     assert heading == "Decided since you were last told:"
     assert told == [
-        f"- Proposal {number} for block 'goals' was rejected by tim (wrong): No⟨U+001B ESCAPE⟩."
-        for number in numbers[:5]
+        f"- Proposal {number} for block 'goals' was rejected by tim (wrong): No⟨U+001B ESCAPE⟩. You asked: "
+        f'"# Goals Alice likes math. She wants to …" → "# Goals Alice likes maths {place}. She wants to …". '
+        "Your reason: Alice said so."
+        for place, number in enumerate(numbers[:5])
     ]
     assert re.fullmatch(r"\(3 more: list_proposals with decided_since \S+\.\)", more)
 

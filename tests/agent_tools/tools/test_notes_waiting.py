@@ -235,12 +235,11 @@ def test_for_another_agent_or_owner_there_is_no_such_note(
     assert Proposal.objects.open().count() == 1
 
 
-def test_as_a_file_it_is_not_there_and_stays_as_it_is(call: Call, tea: Saved) -> None:
+def test_as_a_file_it_is_read_and_amended_as_it_waits(call: Call, tea: Saved) -> None:
     path = f"/memories/notes/{tea['note_id']}.md"
-    edit = {"old_string": "tea", "new_string": "mate"}
-    for more in ({}, {"proposal_id": tea["proposal_id"]}):
-        error = refused(call("edit_file", path=path, **edit, **more), 404, "note_not_found")
-        assert error["message"] == f"File not found: {path}"
-    assert call("append_to_file", path=path, content="!").status_code == 409
+    assert answered(call("view_file", path=path))["text"] == "Alice likes tea."
+    answered(call("edit_file", path=path, old_string="tea", new_string="mate"))
+    answered(call("append_to_file", path=path, content=" A lot.", proposal_id=tea["proposal_id"]))
     shown = answered(call("get_proposal", proposal_id=tea["proposal_id"]))["data"]
-    assert (shown["revision"], shown["notes"][0]["after"]["content"]) == (1, "Alice likes tea.")
+    assert (shown["revision"], shown["notes"][0]["after"]["content"]) == (3, "Alice likes mate. A lot.")
+    assert Proposal.objects.count() == 1
