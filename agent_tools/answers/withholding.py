@@ -25,11 +25,7 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
     if call.may_read_deleted:
         return frozenset()
     if proposal.target_kind == TargetKind.BLOCK:
-        if _was_never_there(proposal):
-            return frozenset()
-        block = reads.find_block(proposal.owner, proposal.target)
-        is_another = block is not None and block.created_at > _there_since(proposal)
-        return frozenset({proposal.target}) if block is None or is_another else frozenset()
+        return frozenset({proposal.target} if about_deleted(call, [proposal]) else ())
     # Of an approval in part, the agent is told of the other notes too.
     taken = {change["id"]: change["after"] for change in proposal.current_revision.note_changes}
     was_there = {
@@ -44,13 +40,6 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
 def _was_never_there(proposal: Proposal) -> bool:
     """Whether its texts are the agent's own: a new block or note that is not in the memory."""
     return proposal.kind in _MAKING and proposal.status not in _IN_MEMORY
-
-
-def _there_since(proposal: Proposal) -> datetime:
-    """Return when the block that a proposal is about was there: before it, or made by it."""
-    if proposal.kind != Kind.CREATE_BLOCK:
-        return proposal.created_at
-    return reads.block_at(proposal.owner, proposal.target, proposal.merge_commit).created_at
 
 
 def _there_at(proposals: Sequence[Proposal]) -> dict[int, datetime]:
