@@ -278,14 +278,12 @@ def _corrected(edit: edits.Replace, if_meant: str, index: int, subject: Subject,
 def corrected_call(
     if_meant: str, changed: dict[str, Any], index: int, subject: Subject, details: dict[str, Any]
 ) -> list[str]:
-    """Return the lines with the call that would work, and put it into the details; none where there is no such call.
+    """Return the lines with the call that would work, and put it into the details.
 
     Args:
         if_meant: under which condition it is the right one, in words.
         changed: the arguments that are other than in the failed call.
     """
-    if subject.corrected is None:
-        return []
     call = subject.corrected(index, changed)
     details["corrected_call"] = call
     shown = json.dumps(call, ensure_ascii=False)

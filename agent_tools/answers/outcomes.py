@@ -10,8 +10,9 @@ from typing import Any
 from django.db.models import F
 
 from agent_tools.answers import fields, representations
+from agent_tools.calls.arguments import ReasonedArguments
 from agent_tools.calls.registry import Answer, in_list
-from approvals.models import Proposal, Revision, Status
+from approvals.models import Kind, Proposal, Revision, Status
 from approvals.review.collisions import MOST_COMPARED, Collision, collisions_of, others_on_target
 from approvals.review.targets import WHOLE_KINDS
 from approvals.review.turn import change_request
@@ -111,25 +112,26 @@ def data_of(outcome: Proposed) -> dict[str, Any]:
     }
 
 
+#: What a new proposal is called, by its kind, and what is said of one that a rule let through.
+_WHOLE = {
+    Kind.CREATE_BLOCK: ("Block proposal", "Block '{}' created"),
+    Kind.DELETE_BLOCK: ("Deletion proposal", ""),
+}
+_EDIT = ("Edit proposal", "Edit applied to block '{}'")
+
+
 def of_block(
-    outcome: Proposed,
-    *,
-    made: str,
-    applied: str,
-    reasoning: str,
-    placed: Sequence[str] = (),
-    warnings: Sequence[str] = (),
+    outcome: Proposed, arguments: ReasonedArguments, *, placed: Sequence[str] = (), warnings: Sequence[str] = ()
 ) -> Answer:
     """Return what the tools for blocks answer.
 
     Args:
-        made, applied: the first sentence of a new proposal, and of what a rule let through: "Edit applied to …".
-        reasoning: as given.
         placed, warnings: see `answer`.
     """
     proposal = outcome.proposal
     number, what, revision = proposal.pk, representations.target(proposal), outcome.revision.number
-    reason = f"Reasoning provided: {reasoning}"
+    made, applied = _WHOLE.get(Kind(proposal.kind), _EDIT)
+    reason = f"Reasoning provided: {arguments.reasoning}"
     asks = f"The user will be asked to approve this change. {reason}"
     amended = f"Your proposal {number} for {what} is amended: this is its revision {revision}."
     if proposal.kind in WHOLE_KINDS:
@@ -137,10 +139,10 @@ def of_block(
     twice = own_collisions(proposal, lambda: outcome.block) if outcome.created and not proposal.is_decided else ()
     warnings = [*warnings, *[_TWICE.format(each.other.pk) for each in twice if each.is_conflict][-_MOST_TWICE:]]
     words = Words(
-        waits=f"{made} {asks}\n{_follow(number)}",
+        waits=f"{made} created for block '{proposal.target}'. {asks}\n{_follow(number)}",
         amended=f"{amended} {asks}\n{in_list('get_proposal')} tells what became of it.",
         equal=f"Your proposal {number} for {what} asks for exactly this already; nothing new was made.",
-        applied=f"{applied} at once: a rule of the user lets it through. {reason}\n"
+        applied=f"{applied.format(proposal.target)} at once: a rule of the user lets it through. {reason}\n"
         f"The user sees it as automatic, with proposal {number}, and can revert it.",
     )
     return answer(outcome, words, placed=placed, warnings=warnings)

@@ -7,11 +7,12 @@ A row is a code, which has the HTTP status, and a text; where the answer is more
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from agent_tools.answers import edit_refusals, representations
+from agent_tools.answers import edit_refusals, representations, withholding
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import invalid
-from agent_tools.calls.registry import in_list
+from agent_tools.calls.registry import Call, in_list
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
 from approvals.models import Proposal, Status
 from approvals.review.turn import change_request
@@ -144,6 +145,12 @@ _ANEW = (
 )
 
 
+def shown(call: Call, proposal: Proposal) -> dict[str, Any]:
+    """Return a proposal as the caller may see it."""
+    is_gone = proposal.pk in withholding.about_deleted(call, [proposal])
+    return representations.proposal(proposal, is_gone=is_gone, asked=change_request(proposal))
+
+
 @contextmanager
 def explained(subject: Subject) -> Iterator[None]:
     """Raise ApiError for what is refused inside."""
@@ -174,7 +181,7 @@ def _already_decided(error: DecisionRefused, subject: Subject) -> ApiError:
     """Return what became of the proposal: the call comes too late, or back after its texts were removed."""
     message = representations.told(error.proposal)
     help = [_ANEW] if subject.amends and not error.proposal.is_redacted else []
-    return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details={"proposal": subject.show(error.proposal)})
+    return ApiError(ErrorCode.ALREADY_DECIDED, message, help=help, details=_proposal(error, subject))
 
 
 def _rejected_before(error: Refusal, subject: Subject) -> ApiError:
@@ -206,13 +213,17 @@ def _rejected_before(error: Refusal, subject: Subject) -> ApiError:
     return ApiError(ErrorCode.REJECTED_BEFORE, message, help=help, details=details)
 
 
+def _proposal(error: DecisionRefused, subject: Subject) -> dict[str, Any]:
+    return {"proposal": shown(subject.call, error.proposal)}
+
+
 def _being_decided(error: DecisionRefused, subject: Subject) -> ApiError:
     proposal = error.proposal
     done = "decided" if proposal.status == Status.MERGING else "changed by another call"
     return ApiError(
         ErrorCode.BEING_DECIDED,
         f"Proposal {proposal.pk} is being {done} this moment.",
-        details={"proposal": subject.show(proposal)},
+        details=_proposal(error, subject),
         retry_after=2,
     )
 
@@ -365,7 +376,7 @@ TABLE: ErrorTable = {
     "talk_closed": ErrorRow(
         ErrorCode.ALREADY_DECIDED,
         "Proposal {error.proposal.pk} takes no more comments: it was decided long ago, or has as many as it can have.",
-        details=lambda error, about: {"proposal": about.show(error.proposal)},
+        details=_proposal,
     ),
     "too_many_pending": _too_many_pending,
     "memory_full": ErrorRow(

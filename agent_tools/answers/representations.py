@@ -5,7 +5,7 @@ Each function's keys are part of the contract; `fields` says what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
@@ -15,8 +15,8 @@ from django.conf import settings
 
 from agent_tools.answers import asked as asking
 from agent_tools.answers import fields
-from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments
-from agent_tools.calls.registry import Call, in_list, is_listed
+from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments, given
+from agent_tools.calls.registry import TOOLS, Call, in_list, is_listed
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
 from approvals.review import turn
 from approvals.review.reworded import ChangedApproval, taken_of
@@ -471,6 +471,10 @@ def _moved(change: Hunk) -> dict[str, int]:
     return {"moved_from_line": change.before_line, "moved_to_line": change.after_line} if change.is_moved else {}
 
 
+#: Not part of a corrected call: the key has its answer already, and the right old_string occurs once.
+_OF_THE_FAILED_CALL = {"idempotency_key", "expected_replacements"}
+
+
 @dataclass(frozen=True)
 class Subject:
     """What a call asked for, as far as the words of a refusal depend on it.
@@ -479,35 +483,45 @@ class Subject:
         label: of the block, where it is about one.
         edits: what was proposed; empty for a call that reads, or proposes a whole block.
         is_of_whole_block: it proposes a new block, or the deletion of one.
-        corrected: the arguments of a call that would work, from an edit's index and those of its arguments that are
-            other than in this call; None where there is no such call.
+        arguments: of a call that makes a proposal, or amends one.
         fields: what the tool calls a field of a note, where it calls it otherwise.
         as_of: the commit or time asked for.
         proposal_id: of the proposal it is about.
         amends: that proposal was to get another revision.
-        shown: a proposal as this caller may see it; None for the usual representation.
     """
 
     call: Call
     label: str = ""
     edits: Sequence[edits.Edit] = ()
-    corrected: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
+    arguments: NoteWriteArguments | ReasonedArguments | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
     as_of: str | None = None
     proposal_id: int = 0
     amends: bool = False
     is_of_whole_block: bool = False
-    shown: Callable[[Proposal], dict[str, Any]] | None = None
 
     @classmethod
     def of_write(cls, call: Call, arguments: NoteWriteArguments | ReasonedArguments, **more: Any) -> Subject:
         """Return what a call asked for that makes a proposal, or amends the one it names."""
         number = arguments.proposal_id
-        return cls(call, proposal_id=number or 0, amends=number is not None, **more)
+        return cls(call, arguments=arguments, proposal_id=number or 0, amends=number is not None, **more)
 
-    def show(self, which: Proposal) -> dict[str, Any]:
-        """Return a proposal as this caller may see it."""
-        return self.shown(which) if self.shown else proposal(which)
+    def corrected(self, index: int, changed: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call that would work.
+
+        Args:
+            index: of the edit that fails.
+            changed: those of its arguments that are other than in this call.
+        """
+        if self.arguments is None:
+            return changed
+        without = _OF_THE_FAILED_CALL if self.call.name in TOOLS else _OF_THE_FAILED_CALL | {"block_label"}
+        again = given(self.arguments, without=without)
+        if "edits" not in again:
+            return again | changed
+        again["edits"][index] |= changed
+        again["edits"][index].pop("expected_replacements", None)
+        return again
 
     @property
     def proposes(self) -> bool:

@@ -28,7 +28,7 @@ from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import changed_by
-from agent_tools.tools.propose import EditKind, correcting, made, made_block
+from agent_tools.tools.propose import made, made_block
 from approvals import services
 from approvals.models import Kind
 from approvals.review.targets import new_block_of
@@ -458,11 +458,10 @@ def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments,
     if arguments.proposal_id is None:  # what the agent proposed itself is changed as it is proposed
         own, edit = _in_own_edit(call, block, edit) if block else (found.proposal_id if found else None, edit)
         arguments = arguments.model_copy(update={"proposal_id": own}) if own else arguments
-    kind: EditKind = Kind.REWRITE if isinstance(edit, edits.Rewrite) else Kind.EDIT
     if block is None and arguments.proposal_id is None and change.makes is not None:
         outcome = made_block(call, arguments, label=label, title="", body=change.makes, description="")
     else:
-        outcome = made(call, label, (edit,), arguments, kind=kind, corrected=correcting(arguments))
+        outcome = made(call, label, (edit,), arguments)
     is_new = outcome.proposal.kind == Kind.CREATE_BLOCK
     if is_new:
         asked += " (a new block)"
@@ -502,7 +501,7 @@ def _in_own_edit(call: Call, block: reads.Block, edit: edits.Edit) -> tuple[int 
 
 def _change_note(call: Call, target: MemoryPath, arguments: FileWriteArguments, change: FileChange) -> Answer:
     by = changed_by(call, arguments)
-    subject = representations.Subject.of_write(call, arguments, corrected=correcting(arguments))
+    subject = representations.Subject.of_write(call, arguments)
     with refusals.explained(subject):
         found = _find(call, target)
         if found is not None:

@@ -69,15 +69,19 @@ Confidence = Annotated[
 ]
 
 
+def said_with(call: Call, arguments: NoteWriteArguments | ReasonedArguments) -> dict[str, Any]:
+    """Return what every service takes beside a change: why, and with which rights; see `ChangeContext`."""
+    return {
+        "may_apply": call.may_apply,
+        "reasoning": arguments.reasoning.strip(),
+        "session_id": arguments.session_id,
+        "evidence": [turn.model_dump(exclude_none=True) for turn in arguments.evidence],
+        "operation": call.operation,
+        "proposal_id": arguments.proposal_id,
+        "force": arguments.force,
+    }
+
+
 def changed_by(call: Call, arguments: NoteWriteArguments | ReasonedArguments) -> ChangeContext:
     """Return who changes notes, for the record."""
-    return ChangeContext(
-        actor=call.caller.agent,
-        may_apply=call.may_apply,
-        reasoning=arguments.reasoning.strip(),
-        session_id=arguments.session_id,
-        evidence=[turn.model_dump(exclude_none=True) for turn in arguments.evidence],
-        operation=call.operation,
-        proposal_id=arguments.proposal_id,
-        force=arguments.force,
-    )
+    return ChangeContext(actor=call.caller.agent, **said_with(call, arguments))

@@ -3,8 +3,6 @@
 from functools import partial
 from typing import Annotated, Any
 
-from django.conf import settings
-from django.utils import timezone
 from pydantic import Field
 
 from agent_tools import auth
@@ -14,7 +12,7 @@ from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArgum
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.decisions import telling
 from approvals import services
-from approvals.models import DECIDABLE, Proposal, ProposalQuerySet, Status
+from approvals.models import DECIDABLE, Proposal, Status
 from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.services.errors import ProposalNotFound
@@ -70,18 +68,16 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         return _decided_since(call, arguments)
     if arguments.proposal_id is not None:
         whole = ProposalReadArguments(proposal_id=arguments.proposal_id, max_characters=arguments.max_characters)
-        items = [_shown(call, _own(call, arguments.proposal_id))]
+        items = [refusals.shown(call, _own(call, arguments.proposal_id))]
         return Answer(_proposal(call, whole).text, {"items": items, "next": None}, tells_decisions=True)
     if arguments.status is not None and arguments.status not in Status.values:
         raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, called=call.called)
     last = paging.after(call, arguments, int)
-    proposals = _visible(call)
-    if arguments.status is not None:
-        proposals = proposals.filter(status=arguments.status)
-    if arguments.block_label is not None:
-        proposals = proposals.filter(target_kind=TargetKind.BLOCK, target=arguments.block_label)
-    if last is not None:
-        proposals = proposals.filter(pk__lt=last)
+    telling.expire_overdue(call)
+    proposals = auth.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
+    of_block = arguments.block_label and TargetKind.BLOCK
+    wanted = {"status": arguments.status, "target": arguments.block_label, "target_kind": of_block, "pk__lt": last}
+    proposals = proposals.filter(**{name: value for name, value in wanted.items() if value is not None})
     found = list(turn.with_threads(proposals).order_by("-pk")[: arguments.limit + 1])
     gone = withholding.about_deleted(call, found)
     asked = turn.change_requests(found)
@@ -158,8 +154,7 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     return _proposal(call, arguments)
 
 
-class ProposalAwaitArguments(BoundedArguments):
-    proposal_id: _Id
+class ProposalAwaitArguments(ProposalReadArguments):
     wait: Annotated[
         int,
         Field(description="Seconds to wait while a person has it to decide.", ge=0, le=telling.LONGEST),
@@ -184,7 +179,7 @@ def _is_settled(call: Call, proposal_id: int) -> bool:
     return proposal is None or proposal.is_decided or proposal.is_with_agent
 
 
-def _proposal(call: Call, arguments: ProposalReadArguments | ProposalAwaitArguments) -> Answer:
+def _proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     proposal_id, seconds = arguments.proposal_id, arguments.wait
     proposal = _own(call, proposal_id)
     is_over = partial(_is_settled, proposal_id=proposal_id)
@@ -282,15 +277,14 @@ class WithdrawArguments(WriteArguments):
 )
 def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
-    subject = representations.Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
-    with refusals.explained(subject):
+    with refusals.explained(representations.Subject(call, proposal_id=proposal.pk)):
         proposal = services.withdraw(
             agent=call.caller.agent,
             proposal_id=proposal.pk,
             comment=arguments.reasoning,
             operation=call.operation,
         )
-    return Answer(f"Proposal {proposal.pk} withdrawn.", _shown(call, proposal))
+    return Answer(f"Proposal {proposal.pk} withdrawn.", refusals.shown(call, proposal))
 
 
 class CommentArguments(WriteArguments):
@@ -320,8 +314,7 @@ class CommentArguments(WriteArguments):
 )
 def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
-    subject = representations.Subject(call, proposal_id=proposal.pk, shown=partial(_shown, call))
-    with refusals.explained(subject):
+    with refusals.explained(representations.Subject(call, proposal_id=proposal.pk)):
         made = services.comment(
             actor=call.caller.agent,
             proposal_id=proposal.pk,
@@ -333,27 +326,9 @@ def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
     return Answer(f"Comment on proposal {proposal.pk} saved. The reviewer sees it with the proposal.", data)
 
 
-def _shown(call: Call, proposal: Proposal) -> dict[str, Any]:
-    is_gone = proposal.pk in withholding.about_deleted(call, [proposal])
-    asked = turn.change_request(proposal)
-    return representations.proposal(proposal, is_gone=is_gone, asked=asked)
-
-
-def _visible(call: Call) -> ProposalQuerySet:
-    telling.expire_overdue(call)
-    return auth.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
-
-
-def _is_overdue(proposal: Proposal) -> bool:
-    """Whether its time is up and no process has expired it."""
-    return settings.CELERY_TASK_ALWAYS_EAGER and proposal.status in DECIDABLE and proposal.expires_at <= timezone.now()
-
-
 def _own(call: Call, proposal_id: int) -> Proposal:
+    telling.expire_overdue(call)
     proposal = auth.visible_proposal(call.caller.token, proposal_id)
-    if proposal and _is_overdue(proposal):
-        services.expire()
-        proposal = auth.visible_proposal(call.caller.token, proposal_id)
     if proposal is None or (call.owner and proposal.owner != call.owner):
         raise refusals.explain(ProposalNotFound(), representations.Subject(call, proposal_id=proposal_id))
     return proposal

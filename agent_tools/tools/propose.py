@@ -7,20 +7,21 @@ Every call is checked in the order of the contract: identical strings, empty old
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import structlog
 from pydantic import Field
 
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, Strict, given, invalid, required_names
+from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, Strict, invalid, required_names
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
+from agent_tools.tools.note_arguments import said_with
 from approvals import services
 from approvals.models import Kind, Revision
 from approvals.review.targets import new_block_of
@@ -30,8 +31,6 @@ from memory_app.text import edits, sections
 
 log = structlog.get_logger(__name__)
 
-#: Not part of a corrected call: the key has its answer already, and the right old_string occurs once.
-OF_THE_FAILED_CALL = {"idempotency_key", "expected_replacements"}
 #: Characters of a line of the block in an answer, and lines that have the content already.
 _LINE_SHOWN, _LINES_SHOWN = 80, 10
 #: Headers of new content in a warning, and characters of a header.
@@ -42,34 +41,19 @@ _ATOMIC = (
     "propose_memory_append, propose_memory_prepend, propose_memory_insert, propose_section_update."
 )
 
-#: The arguments of a call that would work, from an edit's index and what is other than in the failed one.
-Corrected = Callable[[int, dict[str, Any]], dict[str, Any]]
-EditKind = Literal[Kind.EDIT, Kind.REWRITE]
-
 
 # -- What all of them do.
 
 
-def made(
-    call: Call,
-    label: str,
-    changes: tuple[edits.Edit, ...],
-    arguments: ProposeArguments,
-    *,
-    kind: EditKind = Kind.EDIT,
-    corrected: Corrected | None = None,
-) -> services.Proposed:
-    """Propose the edits, or amend the proposal that is named. Raise ApiError for what is refused.
-
-    Args:
-        corrected: see `Corrected`; None where there is no such call.
-    """
-    with refusals.explained(Subject.of_write(call, arguments, label=label, edits=changes, corrected=corrected)):
+def made(call: Call, label: str, changes: tuple[edits.Edit, ...], arguments: ProposeArguments) -> services.Proposed:
+    """Propose the edits, or amend the proposal that is named. Raise ApiError for what is refused."""
+    with refusals.explained(Subject.of_write(call, arguments, label=label, edits=changes)):
         edits.check(changes)
         _require_reasoning(arguments)
         if (waiting := _waiting_new(call, label, arguments)) and (new := new_block_of(waiting)):
             text = edits.apply(waiting.result_text, changes).text
             return made_block(call, arguments, label=label, title=new.title, body=text, description=new.description)
+        kind = Kind.REWRITE if isinstance(changes[0], edits.Rewrite) else Kind.EDIT
         more = _said(call, arguments) | {"expected_sha256": arguments.expected_sha256}
         outcome = services.propose(label=label, edits=changes, kind=kind, **more)
     if outcome.created:
@@ -107,18 +91,8 @@ def _waiting_new(call: Call, label: str, arguments: ProposeArguments) -> Revisio
 
 def _said(call: Call, arguments: ReasonedArguments) -> dict[str, Any]:
     """Return what every service that proposes takes beside the change: who asks, and why."""
-    return {
-        "agent": call.caller.agent,
-        "owner": call.owner,
-        "reasoning": arguments.reasoning.strip(),
-        "confidence": arguments.confidence,
-        "session_id": arguments.session_id,
-        "evidence": [turn.model_dump(exclude_none=True) for turn in arguments.evidence],
-        "operation": call.operation,
-        "proposal_id": arguments.proposal_id,
-        "may_apply": call.may_apply,
-        "force": arguments.force,
-    }
+    who = {"agent": call.caller.agent, "owner": call.owner, "confidence": arguments.confidence}
+    return who | said_with(call, arguments)
 
 
 def _require_reasoning(arguments: ReasonedArguments) -> None:
@@ -129,43 +103,6 @@ def _require_reasoning(arguments: ReasonedArguments) -> None:
             "reasoning is required to explain the edit to the user.",
             details={"fields": {"reasoning": "is required"}},
         )
-
-
-def correcting(arguments: ProposeArguments, *without: str) -> Corrected:
-    """Return how a call with an edit, or a list of them, is corrected.
-
-    Args:
-        without: arguments that are not part of the call, since the address has them.
-    """
-
-    def corrected(index: int, changed: dict[str, Any]) -> dict[str, Any]:
-        again = given(arguments, without={*OF_THE_FAILED_CALL, *without})
-        if "edits" not in again:
-            return again | changed
-        again["edits"][index] |= changed
-        again["edits"][index].pop("expected_replacements", None)
-        return again
-
-    return corrected
-
-
-def _answer(
-    outcome: services.Proposed,
-    arguments: BlockEditArguments,
-    *,
-    placed: Sequence[str] = (),
-    warnings: Sequence[str] = (),
-) -> Answer:
-    """Return what came of edits.
-
-    Args:
-        placed, warnings: see `outcomes.of_block`.
-    """
-    label = arguments.block_label
-    made, applied = f"Edit proposal created for block '{label}'.", f"Edit applied to block '{label}'"
-    return outcomes.of_block(
-        outcome, made=made, applied=applied, reasoning=arguments.reasoning, placed=placed, warnings=warnings
-    )
 
 
 BlockLabel = Annotated[
@@ -245,8 +182,8 @@ def _as_edit(item: EditItem) -> edits.Replace:
 )
 def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
     changes = (_as_edit(arguments),)
-    outcome = made(call, arguments.block_label, changes, arguments, corrected=correcting(arguments))
-    return _answer(outcome, arguments)
+    outcome = made(call, arguments.block_label, changes, arguments)
+    return outcomes.of_block(outcome, arguments)
 
 
 class EditsArguments(BlockEditArguments):
@@ -263,8 +200,8 @@ class EditsArguments(BlockEditArguments):
 )
 def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
     changes = tuple(map(_as_edit, arguments.edits))
-    outcome = made(call, arguments.block_label, changes, arguments, corrected=correcting(arguments))
-    return _answer(outcome, arguments)
+    outcome = made(call, arguments.block_label, changes, arguments)
+    return outcomes.of_block(outcome, arguments)
 
 
 # -- Adding without a need to read first: propose_memory_append, propose_memory_prepend, propose_memory_insert.
@@ -336,10 +273,10 @@ def _add(
     """
     outcome = made(call, arguments.block_label, (edit,), arguments)
     if not _is_of_text(outcome):
-        return _answer(outcome, arguments)
+        return outcomes.of_block(outcome, arguments)
     has_gap = edits.gap(outcome.revision.base_text, edit)
     placed = (f"A line end was put between {before} and {after}.",) if has_gap else ()
-    return _answer(outcome, arguments, placed=placed, warnings=_there_before(edit, outcome))
+    return outcomes.of_block(outcome, arguments, placed=placed, warnings=_there_before(edit, outcome))
 
 
 class InsertArguments(BlockEditArguments):
@@ -366,13 +303,13 @@ class InsertArguments(BlockEditArguments):
 )
 def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     edit = edits.Insert(arguments.insert_line, arguments.content)
-    outcome = made(call, arguments.block_label, (edit,), arguments, corrected=correcting(arguments))
+    outcome = made(call, arguments.block_label, (edit,), arguments)
     if not _is_of_text(outcome):
-        return _answer(outcome, arguments)
+        return outcomes.of_block(outcome, arguments)
     warnings = list(_there_before(edit, outcome))
     if block_reads.is_read_as_it_is(call, arguments.session_id, outcome) is False:
         warnings.insert(0, "Warning: the block has changed since you read it, so its lines may have other numbers now.")
-    return _answer(outcome, arguments, placed=(_after(edit, outcome.revision.base_text),), warnings=warnings)
+    return outcomes.of_block(outcome, arguments, placed=(_after(edit, outcome.revision.base_text),), warnings=warnings)
 
 
 def _after(edit: edits.Insert, text: str) -> str:
@@ -430,9 +367,9 @@ class SectionArguments(BlockEditArguments):
 def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
     content = sections.without_header(arguments.new_content, arguments.section_header)
     edit = edits.SectionUpdate(arguments.section_header, content, arguments.section_line)
-    outcome = made(call, arguments.block_label, (edit,), arguments, corrected=correcting(arguments))
+    outcome = made(call, arguments.block_label, (edit,), arguments)
     if not _is_of_text(outcome):
-        return _answer(outcome, arguments)
+        return outcomes.of_block(outcome, arguments)
     section = sections.find(outcome.revision.base_text, edit.header, line=edit.line)
     placed = [f"It is the section on line {section.line}: {section.header[:_HEADER_SHOWN]}"]
     if content != arguments.new_content:
@@ -449,7 +386,7 @@ def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
             f"Warning: new_content has headers that begin sections beside this one, not in it: {named}. Give them "
             f"more than {section.level} # to make them its subsections."
         )
-    return _answer(outcome, arguments, placed=placed, warnings=warnings)
+    return outcomes.of_block(outcome, arguments, placed=placed, warnings=warnings)
 
 
 # -- Replacing a whole text: propose_memory_rewrite, and the endpoint that takes a body or a list of edits.
@@ -491,19 +428,18 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
     if arguments.body is not None:
         return _rewrite(call, arguments, arguments.body)
     changes = tuple(map(_as_edit, arguments.edits or []))
-    corrected = correcting(arguments, "block_label")
-    return _answer(made(call, arguments.block_label, changes, arguments, corrected=corrected), arguments)
+    return outcomes.of_block(made(call, arguments.block_label, changes, arguments), arguments)
 
 
 def _rewrite(call: Call, arguments: BlockEditArguments, content: str) -> Answer:
     label = arguments.block_label
     body = _without_title(call, label, content)
-    outcome = made(call, label, (edits.Rewrite(body),), arguments, kind=Kind.REWRITE)
+    outcome = made(call, label, (edits.Rewrite(body),), arguments)
     placed = (_TITLE_LEFT_OUT,) if body != content else ()
     if not _is_of_text(outcome):
-        return _answer(outcome, arguments, placed=placed)
+        return outcomes.of_block(outcome, arguments, placed=placed)
     warnings = block_reads.unread(call, arguments.session_id, outcome, named=f"block '{label}'", atomic=_ATOMIC)
-    return _answer(outcome, arguments, placed=placed, warnings=warnings)
+    return outcomes.of_block(outcome, arguments, placed=placed, warnings=warnings)
 
 
 _TITLE_LEFT_OUT = (
@@ -556,17 +492,11 @@ class NewBlockArguments(ReasonedArguments):
     target="label",
 )
 def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
+    title, description = arguments.title.strip(), arguments.description.strip()
     outcome = made_block(
-        call,
-        arguments,
-        label=arguments.label,
-        title=arguments.title.strip(),
-        body=arguments.body,
-        description=arguments.description.strip(),
+        call, arguments, label=arguments.label, title=title, body=arguments.body, description=description
     )
-    made = f"Block proposal created for block '{arguments.label}'."
-    applied = f"Block '{arguments.label}' created"
-    return outcomes.of_block(outcome, made=made, applied=applied, reasoning=arguments.reasoning)
+    return outcomes.of_block(outcome, arguments)
 
 
 class BlockDeletionArguments(ProposeArguments):
@@ -592,5 +522,4 @@ def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Ans
         )
     if outcome.created:
         log.info("block_deletion_proposed", user_id=call.owner, block_label=label)
-    made = f"Deletion proposal created for block '{label}'."
-    return outcomes.of_block(outcome, made=made, applied="", reasoning=arguments.reasoning)
+    return outcomes.of_block(outcome, arguments)
