@@ -40,21 +40,6 @@ class Way:
     needs_environment: bool = True
 
 
-@dataclass(frozen=True)
-class Library:
-    """What programs in Python need: the client, or an adapter of a framework that comes with it as an extra.
-
-    Args:
-        key: of its way in, and of its snippet.
-    """
-
-    key: str
-    title: str
-    about: str
-    install: str
-    code: str
-
-
 _CLIENT = """\
 from assent_client import Assent
 
@@ -103,41 +88,42 @@ agent = create_agent("openai:gpt-5", tools=memory_tools(Assent()))
 print(agent.invoke({"messages": [("user", "What do you know about me?")]})["messages"][-1].content)
 """
 
+
+def _library(key: str, title: str, about: str, install: str, code: str) -> Way:
+    """Return what programs in Python need: the client, or an adapter of a framework that comes with it as an extra."""
+    installed = Snippet(f"{key}-install", "In a copy of Assent’s source", "sh", install)
+    return Way(key, title, about, (installed, Snippet(key, "Python", "python", code.rstrip())))
+
+
 LIBRARIES = (
-    Library(
-        "python",
-        "Python",
-        "The client for programs of your own.",
-        "pip install ./clients/python",
-        _CLIENT.rstrip(),
-    ),
-    Library(
+    _library("python", "Python", "The client for programs of your own.", "pip install ./clients/python", _CLIENT),
+    _library(
         "agno",
         "Agno",
         "A toolkit that reads blocks and proposes changes.",
         "pip install './clients/python[agno]' openai",
-        _AGNO.rstrip(),
+        _AGNO,
     ),
-    Library(
+    _library(
         "anthropic",
         "Anthropic memory tool",
         "Claude’s own memory tool; what it writes becomes proposals.",
         "pip install './clients/python[anthropic]'",
-        _ANTHROPIC.rstrip(),
+        _ANTHROPIC,
     ),
-    Library(
+    _library(
         "openai-agents",
         "OpenAI Agents",
         "Every tool the token may use, for the Agents SDK.",
         "pip install './clients/python[openai-agents]'",
-        _OPENAI_AGENTS.rstrip(),
+        _OPENAI_AGENTS,
     ),
-    Library(
+    _library(
         "langchain",
         "LangChain",
         "Every tool the token may use, as LangChain tools.",
         "pip install './clients/python[langchain]' langchain langchain-openai",
-        _LANGCHAIN.rstrip(),
+        _LANGCHAIN,
     ),
 )
 
@@ -149,7 +135,7 @@ def ways(address: str, token: str) -> tuple[Way, ...]:
         address: of the installation, such as `https://memory.example`, without a slash at the end.
         token: the secret, or what stands for it.
     """
-    return (*_terminal(address, token), *_coding_agents(address), *_libraries())
+    return (*_terminal(address, token), *_coding_agents(address), *LIBRARIES)
 
 
 def _terminal(address: str, token: str) -> tuple[Way, ...]:
@@ -205,23 +191,8 @@ def _coding_agents(address: str) -> tuple[Way, ...]:
             "codex",
             "Codex",
             "Codex reads the token from the environment itself.",
-            (Snippet("codex", "~/.codex/toml", "toml", codex_file(mcp)),),
+            (Snippet("codex", "~/.codex/config.toml", "toml", codex_file(mcp)),),
         ),
-    )
-
-
-def _libraries() -> tuple[Way, ...]:
-    return tuple(
-        Way(
-            library.key,
-            library.title,
-            library.about,
-            (
-                Snippet(f"{library.key}-install", "In a copy of Assent’s source", "sh", library.install),
-                Snippet(library.key, "Python", "python", library.code),
-            ),
-        )
-        for library in LIBRARIES
     )
 
 

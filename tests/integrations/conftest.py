@@ -117,8 +117,6 @@ def example(name: str) -> dict[str, Any]:
 
 def run_snippet(key: str) -> None:
     """Run what the agents page says to type, as it is shown there."""
-    for library in runpy.run_path(str(ROOT / "agent_tools" / "snippets.py"))["LIBRARIES"]:
-        if library.key == key:
-            exec(compile(library.code, key, "exec"), {"__name__": "example"})
-            return
-    raise AssertionError(f"there is no snippet {key}")
+    ways = runpy.run_path(str(ROOT / "agent_tools" / "snippets.py"))["LIBRARIES"]
+    (code,) = (each.text for way in ways for each in way.snippets if each.key == key)
+    exec(compile(code, key, "exec"), {"__name__": "example"})

@@ -21,6 +21,7 @@ def test_each_is_well_formed(snippet: Snippet) -> None:
     if snippet.language == "json":
         assert json.loads(snippet.text)["mcpServers"]["assent"]["url"] == f"{ADDRESS}/mcp"
     elif snippet.language == "toml":
+        assert snippet.title == "~/.codex/config.toml"
         assert tomllib.loads(snippet.text)["mcp_servers"]["assent"]["url"] == f"{ADDRESS}/mcp"
     elif snippet.language == "python":
         ast.parse(snippet.text)
