@@ -214,9 +214,7 @@ def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
     """Make a function the tool of its name, with the arguments it is annotated with, and register it."""
 
     def register(run: Run[A]) -> Tool[A]:
-        arguments = _arguments_of(run)
-        made = Tool(run=run, arguments=arguments, called=run.__name__, **{**_scopes(arguments), **declared})
-        TOOLS[made.name] = made
+        TOOLS[run.__name__] = made = Tool(run=run, called=run.__name__, **_declared(run, declared))
         return made
 
     return register
@@ -230,24 +228,20 @@ def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]],
     """
 
     def register(run: Run[A]) -> ApiOperation[A]:
-        arguments = _arguments_of(run)
-        made = ApiOperation(run=run, arguments=arguments, called=called, **{**_scopes(arguments), **declared})
-        ENDPOINTS[made.name] = made
+        ENDPOINTS[run.__name__] = made = ApiOperation(run=run, called=called, **_declared(run, declared))
         return made
 
     return register
 
 
-def _scopes(arguments: type[Arguments]) -> dict[str, Any]:
-    """Return which scopes a token needs for what takes these arguments, where it does not say so itself."""
+def _declared(run: Run[A], declared: Declared) -> dict[str, Any]:
+    """Return what is said of a function, with its arguments, and which scopes a token needs for what takes these."""
+    arguments = get_type_hints(run)["arguments"]
     if issubclass(arguments, NoteWriteArguments):
-        return {"scope": Scope.NOTES_WRITE, "or_scope": Scope.MEMORY_PROPOSE}
-    return {"scope": Scope.MEMORY_PROPOSE if issubclass(arguments, WriteArguments) else Scope.MEMORY_READ}
-
-
-def _arguments_of(run: Run[A]) -> type[A]:
-    model: type[A] = get_type_hints(run)["arguments"]
-    return model
+        scopes = {"scope": Scope.NOTES_WRITE, "or_scope": Scope.MEMORY_PROPOSE}
+    else:
+        scopes = {"scope": Scope.MEMORY_PROPOSE if issubclass(arguments, WriteArguments) else Scope.MEMORY_READ}
+    return {"arguments": arguments, **scopes, **declared}
 
 
 def switched_on() -> list[Tool[Any]]:
@@ -328,14 +322,27 @@ def find(name: str, *, listed: Collection[Tool[Any]]) -> Tool[Any]:
     )
 
 
-Schema = dict[str, Any]
+def definition(tool: Tool[Any], form: str, *, is_strict: bool = False) -> dict[str, Any]:
+    """Return a tool as makers of models want it.
 
-
-def _native(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": schema,
+    Args:
+        form: native, openai (Chat Completions), responses, anthropic or mcp.
+        is_strict: with `strict_schema`, and marked so where the form has a mark for it.
+    """
+    shown = shown_schema(tool.arguments)
+    schema = strict_schema(shown) if is_strict else shown
+    named = {"name": tool.name, "description": tool.description}
+    function: dict[str, Any] = named | {"parameters": schema} | ({"strict": True} if is_strict else {})
+    match form:
+        case "openai":
+            return {"type": "function", "function": function}
+        case "responses":  # takes a definition as strict unless it says that it is not
+            return {"type": "function", "strict": False} | function
+        case "anthropic":
+            return named | {"input_schema": schema} | ({"strict": True} if is_strict else {})
+        case "mcp":
+            return named | {"title": tool.title, "inputSchema": schema, "annotations": _annotations(tool)}
+    return function | {
         "scope": tool.scope.value,
         "effect": tool.effect.value,
         "timeout": tool.time_limit,
@@ -343,60 +350,13 @@ def _native(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
     }
 
 
-def _function(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": schema}
-
-
-def _openai(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
-    """Return the form of Chat Completions."""
-    return {"type": "function", "function": _function(tool, schema)}
-
-
-def _responses(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
-    """Return the form of the Responses API, which takes a definition as strict unless it says that it is not."""
-    return {"type": "function", **_function(tool, schema), "strict": False}
-
-
-def _anthropic(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": schema}
-
-
-def _mcp(tool: Tool[Any], schema: Schema) -> dict[str, Any]:
+def _annotations(tool: Tool[Any]) -> dict[str, Any]:
+    """Return what MCP has beside a definition. Nothing a tool does destroys: a person decides, or can take it back."""
     read_only = tool.effect is Effect.READ_ONLY
     return {
-        "name": tool.name,
         "title": tool.title,
-        "description": tool.description,
-        "inputSchema": schema,
-        # Nothing a tool does destroys: it waits for a person, or is one click from being put back.
-        "annotations": {
-            "title": tool.title,
-            "readOnlyHint": read_only,
-            "destructiveHint": False,
-            "idempotentHint": read_only or tool.is_repeatable,
-            "openWorldHint": False,
-        },
+        "readOnlyHint": read_only,
+        "destructiveHint": False,
+        "idempotentHint": read_only or tool.is_repeatable,
+        "openWorldHint": False,
     }
-
-
-_FORMATS: dict[str, Callable[[Tool[Any], Schema], dict[str, Any]]] = {
-    "native": _native,
-    "openai": _openai,
-    "responses": _responses,
-    "anthropic": _anthropic,
-    "mcp": _mcp,
-}
-
-
-def definition(tool: Tool[Any], form: str, *, is_strict: bool = False) -> dict[str, Any]:
-    """Return a tool as makers of models want it.
-
-    Args:
-        form: native, openai, responses, anthropic or mcp.
-        is_strict: with `strict_schema`, and marked so where the form has a mark for it.
-    """
-    shown = shown_schema(tool.arguments)
-    made = _FORMATS[form](tool, strict_schema(shown) if is_strict else shown)
-    if is_strict and form != "mcp":
-        made.get("function", made)["strict"] = True
-    return made

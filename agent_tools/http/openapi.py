@@ -87,8 +87,6 @@ def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, An
         schema = schema | {"anyOf": [_as_taken(form, with_null=with_null) for form in schema["anyOf"]]}
     elif schema.get("type") == "array":
         schema = schema | {"items": _as_taken(schema["items"])}
-    elif "anyOf" in schema:
-        schema = schema | {"anyOf": [_as_taken(each) for each in schema["anyOf"]]}
     elif schema.get("type") == "string" and not schema.keys() & {"enum", "pattern"}:
         schema = schema | {"pattern": _NO_NUL}
     return schema

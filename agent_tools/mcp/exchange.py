@@ -14,7 +14,7 @@ from agent_tools.calls.registry import ApiOperation
 from agent_tools.errors import ApiError
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError, data_of
-from agent_tools.mcp.options import AddressChoices
+from agent_tools.mcp.options import AddressQuery
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Exchange:
     """
 
     caller: Caller
-    options: AddressChoices
+    options: AddressQuery
     audit: Audit
     outcome: str = "ok"
     status: int = 200

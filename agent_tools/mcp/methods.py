@@ -17,7 +17,7 @@ from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError
 from agent_tools.mcp.exchange import Exchange
-from agent_tools.mcp.options import AddressChoices
+from agent_tools.mcp.options import AddressQuery
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, SUPPORTED_VERSIONS
 from agent_tools.models import Scope
 from agent_tools.tools import guidance
@@ -226,25 +226,19 @@ def list_templates(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]
     """Return how the addresses of blocks and notes are made."""
     cursor_of(params)
     user = exchange.owner or _ANY_USER
+    described = [("block", "Memory block", "blocks/{label}", "A longer text about the user, as Markdown.")]
+    if registry.is_on(note_read):
+        described.append(("note", "Note", "notes/{id}", "A short statement about the user."))
     templates = [
         {
-            "uriTemplate": f"memory://{user}/blocks/{{label}}",
-            "name": "block",
-            "title": "Memory block",
-            "description": "A longer text about the user, as Markdown.",
+            "uriTemplate": f"memory://{user}/{path}",
+            "name": name,
+            "title": title,
+            "description": about,
             "mimeType": _MARKDOWN,
         }
+        for name, title, path, about in described
     ]
-    if registry.is_on(note_read):
-        templates.append(
-            {
-                "uriTemplate": f"memory://{user}/notes/{{id}}",
-                "name": "note",
-                "title": "Note",
-                "description": "A short statement about the user.",
-                "mimeType": _MARKDOWN,
-            }
-        )
     return {"resourceTemplates": templates}
 
 
@@ -357,16 +351,16 @@ def call_tool(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     return _result(payload, exchange.options, is_replayed=is_replayed)
 
 
-def _result(payload: dict[str, Any], options: AddressChoices, *, is_replayed: bool) -> dict[str, Any]:
+def _result(payload: dict[str, Any], options: AddressQuery, *, is_replayed: bool) -> dict[str, Any]:
     result: dict[str, Any] = {
         "content": [{"type": "text", "text": payload["text"]}],
         "isError": not payload["ok"],
     }
     part = "data" if payload["ok"] else "error"
     meta: dict[str, Any] = {REPLAYED: True} if is_replayed else {}
-    if options.is_structured:
+    if options.structured:
         result["structuredContent"] = {"text": payload["text"], part: payload[part]}
-    elif options.has_data:
+    elif options.data:
         meta[DATA if payload["ok"] else ERROR] = payload[part]
     elif not payload["ok"]:
         meta[ERROR] = {"code": payload["error"]["code"]}

@@ -125,7 +125,7 @@ def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:
 _SWITCHES = {"1": True, "0": False}
 
 
-def from_query(request: HttpRequest, model: type[Arguments]) -> dict[str, Any]:
+def from_query(request: HttpRequest, model: type[Arguments], *, called: str = "this endpoint") -> dict[str, Any]:
     """Return the query as arguments: each name once, but for lists."""
     given: dict[str, Any] = {}
     for name in request.GET:
@@ -135,7 +135,7 @@ def from_query(request: HttpRequest, model: type[Arguments]) -> dict[str, Any]:
         if any(get_origin(option) is list for option in options):
             given[name] = values
         elif len(values) > 1:
-            raise invalid({name: "is given more than once"}, called="this endpoint")
+            raise invalid({name[:200]: "is given more than once"}, called=called)
         else:
             given[name] = _SWITCHES.get(values[0], values[0]) if bool in options else values[0]
     check_texts(given)

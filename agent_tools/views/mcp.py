@@ -10,14 +10,17 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from agent_tools.auth import Caller, caller_of, count_call
+from agent_tools.calls.arguments import parse as parse_arguments
 from agent_tools.calls.execution import Audit
 from agent_tools.calls.json_values import parse
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import json_rpc, messages
 from agent_tools.http.json_rpc import Id, RpcCode, RpcError
 from agent_tools.http.messages import ApiResponse, as_api_error
-from agent_tools.mcp import methods, options, protocol
+from agent_tools.mcp import methods, protocol
 from agent_tools.mcp.exchange import Exchange
+from agent_tools.mcp.options import CALLED, AddressQuery
+from agent_tools.views.api import from_query
 
 #: Where it is; the second for people who end an address with a slash.
 _PATHS = ("/mcp", "/mcp/")
@@ -59,9 +62,10 @@ def _answer(request: HttpRequest, caller: Caller, audit: Audit, value: object) -
             protocol.check_envelope(message, request.headers)
         if message.is_notification:
             return json_rpc.accepted()
-        choices = options.read(dict(request.GET.lists()))
+        given = from_query(request, AddressQuery, called=CALLED)
+        address = parse_arguments(AddressQuery, given, called=CALLED)
         meta = message.meta if isinstance(message.meta, dict) else {}
-        exchange = Exchange(caller, choices, audit, headers=request.headers, meta=meta)
+        exchange = Exchange(caller, address, audit, headers=request.headers, meta=meta)
         result = methods.call(exchange, message.method, message.params, is_modern=is_modern)
         answer = json_rpc.succeeded(result, id, outcome=exchange.outcome)
     except RpcError as error:
