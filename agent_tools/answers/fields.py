@@ -59,6 +59,13 @@ BLOCK: Fields = {
     "updated_at": "string: ISO 8601, UTC",
 }
 
+#: Of a text that may be shown in part.
+PART: Fields = {
+    "lines": "integer: how many lines the text has",
+    "view_range": "integer[] | null: the lines that are shown, or null for all",
+    "next_range": "integer[] | null: the view_range of the lines that were left out for their length, or null",
+}
+
 CHANGE: Fields = {
     "commit": "string: hash of the commit, for `as_of`",
     "action": "string: approved, edited, created, superseded, reinstated, deleted, applied, imported, reverted or "
@@ -150,12 +157,7 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
 RETRY_AFTER = "integer | null: null; where the call was to wait and could not, the seconds after which to ask again"
 
 _DECISION: Fields = {
-    "proposal_id": PROPOSAL["proposal_id"],
-    "user_id": PROPOSAL["user_id"],
-    "target_kind": PROPOSAL["target_kind"],
-    "block_label": PROPOSAL["block_label"],
-    "note_id": PROPOSAL["note_id"],
-    "title": PROPOSAL["title"],
+    **{name: PROPOSAL[name] for name in "proposal_id user_id target_kind block_label note_id title".split()},
     "what": "string: approved, rejected (also what was in the memory already, with the reason duplicate), "
     "changes_requested, expired, reverted (an approval, or an automatic change, was undone), reopened (it waits for a "
     "person again) or commented (by a person)",
@@ -189,29 +191,6 @@ COLLISIONS: Fields = {
     "asks for no more than this one), still_fits or in_part (some notes of that import no longer fit)",
     "collides_with[].other_first": "string | null: what approving it first makes of this one, in the same words; null "
     "where that is not known",
-}
-
-PROPOSED: Fields = {
-    "proposal_id": "integer: its number",
-    "status": "string: open while it waits for a person; applied when a rule of the user let it through at once",
-    "waits_because": "string | null: why a person is asked although a rule may apply other changes: scope, secrets, "
-    "flagged, rule or large, as with notes; repeated: a person rejected or undid the same before; null where no rule "
-    "is about it, and once it is decided",
-    "commit": "string | null: the commit that holds it in the memory once it is applied or approved, or null",
-    "branch": "string | null: the branch that holds it; null once it is decided",
-    "base_commit": "string: the commit it was made on",
-    "head_commit": "string: the commit with the change",
-    "revision": "integer: 1 for a new proposal, one more each time it is amended",
-    "occurrences_replaced": "integer: how many places the edits replace; 0 for additions, sections and a whole text",
-    "repaired": "object[]: edits that were made although they differ from the text in white space, line ends or "
-    "quotation marks: `edit` (its number from 0), and the `old_string` and `new_string` that were used",
-    "content_sha256": "string: of the block's text as it is now, without the change",
-    "review_url": "string: where people look at it",
-    "created": "boolean: false when an equal proposal of yours was waiting already and is returned instead",
-    "amended": "boolean: true when `proposal_id` was given: it is the next revision of that proposal",
-    "length": "integer: characters the text will have",
-    "limit": "integer: characters the text may have",
-    "warnings": "string[]: sentences, also in the text",
 }
 
 OPEN_PROPOSAL: Fields = {
@@ -259,6 +238,23 @@ WRITTEN: Fields = {
     "review_url": "string | null: where people look at it",
     "created": "boolean: false when an equal proposal of yours was waiting already and is returned instead",
     "amended": "boolean: true when it is the next revision of a proposal that waited",
+}
+
+_NEVER_NULL = ("proposal_id", "base_commit", "head_commit", "revision", "review_url")
+
+PROPOSED: Fields = {
+    **{name: WRITTEN[name].replace(" | null", "") for name in _NEVER_NULL},
+    "status": "string: open while it waits for a person; applied when a rule of the user let it through at once",
+    "waits_because": "string | null: why a person is asked although a rule may apply other changes: scope, secrets, "
+    "flagged, rule, large or repeated, as with notes; null where no rule is about it, and once it is decided",
+    **{name: WRITTEN[name] for name in ("commit", "branch", "created", "amended")},
+    "occurrences_replaced": "integer: how many places the edits replace; 0 for additions, sections and a whole text",
+    "repaired": "object[]: edits that were made although they differ from the text in white space, line ends or "
+    "quotation marks: `edit` (its number from 0), and the `old_string` and `new_string` that were used",
+    "content_sha256": "string: of the block's text as it is now, without the change",
+    "length": "integer: characters the text will have",
+    "limit": "integer: characters the text may have",
+    "warnings": "string[]: sentences, also in the text",
 }
 
 

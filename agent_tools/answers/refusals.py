@@ -27,9 +27,7 @@ from memory_app.text.lines import first_words
 
 def note_invalid(error: Refusal, subject: Subject) -> ApiError:
     message = error.message[:1].lower() + error.message[1:].rstrip(".")
-    named = error.details["field"]
-    field = subject.fields.get(named, named)
-    return invalid({field: f"is refused: {message}"}, called=subject.call.called)
+    return invalid({subject.argument(error.details["field"]): f"is refused: {message}"}, called=subject.call.called)
 
 
 def note_waits(error: Refusal, subject: Subject) -> ApiError:
@@ -47,7 +45,7 @@ def note_waits(error: Refusal, subject: Subject) -> ApiError:
         f"Note '{id_}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
         help=help,
         details={
-            "argument": subject.fields.get(argument, argument),
+            "argument": subject.argument(argument),
             "note_id": id_,
             "proposal": representations.open_proposals([waiting])[0],
         },

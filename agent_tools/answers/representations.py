@@ -5,8 +5,8 @@ Each function's keys are part of the contract; `fields` says what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
@@ -484,7 +484,6 @@ class Subject:
         edits: what was proposed; empty for a call that reads, or proposes a whole block.
         is_of_whole_block: it proposes a new block, or the deletion of one.
         arguments: of a call that makes a proposal, or amends one.
-        fields: what the tool calls a field of a note, where it calls it otherwise.
         as_of: the commit or time asked for.
         proposal_id: of the proposal it is about.
         amends: that proposal was to get another revision.
@@ -494,7 +493,6 @@ class Subject:
     label: str = ""
     edits: Sequence[edits.Edit] = ()
     arguments: NoteWriteArguments | ReasonedArguments | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
     as_of: str | None = None
     proposal_id: int = 0
     amends: bool = False
@@ -505,6 +503,10 @@ class Subject:
         """Return what a call asked for that makes a proposal, or amends the one it names."""
         number = arguments.proposal_id
         return cls(call, arguments=arguments, proposal_id=number or 0, amends=number is not None, **more)
+
+    def argument(self, field: str) -> str:
+        """Return what the tool calls a field of a note."""
+        return "memory_id" if field == "note_id" and hasattr(self.arguments, "memory_id") else field
 
     def corrected(self, index: int, changed: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call that would work.

@@ -45,8 +45,7 @@ class ImportArguments(NoteWriteArguments):
     returns={
         "proposal_id": "integer | null: its number, or null when there was nothing to change",
         "status": "string: applied, open while it waits for a person, or unchanged",
-        "waits_because": "string | null: why a person has to look at it first, as with notes: policy, scope, secrets, "
-        "flagged, rule, large or repeated; else null",
+        "waits_because": "string | null: why a person has to look at it first, as with notes; else null",
         "commit": "string | null: the commit that holds it, or null",
         "review_url": "string | null: where people look at it, or null",
         "created": "integer: how many notes are new",

@@ -267,9 +267,7 @@ class FileViewArguments(BoundedArguments):
     returns={
         "path": "string: the file",
         "content": "string: the text, or the lines asked for",
-        "lines": "integer: how many lines the text has",
-        "view_range": "integer[] | null: the lines in `content`, or null for all",
-        "next_range": "integer[] | null: the view_range of the lines that were left out for their length, or null",
+        **fields.PART,
         "sha256": "string: for `expected_sha256`",
         "title": "string: of a block; of a note its type",
         "read_only": "boolean: agents may not change it",

@@ -6,6 +6,8 @@ always waits for a person. Reading notes is in `recall`.
 
 import json
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from django.dispatch import Signal
@@ -48,14 +50,8 @@ class SaveArguments(NoteWriteArguments):
     returns=_WRITTEN,
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
-    with refusals.explained(Subject.of_write(call, arguments)):
-        outcome = notes.save(
-            by=changed_by(call, arguments),
-            owner=call.owner,
-            content=arguments.content,
-            category=arguments.category,
-            tags=arguments.tags,
-        )
+    save = partial(notes.save, content=arguments.content, category=arguments.category, tags=arguments.tags)
+    outcome = _changed(call, arguments, save)
     near = 'call memory_delete with note_id="{old}" (next time, memory_update with it).'
     return _answer(outcome, "saved", _beside_new(call, outcome, arguments, near))
 
@@ -77,10 +73,8 @@ class UpdateArguments(NoteWriteArguments):
     is_repeatable=True,
 )
 def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
-    with refusals.explained(Subject.of_write(call, arguments)):
-        outcome = notes.update(
-            by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id, content=arguments.content
-        )
+    update = partial(notes.update, note_id=arguments.note_id, content=arguments.content)
+    outcome = _changed(call, arguments, update)
     return _answer(outcome, "updated", _others(call, outcome))
 
 
@@ -98,8 +92,7 @@ class DeleteArguments(NoteWriteArguments):
     target="note_id",
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
-    with refusals.explained(Subject.of_write(call, arguments)):
-        outcome = notes.delete(by=changed_by(call, arguments), owner=call.owner, note_id=arguments.note_id)
+    outcome = _changed(call, arguments, partial(notes.delete, note_id=arguments.note_id))
     if outcome.proposal and outcome.proposal.status == Status.WITHDRAWN:
         number = outcome.proposal.pk
         text = f"Note {outcome.note_id} was not in the memory yet: your proposal {number}, which waited, is withdrawn."
@@ -141,18 +134,17 @@ class RememberArguments(NoteWriteArguments):
 )
 def remember(call: Call, arguments: RememberArguments) -> Answer:
     began = time.perf_counter()
-    with refusals.explained(Subject.of_write(call, arguments, fields={"note_id": "memory_id"})):
-        outcome = notes.save(
-            by=changed_by(call, arguments),
-            owner=call.owner,
-            content=arguments.content,
-            type=arguments.type,
-            confidence=arguments.confidence,
-            rationale=arguments.rationale or arguments.reasoning.strip(),
-            tags=arguments.tags,
-            note_id=arguments.memory_id,
-        )
-    _audit(execution.remembered, call, outcome, began, session_id=arguments.session_id, type=arguments.type)
+    save = partial(
+        notes.save,
+        content=arguments.content,
+        type=arguments.type,
+        confidence=arguments.confidence,
+        rationale=arguments.rationale or arguments.reasoning.strip(),
+        tags=arguments.tags,
+        note_id=arguments.memory_id,
+    )
+    outcome = _changed(call, arguments, save)
+    _audit(execution.remembered, call, arguments, outcome, began, arguments.type)
     is_there = outcome.is_applied or outcome.known is not None
     data = {"remembered": is_there, "memory_id": outcome.note_id, "memory_type": arguments.type}
     near = 'call forget with memory_id="{old}" and replacement_id="{new}".'
@@ -195,23 +187,25 @@ class ForgetArguments(NoteWriteArguments):
 )
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
     began = time.perf_counter()
-    with refusals.explained(Subject.of_write(call, arguments, fields={"note_id": "memory_id"})):
-        outcome = notes.supersede(
-            by=changed_by(call, arguments),
-            owner=call.owner,
-            note_id=arguments.memory_id,
-            reason=arguments.reason or arguments.reasoning.strip() or None,
-            replacement_id=arguments.replacement_id,
-        )
+    reason = arguments.reason or arguments.reasoning.strip() or None
+    new = arguments.replacement_id
+    supersede = partial(notes.supersede, note_id=arguments.memory_id, reason=reason, replacement_id=new)
+    outcome = _changed(call, arguments, supersede)
     before = outcome.changes[0].before
-    _audit(
-        execution.forgotten, call, outcome, began, session_id=arguments.session_id, type=before.type if before else ""
-    )
+    _audit(execution.forgotten, call, arguments, outcome, began, before.type if before else "")
     same, more = _others(call, outcome, "forget with the memory_id")
     data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason}
     data |= {"same_notes": same}
     applied = f"Memory {outcome.note_id} has been superseded"
     return outcomes.of_note(outcome, applied=applied, beside=data, more=more, message=True)
+
+
+def _changed(
+    call: Call, arguments: NoteWriteArguments, change: Callable[..., notes.NoteChangeOutcome]
+) -> notes.NoteChangeOutcome:
+    """Return what came of a change of a note. Raise ApiError for what is refused."""
+    with refusals.explained(Subject.of_write(call, arguments)):
+        return change(by=changed_by(call, arguments), owner=call.owner)
 
 
 #: Other notes that say the same, by their ids, and the line that says it.
@@ -268,7 +262,8 @@ def _said(value: object) -> str:
 
 
 def _audit(
-    record: Signal, call: Call, outcome: notes.NoteChangeOutcome, began: float, *, session_id: str, type: str
+    record: Signal, call: Call, arguments: NoteWriteArguments, outcome: notes.NoteChangeOutcome, began: float, type: str
 ) -> None:
     status = "applied" if outcome.is_applied else "known" if outcome.known else "open"
-    execution.tell(record, call, began=began, session_id=session_id, type=type, note_id=outcome.note_id, status=status)
+    about = {"session_id": arguments.session_id, "type": type, "note_id": outcome.note_id, "status": status}
+    execution.tell(record, call, began=began, **about)

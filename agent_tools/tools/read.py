@@ -51,11 +51,10 @@ def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
     return _blocks_after(call, arguments, LONGEST_ANSWER)
 
 
-READ = fields.BLOCK | {
+READ = {
+    **fields.BLOCK,
     "body": "string: the text, or the lines asked for",
-    "lines": "integer: how many lines the text has",
-    "view_range": "integer[] | null: the lines in `body`, or null for all",
-    "next_range": "integer[] | null: the view_range of the lines that were left out for their length, or null",
+    **fields.PART,
     "commit": "string: the commit it was read at",
     "as_of": "string | null: as given, or null",
     **{f"open_proposals[].{name}": meaning for name, meaning in fields.OPEN_PROPOSAL.items()},

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -102,26 +103,11 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     found = [note for note, _same in folded[:shown]]
     if not above:
         recall_counts.record(call.owner, [note.id for note in found])
-    execution.tell(
-        execution.recalled,
-        call,
-        began=began,
-        session_id=arguments.session_id,
-        type=arguments.type,
-        count=len(found),
-        has_query=arguments.query is not None,
-        min_confidence=arguments.min_confidence,
-        limit=arguments.limit,
-        match=arguments.match,
-        scope=arguments.scope,
-        include_superseded=arguments.include_superseded,
-    )
-    data = {
-        "count": len(found),
-        "memories": items[:shown],
-        "left_out": len(items) - shown,
-        "index_behind": index_behind,
-    }
+    asked = arguments.model_dump(exclude={"query", "max_characters"})
+    asked |= {"count": len(found), "has_query": arguments.query is not None}
+    execution.tell(execution.recalled, call, began=began, **asked)
+    left_out = len(items) - shown
+    data = {"count": len(found), "memories": items[:shown], "left_out": left_out, "index_behind": index_behind}
     text = _listed(found, "No memories match.", {note.id: same for note, same in folded})
     rest = [bounds.rest_of(items, shown, "memories"), bounds.missing_of(index_behind=index_behind)]
     if len(matched) < arguments.limit:
@@ -234,13 +220,10 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
 
 
-def _listed(notes: Sequence[reads.Note], none: str, same: Mapping[str, Sequence[str]] | None = None) -> str:
+def _listed(notes: Sequence[reads.Note], none: str, same: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
     """Return a line for each note; with `same`, the ids of others that say what each says, by its id."""
-
-    def too(id_: str) -> str:
-        return representations.said_too(same.get(id_, ())) if same else ""
-
-    lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}" + too(note.id) for note in notes]
+    too = {note.id: representations.said_too(same.get(note.id, ())) for note in notes}
+    lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}{too[note.id]}" for note in notes]
     return "\n".join(lines) or none
 
 
