@@ -90,7 +90,7 @@ class Block(Answer, BlockSummary):
     body: str = absent()
     #: how many lines the text has
     lines: int = absent()
-    #: the lines in `body`, or null for all
+    #: the lines that are shown, or null for all
     view_range: list[int] | None = absent()
     #: the view_range of the lines that were left out for their length, or null
     next_range: list[int] | None = absent()
@@ -127,24 +127,29 @@ class BlockHistory(ListAnswer[BlockChange]):
 
 
 class ProposedEdit(Answer):
-    #: its number
+    #: its number, applied or not: people see what was applied, and can put it back
     proposal_id: int = absent()
-    #: open while it waits for a person; applied when a rule of the user let it through at once
-    status: str = absent()
-    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule or large, as
-    #: with notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once
-    #: it is decided
-    waits_because: str | None = absent()
-    #: the commit that holds it in the memory once it is applied or approved, or null
-    commit: str | None = absent()
-    #: the branch that holds it; null once it is decided
-    branch: str | None = absent()
     #: the commit it was made on
     base_commit: str = absent()
     #: the commit with the change
     head_commit: str = absent()
-    #: 1 for a new proposal, one more each time it is amended
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
     revision: int = absent()
+    #: where people look at it
+    review_url: str = absent()
+    #: open while it waits for a person; applied when a rule of the user let it through at once
+    status: str = absent()
+    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule, large or
+    #: repeated, as with notes; null where no rule is about it, and once it is decided
+    waits_because: str | None = absent()
+    #: the commit that holds it, or null while it waits
+    commit: str | None = absent()
+    #: the branch that holds it while it waits; null once it is applied or decided
+    branch: str | None = absent()
+    #: false when an equal proposal of yours was waiting already and is returned instead
+    created: bool = absent()
+    #: true when it is the next revision of a proposal that waited
+    amended: bool = absent()
     #: how many places the edits replace; 0 for additions, sections and a whole text
     occurrences_replaced: int = absent()
     #: edits that were made although they differ from the text in white space, line ends or quotation marks:
@@ -152,12 +157,6 @@ class ProposedEdit(Answer):
     repaired: list[dict[str, Any]] = absent()
     #: of the block's text as it is now, without the change
     content_sha256: str = absent()
-    #: where people look at it
-    review_url: str = absent()
-    #: false when an equal proposal of yours was waiting already and is returned instead
-    created: bool = absent()
-    #: true when `proposal_id` was given: it is the next revision of that proposal
-    amended: bool = absent()
     #: characters the text will have
     length: int = absent()
     #: characters the text may have
@@ -571,7 +570,7 @@ class ViewFileAnswer(Answer):
     content: str = absent()
     #: how many lines the text has
     lines: int = absent()
-    #: the lines in `content`, or null for all
+    #: the lines that are shown, or null for all
     view_range: list[int] | None = absent()
     #: the view_range of the lines that were left out for their length, or null
     next_range: list[int] | None = absent()
@@ -592,21 +591,20 @@ class EditFileAnswer(Answer):
     note_id: str | None = absent()
     #: open while it waits for a person; applied when a rule of the user let it through at once
     status: str = absent()
-    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule or large, as
-    #: with notes; repeated: a person rejected or undid the same before; null where no rule is about it, and once
-    #: it is decided
+    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule, large or
+    #: repeated, as with notes; null where no rule is about it, and once it is decided
     waits_because: str | None = absent()
-    #: the commit that holds it in the memory once it is applied or approved, or null
+    #: the commit that holds it, or null while it waits
     commit: str | None = absent()
-    #: its number
+    #: its number, applied or not: people see what was applied, and can put it back
     proposal_id: int | None = absent()
-    #: the branch that holds it; null once it is decided
+    #: the branch that holds it while it waits; null once it is applied or decided
     branch: str | None = absent()
     #: the commit it was made on
     base_commit: str | None = absent()
     #: the commit with the change
     head_commit: str | None = absent()
-    #: 1 for a new proposal, one more each time it is amended
+    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
     revision: int | None = absent()
     #: of the block's text as it is now, without the change
     content_sha256: str | None = absent()
@@ -614,7 +612,7 @@ class EditFileAnswer(Answer):
     review_url: str | None = absent()
     #: false when an equal proposal of yours was waiting already and is returned instead
     created: bool = absent()
-    #: true when `proposal_id` was given: it is the next revision of that proposal
+    #: true when it is the next revision of a proposal that waited
     amended: bool = absent()
     #: how many places the edits replace; 0 for additions, sections and a whole text
     occurrences_replaced: int | None = absent()
