@@ -165,7 +165,7 @@ def proposal_in_full(
         "note_count": len(wanted.note_changes),
         "undone": _undone(subject),
         "result": None if gone else (wanted if revision.made_by_id else revision).result_text,
-        **approved_otherwise(subject, gone),
+        **approved_otherwise(subject, taken_of(subject), gone),
     }
 
 
@@ -406,13 +406,13 @@ HOW = {
 }
 
 
-def approved_otherwise(proposal: Proposal, gone: Collection[str] = ()) -> dict[str, Any]:
+def approved_otherwise(proposal: Proposal, taken: ChangedApproval | None, gone: Collection[str] = ()) -> dict[str, Any]:
     """Return the fields `final_text`, `difference`, `not_accepted` and `propose_again`.
 
     Args:
+        taken: how what was approved differs; None for what is approved as proposed, or not at all.
         gone: labels and ids of what was deleted since, where the caller may not read what was deleted.
     """
-    taken = taken_of(proposal)
     told: dict[str, Any] = {
         "approval": proposal.approval or None,
         "final_text": None,
@@ -423,18 +423,12 @@ def approved_otherwise(proposal: Proposal, gone: Collection[str] = ()) -> dict[s
     }
     if taken is None or proposal.target in gone:
         return told
-    if proposal.approval != Approval.PART:
-        told["difference"] = [] if gone else difference(taken)
-    return told | {
-        "final_text": None if gone else taken.final_text,
-        "final_title": None if gone else taken.new_title,
-        "not_accepted": changes_left(taken, gone),
-    }
-
-
-def difference(taken: ChangedApproval) -> list[dict[str, Any]]:
-    """Return the places where the approved text is not the one asked for."""
-    return [{"proposed": place.before, "approved": place.after, **_moved(place)} for place in taken.differences]
+    told["not_accepted"] = _changes_left(taken, gone)
+    if not gone:
+        places = () if proposal.approval == Approval.PART else taken.differences
+        told["difference"] = [{"proposed": each.before, "approved": each.after, **_moved(each)} for each in places]
+        told |= {"final_text": taken.final_text, "final_title": taken.new_title}
+    return told
 
 
 def on_approval(proposal: Proposal, data: dict[str, Any]) -> str:
@@ -456,7 +450,7 @@ def on_approval(proposal: Proposal, data: dict[str, Any]) -> str:
     return f"\n{what} were not accepted. Do not propose them again as they were. {how}"
 
 
-def changes_left(taken: ChangedApproval, gone: Collection[str] = ()) -> list[dict[str, Any]]:
+def _changes_left(taken: ChangedApproval, gone: Collection[str]) -> list[dict[str, Any]]:
     """Return what was asked for and not accepted, of an approval in part."""
     if taken.notes_left:
         return [

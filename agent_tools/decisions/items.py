@@ -67,7 +67,7 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None) -> dict[st
         **_wording(event, taken),
     }
     about = f" {asked.in_short(proposal, is_gone=is_gone)}".rstrip()
-    return item | {"text": line(item) + about, "cursor": reading.after(event.pk)}
+    return item | {"text": _line(item, proposal) + about, "cursor": reading.after(event.pk)}
 
 
 def _reason(event: Event) -> str | None:
@@ -84,27 +84,19 @@ def _is_approval_of_today(event: Event) -> bool:
 
 def _wording(event: Event, taken: ChangedApproval | None) -> dict[str, Any]:
     """Return what was approved in which words, cut where it is long."""
-    told: dict[str, Any] = {
+    proposal = event.proposal
+    is_otherwise = _is_approval_of_today(event) and proposal.approval in _CHANGED
+    whole = representations.approved_otherwise(proposal, taken if is_otherwise else None)
+    is_left = is_otherwise and proposal.target_kind == TargetKind.IMPORT and not proposal.is_redacted
+    told = {
         "approval": event.data.get("approval") or None if event.what == Event.What.APPROVED else None,
-        "final_text": None,
-        "difference": [],
-        "not_accepted": [],
-        "propose_again": False,
-        "is_cut": False,
+        "final_text": whole["final_text"] if len(whole["final_text"] or "") <= MOST_CHARACTERS else None,
+        "difference": _that_fit(whole["difference"]),
+        "not_accepted": _that_fit(whole["not_accepted"]),
+        "propose_again": is_otherwise and whole["propose_again"],
     }
-    if not _is_approval_of_today(event) or event.proposal.approval not in _CHANGED:
-        return told
-    told["propose_again"] = event.proposal.rest_went_back
-    if taken is None:
-        is_left = event.proposal.target_kind == TargetKind.IMPORT and not event.proposal.is_redacted
-        return told | {"is_cut": is_left}
-    final = taken.final_text if len(taken.final_text) <= MOST_CHARACTERS else None
-    is_part = event.proposal.approval == Approval.PART
-    difference = [] if is_part else representations.difference(taken)
-    left = representations.changes_left(taken) if is_part else []
-    told |= {"final_text": final, "difference": _that_fit(difference), "not_accepted": _that_fit(left)}
-    is_cut = final is None or len(told["difference"]) < len(difference) or len(told["not_accepted"]) < len(left)
-    return told | {"is_cut": is_cut}
+    is_cut = any(told[name] != whole[name] for name in ("final_text", "difference", "not_accepted"))
+    return told | {"is_cut": is_left or is_cut}
 
 
 def _that_fit(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -114,9 +106,9 @@ def _that_fit(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [] if fitting and bounds.size_of(fitting[0]) > MOST_CHARACTERS else fitting
 
 
-def line(item: dict[str, Any]) -> str:
+def _line(item: dict[str, Any], proposal: Proposal) -> str:
     """Return what happened in one line, for the model."""
-    what = f"Proposal {item['proposal_id']} for {_target(item)}"
+    what = f"Proposal {item['proposal_id']} for {representations.target(proposal)}"
     by = f" by {item['by']}" if item["by"] else ""
     reason = f" ({item['reason']})" if item["reason"] else ""
     said = _said(item["comment"])
@@ -146,12 +138,6 @@ def _said(comment: str) -> str:
     if not words:
         return "."
     return f": {words}" if words[-1] in ".!?…" else f": {words}."
-
-
-def _target(item: dict[str, Any]) -> str:
-    if item["target_kind"] == TargetKind.IMPORT:
-        return "an import of memories"
-    return f"block '{item['block_label']}'" if item["block_label"] else f"note '{item['note_id']}'"
 
 
 def _changed(item: dict[str, Any]) -> str:

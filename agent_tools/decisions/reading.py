@@ -5,8 +5,10 @@ on from a cursor misses none and gets none twice.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from django.db.models import Max, Q, QuerySet
 
@@ -23,6 +25,8 @@ from memory_app.databases import row_order
 NOW = "now"
 
 _NAME = "decisions"
+
+T = TypeVar("T")
 
 
 def after(event_id: int) -> str:
@@ -96,14 +100,11 @@ def place_of(call: Call, since: str, *, argument: str) -> int | None:
 
 def read(call: Call, after: int, *, limit: int) -> DecisionPage:
     """Return the decisions after an event."""
-    for _ in range(_LOOKS):
-        with row_order.settled(told_to(call.caller.agent.pk)) as is_settled:
-            if is_settled:
-                found = list(with_proposals(visible(call).filter(pk__gt=after))[: limit + 1])
-                events = found[:limit]
-                return DecisionPage(events, events[-1].pk if events else after, has_more=len(found) > limit)
-        time.sleep(_LOOK)
-    return DecisionPage([], after, has_more=True, is_settled=False)
+    found = _when_settled(call, lambda: list(with_proposals(visible(call).filter(pk__gt=after))[: limit + 1]))
+    if found is None:
+        return DecisionPage([], after, has_more=True, is_settled=False)
+    events = found[:limit]
+    return DecisionPage(events, events[-1].pk if events else after, has_more=len(found) > limit)
 
 
 def last(call: Call) -> int:
@@ -111,12 +112,18 @@ def last(call: Call) -> int:
 
     What somebody is still deciding after half a second counts as decided before now.
     """
+    found = _when_settled(call, partial(_last, call))
+    return _last(call) if found is None else found
+
+
+def _when_settled(call: Call, look: Callable[[], T]) -> T | None:
+    """Return what `look` finds while nobody is deciding about the agent's proposals; None where that does not end."""
     for _ in range(_LOOKS):
         with row_order.settled(told_to(call.caller.agent.pk)) as is_settled:
             if is_settled:
-                return _last(call)
+                return look()
         time.sleep(_LOOK)
-    return _last(call)
+    return None
 
 
 def _last(call: Call) -> int:

@@ -12,7 +12,6 @@ proposed.
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
@@ -106,23 +105,12 @@ _FILE_TOOLS = {
 _BLOCK_TOOLS = re.compile(rf"\b(?:{'|'.join(_FILE_TOOLS)})\b")
 
 
-@contextmanager
-def in_words_of(
-    target: MemoryPath,
-    otherwise: str = "list_files names the files there are; append_to_file and write_file make a new one.",
-) -> Iterator[None]:
-    """Put a refusal into the words of these tools: the path for the block, and their names for those of blocks.
+def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
+    """Return a refusal in the words of these tools: the path for the block, and their names for those of blocks.
 
     Args:
         otherwise: what to do where there is no file.
     """
-    try:
-        yield
-    except ApiError as error:
-        raise _in_words(error, target, otherwise) from error
-
-
-def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
     is_missing = error.code in (ErrorCode.BLOCK_NOT_FOUND, ErrorCode.NOTE_NOT_FOUND)
     first = _FIRST.get(error.code, error.message).format(path=target.canonical)
     help = error.text.split("\n")[1:]
@@ -283,8 +271,8 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
     if found is None:
         missing = reads.NoteNotFound(target.name) if target.is_note else reads.BlockNotFound(call.owner, target.name)
         search = "; memory_search finds notes by what they say" if target.is_note else ""
-        with in_words_of(target, otherwise=f"list_files names the files there are{search}."):
-            raise refusals.explain(missing, representations.Subject(call, label=target.name))
+        refused = refusals.explain(missing, representations.Subject(call, label=target.name))
+        raise _in_words(refused, target, f"list_files names the files there are{search}.")
     part = bounds.cut(call, found.text, arguments.view_range, bounds.characters(arguments))
     if not target.is_note and found.proposal_id is None:
         block_reads.note_part(call, arguments.session_id, target.name, found.sha256, part)
@@ -362,8 +350,8 @@ def edit_file(call: Call, arguments: EditFileArguments) -> Answer:
     return _change(call, arguments, FileChange(edit, asked, f"Edited {arguments.path}: {asked}"))
 
 
-class AppendFileArguments(FileWriteArguments):
-    content: Annotated[str, Field(description="The text to put at the end, exactly as given.", min_length=1)]
+class AddFileArguments(FileWriteArguments):
+    content: Annotated[str, Field(description="The text to add, exactly as given.", min_length=1)]
 
 
 @_tool(
@@ -374,14 +362,10 @@ class AppendFileArguments(FileWriteArguments):
     ),
     failing="Error appending to file",
 )
-def append_to_file(call: Call, arguments: AppendFileArguments) -> Answer:
+def append_to_file(call: Call, arguments: AddFileArguments) -> Answer:
     content, size = arguments.content, f"{len(arguments.content)} chars"
     done = f"Appended {size} to {arguments.path}"
     return _change(call, arguments, FileChange(edits.Append(content), f"appended {size}", done, content))
-
-
-class PrependFileArguments(FileWriteArguments):
-    content: Annotated[str, Field(description="The text to put at the beginning, exactly as given.", min_length=1)]
 
 
 @_tool(
@@ -391,7 +375,7 @@ class PrependFileArguments(FileWriteArguments):
     ),
     failing="Error prepending to file",
 )
-def prepend_to_file(call: Call, arguments: PrependFileArguments) -> Answer:
+def prepend_to_file(call: Call, arguments: AddFileArguments) -> Answer:
     content, size = arguments.content, f"{len(arguments.content)} chars"
     done = f"Prepended {size} to {arguments.path}"
     return _change(call, arguments, FileChange(edits.Prepend(content), f"prepended {size}", done, content))
@@ -445,8 +429,11 @@ def _change(call: Call, arguments: FileWriteArguments, change: FileChange) -> An
         registry.require_notes(call.name)
     if arguments.expected_sha256 is not None:  # who gives the sha256 of a text means a file that is there
         change = replace(change, makes=None)
-    with in_words_of(target):
+    try:
         return (_change_note if target.is_note else _change_block)(call, target, arguments, change)
+    except ApiError as error:
+        new = "list_files names the files there are; append_to_file and write_file make a new one."
+        raise _in_words(error, target, new) from error
 
 
 def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments, change: FileChange) -> Answer:
@@ -539,16 +526,6 @@ def _words(target: MemoryPath, asked: str, outcome: services.Proposed, *, waits:
     )
 
 
-#: What an edit of a note, or of what waits, is refused with; any other with OVER_LIMIT.
-_CODES = {
-    "old_string_not_found": ErrorCode.OLD_STRING_NOT_FOUND,
-    "old_string_repeated": ErrorCode.OLD_STRING_REPEATED,
-    "section_not_found": ErrorCode.SECTION_NOT_FOUND,
-    "section_repeated": ErrorCode.SECTION_NOT_FOUND,
-    "section_unclosed": ErrorCode.SECTION_NOT_FOUND,
-}
-
-
 def _edited(target: MemoryPath, text: str, edit: edits.Edit, subject: representations.Subject) -> str:
     """Return the text of a note, or of a new block that waits, with the change. Raise ApiError where it cannot be."""
     try:
@@ -560,6 +537,5 @@ def _edited(target: MemoryPath, text: str, edit: edits.Edit, subject: representa
         help = ["Read it with view_file: it has to match exactly."]
         if isinstance(edit, edits.Replace) and error.code == "old_string_not_found":
             help += edit_refusals.passage_help(repairs.repair(text, edit), edit, 0, subject, details)
-        raise ApiError(
-            _CODES.get(error.code, ErrorCode.OVER_LIMIT), f"{error} in {target.canonical}.", help=help, details=details
-        ) from error
+        code = next((each for each in ErrorCode if each.code == error.code), ErrorCode.OVER_LIMIT)
+        raise ApiError(code, f"{error} in {target.canonical}.", help=help, details=details) from error

@@ -105,14 +105,11 @@ def _require_reasoning(arguments: ReasonedArguments) -> None:
         )
 
 
-BlockLabel = Annotated[
-    str,
-    Field(description='The label of the block to edit (e.g., "student", "goals").', min_length=1, max_length=200),
-]
-
-
 class BlockEditArguments(ProposeArguments):
-    block_label: BlockLabel
+    block_label: Annotated[
+        str,
+        Field(description='The label of the block to edit (e.g., "student", "goals").', min_length=1, max_length=200),
+    ]
 
 
 #: A tool that proposes edits of a block.
@@ -163,12 +160,7 @@ EditItems = Annotated[
 
 
 def _as_edit(item: EditItem) -> edits.Replace:
-    return edits.Replace(
-        old_string=item.old_string,
-        new_string=item.new_string,
-        replace_all=item.replace_all,
-        expected_replacements=item.expected_replacements,
-    )
+    return edits.Replace(**item.model_dump(include=set(EditItem.model_fields)))
 
 
 @_tool(

@@ -37,17 +37,13 @@ def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
     return _blocks_after(call, arguments, bounds.characters(arguments))
 
 
-class BlockPageArguments(paging.PagedArguments):
-    pass
-
-
 @endpoint(
     called="the list of blocks",
     description="The memory blocks of an owner, by label, page by page.",
     failing="Error listing memory blocks",
     returns=fields.paged(fields.BLOCK) | WAITING,
 )
-def block_list(call: Call, arguments: BlockPageArguments) -> Answer:
+def block_list(call: Call, arguments: paging.PagedArguments) -> Answer:
     return _blocks_after(call, arguments, LONGEST_ANSWER)
 
 
@@ -96,7 +92,9 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     part = bounds.cut(call, block.body, arguments.view_range, most)
     if arguments.as_of is None:
         block_reads.note_part(call, arguments.session_id, block.label, block.body_sha256, part)
-    waiting = representations.open_proposals(_own_open(call, block.label))
+    waiting = representations.open_proposals(
+        _OWN_OPEN.all(agent=call.caller.agent.pk, owner=call.owner, label=block.label)
+    )
     told = bounds.that_fit(waiting, most)
     data = representations.block(block) | {
         "body": part.text,
@@ -197,7 +195,3 @@ def _own(agent: int, owner: str, **about: str) -> ProposalQuerySet:
 
 _OWN_NEW = Prepared(lambda agent, owner: _own(agent, owner, kind=Kind.CREATE_BLOCK), agent=int, owner=str)
 _OWN_OPEN = Prepared(lambda agent, owner, label: _own(agent, owner, target=label), agent=int, owner=str, label=str)
-
-
-def _own_open(call: Call, label: str) -> list[Proposal]:
-    return _OWN_OPEN.all(agent=call.caller.agent.pk, owner=call.owner, label=label)
