@@ -95,11 +95,10 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 
     def response_add(self, request: HttpRequest, obj: AgentToken, post_url_continue: str | None = None) -> HttpResponse:
         """Return the page with the secret, which no other page shows."""
-        context = self.admin_site.each_context(request) | {
-            "title": _("New token"),
-            "issued": request.issued,  # type: ignore[attr-defined]
-            "opts": self.opts,
-        }
+        return self._secret_page(request, _("New token"), request.issued)  # type: ignore[attr-defined]
+
+    def _secret_page(self, request: HttpRequest, title: object, issued: auth.Issued) -> HttpResponse:
+        context = self.admin_site.each_context(request) | {"title": title, "issued": issued, "opts": self.opts}
         response = TemplateResponse(request, "agents/admin_token.html", context)
         add_never_cache_headers(response)
         return response
@@ -124,11 +123,7 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
             return None
         self.log_change(request, chosen[0], f"rotated: {issued.token.prefix}")
         self.log_addition(request, issued.token, f"replaces {chosen[0].prefix}")
-        response = TemplateResponse(
-            request, "agents/admin_token.html", context | {"title": _("New secret"), "issued": issued}
-        )
-        add_never_cache_headers(response)
-        return response
+        return self._secret_page(request, _("New secret"), issued)
 
     @admin.action(description=_("Revoke the selected tokens"), permissions=["add"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[AgentToken]) -> None:

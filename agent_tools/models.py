@@ -309,11 +309,6 @@ class WebhookEndpoint(models.Model):
     def is_active(self) -> bool:
         return self.state == EndpointState.ACTIVE
 
-    @property
-    def event_names(self) -> list[str]:
-        """Return what it is told in words, in the order of `EventType`."""
-        return [str(each.label) for each in EventType if each.value in self.events]
-
 
 class DeliveryState(models.TextChoices):
     PENDING = "pending", _("waiting")

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from agent_tools.answers import asked as asking
 from agent_tools.answers import fields
-from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments, given
+from agent_tools.calls.arguments import ChangeArguments, given
 from agent_tools.calls.registry import TOOLS, Call, in_list, is_listed
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
 from approvals.review import turn
@@ -486,14 +486,14 @@ class Subject:
     call: Call
     label: str = ""
     edits: Sequence[edits.Edit] = ()
-    arguments: NoteWriteArguments | ReasonedArguments | None = None
+    arguments: ChangeArguments | None = None
     as_of: str | None = None
     proposal_id: int = 0
     amends: bool = False
     is_of_whole_block: bool = False
 
     @classmethod
-    def of_write(cls, call: Call, arguments: NoteWriteArguments | ReasonedArguments, **more: Any) -> Subject:
+    def of_write(cls, call: Call, arguments: ChangeArguments, **more: Any) -> Subject:
         """Return what a call asked for that makes a proposal, or amends the one it names."""
         number = arguments.proposal_id
         return cls(call, arguments=arguments, proposal_id=number or 0, amends=number is not None, **more)

@@ -146,36 +146,12 @@ class WriteArguments(Arguments):
 #: The largest number a proposal may have.
 LARGEST_ID = 2**63 - 1
 
-_AmendedId = Annotated[
-    int | None,
-    Field(
-        description="Amend this undecided proposal of yours, about the same block or note, instead of making another.",
-        ge=1,
-        le=LARGEST_ID,
-    ),
-]
-
-
-_Force = Annotated[
-    bool,
-    Field(
-        description="Ask the user again about what was rejected before (rejected_before), with new reasoning. "
-        "Only where something has changed since.",
-    ),
-]
-
 
 def _as_turns(said: Any) -> Any:
     """Return a sentence, or sentences, as turns of the user's."""
     turns = said if isinstance(said, list) else [said]
     return [{"role": "user", "content": turn} if isinstance(turn, str) else turn for turn in turns if turn != ""]
 
-
-_Evidence = Annotated[
-    Annotated[list[TurnArguments], Field(max_length=50)],
-    BeforeValidator(_as_turns, json_schema_input_type=str | list[TurnArguments]),
-    Field(description="What the user said, word for word."),
-]
 
 #: What the words of a confidence stand for, on the scale from 0 to 1 of notes.
 _CONFIDENCE = {"low": 0.3, "medium": 0.6, "high": 0.9}
@@ -199,18 +175,40 @@ def as_confidence(sure: Any) -> Any:
 TakesConfidence = BeforeValidator(as_confidence, json_schema_input_type=float | _Word)
 
 
-class NoteWriteArguments(WriteArguments):
-    """What every tool that changes notes takes."""
+class ChangeArguments(WriteArguments):
+    """What every tool that changes notes or blocks takes."""
 
     reasoning: Annotated[
         str, Field(description="Why, in a sentence the user can read beside the change.", max_length=4_000)
     ] = ""
-    evidence: _Evidence = Field(default_factory=list)
-    proposal_id: _AmendedId = None
-    force: _Force = False
+    evidence: Annotated[
+        Annotated[list[TurnArguments], Field(max_length=50)],
+        BeforeValidator(_as_turns, json_schema_input_type=str | list[TurnArguments]),
+        Field(description="What the user said, word for word."),
+    ] = Field(default_factory=list)
+    proposal_id: Annotated[
+        int | None,
+        Field(
+            description="Amend this undecided proposal of yours, about the same block or note, instead of making "
+            "another.",
+            ge=1,
+            le=LARGEST_ID,
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        Field(
+            description="Ask the user again about what was rejected before (rejected_before), with new reasoning. "
+            "Only where something has changed since.",
+        ),
+    ] = False
 
 
-class ReasonedArguments(WriteArguments):
+class NoteWriteArguments(ChangeArguments):
+    """What every tool that changes notes takes."""
+
+
+class ReasonedArguments(ChangeArguments):
     """What every tool that proposes a change of blocks takes."""
 
     reasoning: Annotated[
@@ -226,9 +224,6 @@ class ReasonedArguments(WriteArguments):
         BeforeValidator(_as_word, json_schema_input_type=float | _Word),
         Field(description="How sure you are that the user will agree, from 0 to 1."),
     ] = "medium"
-    evidence: _Evidence = Field(default_factory=list)
-    proposal_id: _AmendedId = None
-    force: _Force = False
 
 
 class ProposeArguments(ReasonedArguments):
@@ -268,12 +263,12 @@ def shown_names(model: type[BaseModel]) -> dict[str, str]:
 
 
 _SHARED: tuple[tuple[int, type[Strict]], ...] = (
-    (4, Arguments),
-    (3, BoundedArguments),
-    (3, WriteArguments),
-    (2, NoteWriteArguments),
+    (6, Arguments),
+    (5, BoundedArguments),
+    (5, WriteArguments),
+    (3, ChangeArguments),
     (2, ReasonedArguments),
-    (2, ProposeArguments),
+    (4, ProposeArguments),
 )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from agent_tools.calls.arguments import NoteWriteArguments, ReasonedArguments, TakesConfidence
+from agent_tools.calls.arguments import ChangeArguments, TakesConfidence
 from agent_tools.calls.registry import Call
 from approvals.services.notes import ChangeContext
 from assent_client.text import notes
@@ -69,7 +69,7 @@ Confidence = Annotated[
 ]
 
 
-def said_with(call: Call, arguments: NoteWriteArguments | ReasonedArguments) -> dict[str, Any]:
+def said_with(call: Call, arguments: ChangeArguments) -> dict[str, Any]:
     """Return what every service takes beside a change: why, and with which rights; see `ChangeContext`."""
     return {
         "may_apply": call.may_apply,
@@ -82,6 +82,6 @@ def said_with(call: Call, arguments: NoteWriteArguments | ReasonedArguments) -> 
     }
 
 
-def changed_by(call: Call, arguments: NoteWriteArguments | ReasonedArguments) -> ChangeContext:
+def changed_by(call: Call, arguments: ChangeArguments) -> ChangeContext:
     """Return who changes notes, for the record."""
     return ChangeContext(actor=call.caller.agent, **said_with(call, arguments))

@@ -58,20 +58,8 @@ _STATUS = {
 
 #: The columns of an event and its proposal that a message is made of.
 _READ = (
-    "id",
-    "what",
-    "owner",
-    "at",
-    "actor_kind",
-    "revision",
-    "proposal_id",
-    "proposal__agent_id",
-    "proposal__agent__name",
-    "proposal__status",
-    "proposal__approval",
-    "proposal__decision_reason",
-    "proposal__target_kind",
-    "proposal__target",
+    *"id what owner at actor_kind revision proposal_id proposal__agent_id proposal__agent__name".split(),
+    *"proposal__status proposal__approval proposal__decision_reason proposal__target_kind proposal__target".split(),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 import httpx2
 
@@ -20,21 +20,31 @@ from assent_client.resource import Ask, AsyncPage, AsyncPager, Page
 from assent_client.resources import AsyncResources, Resources
 
 T = TypeVar("T")
+Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
 
 USER_AGENT = f"assent-python/{__version__}"
 
 
-class _Client:
+class _Client(Generic[Http]):
     """What both clients are: their settings, and whose connections they use."""
 
     webhooks = webhooks
     core: ClientCore
+    _wanted: type[Any]
     _http: Any
-    _owns_http: bool
 
-    def _settle(self, http_client: Any, wanted: Any, timeout: Any, **options: Any) -> None:
-        self.core = core.settle(http_client=http_client, wanted=wanted, timeout=timeout, **options)
-        self._http = http_client or wanted(timeout=core.default_timeout(timeout), headers={"User-Agent": USER_AGENT})
+    def __init__(
+        self,
+        base_url: str | None = None,
+        token: str | None = None,
+        user: str | None = None,
+        timeout: float | httpx2.Timeout | None = None,
+        max_retries: int = MAX_RETRIES,
+        http_client: Http | None = None,
+    ) -> None:
+        self.core = core.settle(base_url, token, user, timeout, max_retries, http_client, self._wanted)
+        headers = {"User-Agent": USER_AGENT}
+        self._http = http_client or self._wanted(timeout=core.default_timeout(timeout), headers=headers)
         self._owns_http = http_client is None
         self._settle_resources()
 
@@ -79,7 +89,7 @@ class _Client:
         )
 
 
-class Assent(Resources, _Client):
+class Assent(Resources, _Client[httpx2.Client]):
     """A client of Assent. It may be shared by threads.
 
     Example:
@@ -99,18 +109,7 @@ class Assent(Resources, _Client):
         TypeError: `http_client` is another library's.
     """
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        token: str | None = None,
-        user: str | None = None,
-        timeout: float | httpx2.Timeout | None = None,
-        max_retries: int = MAX_RETRIES,
-        http_client: httpx2.Client | None = None,
-    ) -> None:
-        self._settle(
-            http_client, httpx2.Client, timeout, base_url=base_url, token=token, user=user, max_retries=max_retries
-        )
+    _wanted = httpx2.Client
 
     def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.
@@ -158,7 +157,7 @@ class Assent(Resources, _Client):
         self.close()
 
 
-class AsyncAssent(AsyncResources, _Client):
+class AsyncAssent(AsyncResources, _Client[httpx2.AsyncClient]):
     """The same client for asyncio; one for each event loop.
 
     Example:
@@ -168,18 +167,7 @@ class AsyncAssent(AsyncResources, _Client):
     Args and Raises are those of `Assent`; `http_client` is an `httpx2.AsyncClient`.
     """
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        token: str | None = None,
-        user: str | None = None,
-        timeout: float | httpx2.Timeout | None = None,
-        max_retries: int = MAX_RETRIES,
-        http_client: httpx2.AsyncClient | None = None,
-    ) -> None:
-        self._settle(
-            http_client, httpx2.AsyncClient, timeout, base_url=base_url, token=token, user=user, max_retries=max_retries
-        )
+    _wanted = httpx2.AsyncClient
 
     async def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.

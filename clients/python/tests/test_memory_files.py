@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent_client.adapters import memory_files
-from assent_client.adapters.memory_files import CommandRefused, Provenance, Steps, refusal, with_decisions
+from assent_client.adapters.memory_files import CommandRefused, Steps, refusal, with_decisions
 from assent_client.errors import APIStatusError, ConflictError, NotFoundError, UnprocessableEntityError
 from assent_client.text import memory_paths
 
@@ -51,7 +51,7 @@ def test_reading_tells_what_was_decided_once() -> None:
 
 
 def test_what_two_answers_tell_is_told_once() -> None:
-    edit = memory_files.str_replace(GOALS, "a", "b", Provenance())
+    edit = memory_files.str_replace(GOALS, "a", "b", {})
     shown = done(edit, told(content="a", proposal_id=None), told(proposal_id=8, status="open"))
     assert shown.endswith(f"Until then the file reads as before.{TOLD}")
     assert shown.count("#7 was rejected") == 1
@@ -61,7 +61,7 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
     read = told(content="a", proposal_id=None)
     none = UnprocessableEntityError("none", status_code=422, code="old_string_not_found", text="Error: none")
     with pytest.raises(CommandRefused) as refused:
-        done(memory_files.str_replace(GOALS, "zzz", "b", Provenance()), read, none)
+        done(memory_files.str_replace(GOALS, "zzz", "b", {}), read, none)
     assert str(refused.value) == (
         f"No replacement was performed, old_str `zzz` did not appear verbatim in {GOALS}.{TOLD}"
     )
@@ -74,7 +74,7 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
         "none", status_code=422, code="old_string_not_found", text=text, details={"corrected_call": call}
     )
     with pytest.raises(CommandRefused) as refused:
-        done(memory_files.str_replace(GOALS, "A", "b", Provenance()), told(content="a", proposal_id=None), none)
+        done(memory_files.str_replace(GOALS, "A", "b", {}), told(content="a", proposal_id=None), none)
     assert str(refused.value) == (
         f"No replacement was performed, old_str `A` did not appear verbatim in {GOALS}.\n"
         "The nearest passage is line 1 (90% similar):\na\nYour old_str differs from it only in case.\n"
@@ -83,7 +83,7 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
     )
     over = UnprocessableEntityError("too long", status_code=422, code="over_limit", text="Error: too long")
     with pytest.raises(CommandRefused) as refused:
-        done(memory_files.str_replace(GOALS, "a", "b", Provenance()), read, over)
+        done(memory_files.str_replace(GOALS, "a", "b", {}), read, over)
     assert str(refused.value) == f"too long{TOLD}"
 
 
@@ -106,12 +106,12 @@ def test_what_was_rejected_before_is_told_without_an_argument_that_no_command_ha
     error = ConflictError("rejected", status_code=409, code="rejected_before", text=said)
     assert refusal(error) == "The user rejected this before.\nNothing was made."
     with pytest.raises(CommandRefused) as refused:
-        done(memory_files.str_replace(GOALS, "a", "b", Provenance()), told(content="a", proposal_id=None), error)
+        done(memory_files.str_replace(GOALS, "a", "b", {}), told(content="a", proposal_id=None), error)
     assert str(refused.value) == f"The user rejected this before.\nNothing was made.{TOLD}"
 
 
 def test_an_empty_line_is_inserted() -> None:
-    steps = memory_files.insert(GOALS, 1, "", Provenance())
+    steps = memory_files.insert(GOALS, 1, "", {})
     next(steps)
     assert steps.send(Said(data={"content": "a\nb", "proposal_id": None})).arguments["content"] == "\n"
 
@@ -119,7 +119,7 @@ def test_an_empty_line_is_inserted() -> None:
 def test_a_rename_that_is_applied_at_once_says_so() -> None:
     missing = NotFoundError("none", status_code=404, code="not_found")
     applied = [Said(data={"proposal_id": number, "status": "applied"}) for number in (8, 9)]
-    rename = memory_files.rename(GOALS, "/memories/x.md", Provenance())
+    rename = memory_files.rename(GOALS, "/memories/x.md", {})
     shown = done(rename, Said(data={"content": "a", "proposal_id": None}), missing, *applied)
     assert "asked to approve" not in shown
     assert "Applied at once (#8)" in shown

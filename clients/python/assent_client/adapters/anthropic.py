@@ -36,7 +36,7 @@ except ModuleNotFoundError as error:
 
 from assent_client import Assent, AsyncAssent
 from assent_client.adapters import memory_files
-from assent_client.adapters.memory_files import CommandRefused, Provenance, Steps, refusal, with_decisions
+from assent_client.adapters.memory_files import CommandRefused, Steps, refusal, with_decisions
 from assent_client.errors import APIStatusError, AssentError
 
 __all__ = ["AssentMemoryTool", "AsyncAssentMemoryTool"]
@@ -66,7 +66,8 @@ class _Commands:
             wanted, given = self._wanted.__name__, type(client).__name__
             raise TypeError(f"{type(self).__name__} needs an {wanted}, not {given}")
         self._client: Any = client.for_user(user) if user else client
-        self._provenance = Provenance(reasoning, session_id)
+        said = {"reasoning": reasoning, "session_id": session_id}
+        self._provenance = {name: value for name, value in said.items() if value}
         self._told: set[str] = set()
 
     async def _done(self, steps: Steps) -> str:

@@ -55,23 +55,9 @@ class Step:
 
 
 Steps = Generator[Step, Answered, str]
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What goes with every write.
-
-    Args:
-        reasoning: shown to the person who decides; the path is added where it is left empty.
-        session_id: of the conversation, at most 128 characters.
-    """
-
-    reasoning: str = ""
-    session_id: str = ""
-
-    def of(self, what: str) -> dict[str, Any]:
-        given = {"reasoning": self.reasoning or what}
-        return given | ({"session_id": self.session_id} if self.session_id else {})
+#: What goes with every write: a `reasoning` for the person who decides, else one that names the path, and the
+#: `session_id` of the conversation.
+Provenance = Mapping[str, str]
 
 
 def told(done: str, answer: Answered, *, is_new: bool = False) -> str:
@@ -173,15 +159,15 @@ def view_range_of(value: object) -> tuple[int, int] | None:
 
 
 def view_folder(target: MemoryPath) -> Steps:
-    entries: list[Entry] = []
+    entries: list[tuple[str, int]] = []
     more: list[str] = []
     for place, folder_ in ((Place.BLOCKS, BLOCKS), (Place.NOTES, NOTES)):
         if target.place not in (Place.ROOT, place):
             continue
         listed = yield Step("list_files", {"path": folder_, "limit": MOST_FILES, "max_characters": WHOLE})
         items = listed.data["items"]
-        files = [Entry(each["path"], each["length"]) for each in items if not each["proposal_id"]]
-        total = Entry(f"{folder_}/", sum(each.size for each in files))
+        files = [(each["path"], each["length"]) for each in items if not each["proposal_id"]]
+        total = (f"{folder_}/", sum(length for _path, length in files))
         entries += [total, *files] if target.place is Place.ROOT else files
         if waiting := [f"{each['path']} (#{each['proposal_id']})" for each in items if each["proposal_id"]]:
             more.append(f"Proposed, and not there until a person approves: {', '.join(waiting)}")
@@ -231,7 +217,7 @@ def create(path: object, file_text: object, said: Provenance) -> Steps:
     text = text_of(file_text, "file_text")
     if (yield from exists(target)):
         raise CommandRefused(f"File {target.given} already exists")
-    answer = yield _write(target, text, said.of(f"A new file, {target.canonical}."))
+    answer = yield _write(target, text, {"reasoning": f"A new file, {target.canonical}.", **said})
     done = f"File created successfully at: {target.given}"
     if target.given != answer.data["path"]:
         done += f"\nIt is named {answer.data['path']}."
@@ -256,7 +242,7 @@ def str_replace(path: object, old_str: object, new_str: object, said: Provenance
         )
     named = {"path": target.canonical, "old_string": old, "new_string": new}
     try:
-        answer = yield Step("edit_file", named | said.of(f"An edit of {target.canonical}."))
+        answer = yield Step("edit_file", named | {"reasoning": f"An edit of {target.canonical}.", **said})
     except APIStatusError as error:
         if error.code != "old_string_not_found":
             raise
@@ -305,7 +291,7 @@ def insert(path: object, insert_line: object, insert_text: object, said: Provena
         raise CommandRefused(
             f"Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {len(lines)}]."
         )
-    why = said.of(f"Lines for {target.canonical}.")
+    why = {"reasoning": f"Lines for {target.canonical}.", **said}
     if target.is_note or pending:
         after = "\n".join([*lines[:insert_line], text.rstrip("\n"), *lines[insert_line:]]) + "\n"
         answer = yield _write(target, after, why)
@@ -326,7 +312,7 @@ def delete(path: object, said: Provenance) -> Steps:
         raise CommandRefused("Cannot delete the /memories directory itself")
     if target.is_folder:
         raise CommandRefused(f"{target.given} is a directory; delete one file at a time.")
-    why = said.of(f"{target.canonical} is no longer needed.")
+    why = {"reasoning": f"{target.canonical} is no longer needed.", **said}
     _content, pending = yield from content_of(target, missing="The path {path} does not exist")
     if pending:
         yield Step("withdraw_proposal", {"proposal_id": pending, "reasoning": why["reasoning"]})
@@ -348,7 +334,7 @@ def rename(old_path: object, new_path: object, said: Provenance) -> Steps:
     content, pending = yield from content_of(old, missing="The path {path} does not exist")
     if old.name == new.name or (yield from exists(new)):
         raise CommandRefused(f"The destination {new.given} already exists")
-    why = said.of(f"{old.canonical} is renamed to {new.canonical}.")
+    why = {"reasoning": f"{old.canonical} is renamed to {new.canonical}.", **said}
     made = yield _write(new, content, why)
     done = f"Successfully renamed {old.given} to {new.given}"
     if pending:
@@ -386,18 +372,10 @@ def _line_of(text: str, wanted: str) -> int:
 # -- How files and folders are shown, in the words of the Anthropic package's tool.
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A line of a folder's listing: a path, and its size in bytes."""
-
-    path: str
-    size: int
-
-
-def folder(path: str, entries: Sequence[Entry]) -> str:
-    """Return a folder's listing: its own line first, then `entries` as they come."""
-    total = sum(entry.size for entry in entries if not entry.path.endswith("/"))
-    lines = [f"{size(total)}\t{path}", *(f"{size(entry.size)}\t{entry.path}" for entry in entries)]
+def folder(path: str, entries: Sequence[tuple[str, int]]) -> str:
+    """Return a folder's listing: its own line first, then `entries`, paths with their bytes, as they come."""
+    total = sum(length for each, length in entries if not each.endswith("/"))
+    lines = [f"{size(length)}\t{each}" for each, length in ((path, total), *entries)]
     head = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
     return "\n".join([head, *lines])
 
