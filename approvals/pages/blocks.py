@@ -189,11 +189,7 @@ def version(owner: str, label: str, revision: str) -> Version:
     if revision == NOW:
         return Version(commit=NOW, block=reads.find_block(owner, label), last=changes.first(), first=changes.last())
     commit, at = point_in_history(revision)
-    try:
-        block = reads.block_at(owner, label, commit)
-    except reads.BlockNotFound:
-        block = None
-    last = changes.filter(at__lte=at).first() if at else None
+    block, last = reads.find_block(owner, label, commit), changes.filter(at__lte=at).first() if at else None
     return Version(commit=commit, block=block, at=at, last=last, first=changes.last())
 
 

@@ -240,15 +240,9 @@ def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
 def _as_before(proposal: Proposal, revision: Revision) -> bool:
     """Whether the text before, in the revision, is the text at its base commit."""
     if proposal.target_kind == TargetKind.BLOCK:
-        return _body(proposal, revision.base_commit) == revision.base_text
+        block = reads.find_block(proposal.owner, proposal.target, revision.base_commit)
+        return (block.body if block else "") == revision.base_text
     return _notes_are(proposal, revision, revision.base_commit, "before")
-
-
-def _body(proposal: Proposal, commit: str) -> str:
-    try:
-        return reads.block_at(proposal.owner, proposal.target, commit).body
-    except reads.BlockNotFound:
-        return ""
 
 
 def _notes_are(proposal: Proposal, revision: Revision, commit: str, side: str) -> bool:

@@ -2,9 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -12,15 +10,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import Agent, Event, Kind, Proposal, ProposedNote, Revision, Status, User
-from approvals.review.note_changes import NoteChange, said_beside, text_of, title_of
-from approvals.review.summary import summarise
-from approvals.review.targets import DELETION, DELETION_SHA256, NewBlock, targets_of
-from approvals.services import events
-from approvals.services.preparing import branch_name, parse_branch_name
+from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, User
+from approvals.review.note_changes import NoteChange
+from approvals.review.targets import NewBlock, targets_of
+from approvals.services import blocks, events, notes
+from approvals.services.preparing import ProposedChange, branch_name, name_notes, parse_branch_name
 from approvals.services.recheck import recheck
 from memory_app import reads
-from memory_app.databases.prepared import BATCH
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
@@ -123,47 +119,33 @@ def _recreate(
     head: str,
     **fields: object,
 ) -> Proposal:
-    texts = texts_of_change(owner, targets, before, after)
-    is_import = len(texts.changes) > 1
-    stored = [change.as_json() for change in texts.changes]
-    is_deletion = texts.kind in (Kind.DELETE, Kind.DELETE_BLOCK)
-    summary = summarise(texts.before, texts.after, is_deletion=is_deletion, beside=texts.beside)
-    target = f"import-{number}" if is_import else targets[0][1]
+    change = change_between(owner, targets, before, after)
+    summary = change.summary("", ())
+    target = change.target or f"import-{number}"
     reasoning = _("The reason is lost: the backup contains this change, but not what was said about it.")
     with transaction.atomic(durable=True):
         proposal = Proposal.objects.create(
             pk=number,
             owner=owner,
-            target_kind=TargetKind.IMPORT if is_import else targets[0][0],
+            target_kind=change.target_kind,
             target=target,
-            target_title=texts.title,
-            kind=texts.kind,
             agent=_agent(agent),
             reasoning=reasoning,
-            search_words=summary.search_words(reasoning, target, texts.title),
-            **summary.fields,
-            result_sha256=texts.result_sha256,
             created_at=at,
             expires_at=max(at, timezone.now() - timedelta(days=1)) + settings.PROPOSAL_EXPIRY,
+            **change.fields(summary, reasoning, target),
             **fields,
         )
         Revision.objects.create(
             proposal=proposal,
             number=1,
             branch="" if proposal.auto_applied else branch_name(number, 1),
-            base_commit=dolt().parent(head) if head else before,
             head_commit=head,
-            base_sha256=texts.base_sha256,
-            base_text=texts.before,
-            edits=texts.edits,
-            result_text=texts.after,
-            note_changes=stored,
-            risk_report=summary.risk_report.as_json() if is_import else None,
             created_at=at,
+            **change.texts(summary) | {"base_commit": dolt().parent(head) if head else before},
         )
-        if is_import and proposal.status == Status.OPEN:
-            named = (ProposedNote(proposal=proposal, note_id=change.id) for change in texts.changes)
-            ProposedNote.objects.bulk_create(named, batch_size=BATCH)
+        if proposal.status == Status.OPEN:
+            name_notes(proposal)
         _record_events(proposal, at)
     log.info("proposal_made_again", proposal=number, user_id=owner, status=str(proposal.status))
     return proposal
@@ -179,62 +161,22 @@ def _record_events(proposal: Proposal, at: datetime) -> None:
         events.record(proposal, Event.What.APPROVED, actor=proposal.decided_by, at=at, commit=commit)
 
 
-@dataclass(frozen=True)
-class ChangeTexts:
-    """The texts before and after a change; `changes` for notes only, `new_block` where a block is made."""
+def change_between(owner: str, targets: Sequence[tuple[str, str]], before: str, after: str) -> ProposedChange:
+    """Return the change of some targets as it would be asked for, read at the commits before and after it.
 
-    before: str
-    after: str
-    base_sha256: str
-    title: str
-    kind: Kind
-    changes: tuple[NoteChange, ...] = ()
-    new_block: NewBlock | None = None
-
-    @property
-    def edits(self) -> list[dict[str, Any]]:
-        """Return the change of a block as a revision keeps it: which words were asked for is not in the memory."""
-        if self.kind == Kind.DELETE_BLOCK:
-            return DELETION
-        if self.new_block:
-            return self.new_block.as_edits()
-        return [] if self.changes else edits.to_json([edits.Rewrite(self.after)])
-
-    @property
-    def result_sha256(self) -> str:
-        if self.kind == Kind.DELETE_BLOCK:
-            return DELETION_SHA256
-        return self.new_block.sha256_with(self.after) if self.new_block else edits.sha256_of(self.after)
-
-    @property
-    def beside(self) -> tuple[str, str]:
-        if self.new_block:
-            return self.new_block.beside
-        return said_beside([change.as_json() for change in self.changes])
-
-
-def texts_of_change(owner: str, targets: Sequence[tuple[str, str]], before: str, after: str) -> ChangeTexts:
-    """Return the texts of a change's targets, read at the commits before and after it."""
+    Which words were asked for of a block is not in the memory.
+    """
     if targets[0][0] == TargetKind.BLOCK:
         label = targets[0][1]
-        old, new = _block_at(owner, label, before), _block_at(owner, label, after)
-        title = next((block.display_title for block in (new, old) if block), label)
-        sha256 = old.sha256 if old else ""
+        old, new = (reads.find_block(owner, label, commit) for commit in (before, after))
         kind = Kind.REWRITE if old and new else Kind.CREATE_BLOCK if new else Kind.DELETE_BLOCK
+        text = new.body if new else ""
         made = NewBlock(new.title, new.description, new.limit) if new and not old else None
-        return ChangeTexts(old.body if old else "", new.body if new else "", sha256, title, kind, new_block=made)
+        return blocks.change_of(kind, owner, label, before, old, text, made=[edits.Rewrite(text)], new=made)
     ids = [target for _kind, target in targets]
     olds, news = reads.find_notes(owner, ids, before), reads.find_notes(owner, ids, after)
     changes = tuple(NoteChange(id_, olds.get(id_), news.get(id_)) for id_ in ids)
-    sides = text_of([change.before for change in changes]), text_of([change.after for change in changes])
-    return ChangeTexts(*sides, "", title_of(changes), _kind_of(changes), changes)
-
-
-def _block_at(owner: str, label: str, revision: str) -> reads.Block | None:
-    try:
-        return reads.block_at(owner, label, revision)
-    except reads.BlockNotFound:
-        return None
+    return notes.change_of(owner, _kind_of(changes), changes, before)
 
 
 def _kind_of(changes: Sequence[NoteChange]) -> Kind:

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from approvals.models import DECIDABLE, DECIDED, TAKEN, Approval, Event, Mergeability, Proposal, Revision, Status, User
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
-from approvals.recovery.missing_proposals import commit_of, recreate_missing_proposals, texts_of_change
+from approvals.recovery.missing_proposals import change_between, commit_of, recreate_missing_proposals
 from approvals.review.targets import targets_of
 from approvals.services import events, preparing, texts, trust
 from approvals.services.checks import visible_proposal
@@ -157,11 +157,11 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         proposal.current_revision_number = known.number
         return
     shown = proposal.current_revision
-    texts = texts_of_change(row.owner, targets_of(proposal, shown), dolt().parent(head), head)
+    merged = change_between(row.owner, targets_of(proposal, shown), dolt().parent(head), head)
     written = commit_of(head)
     is_own = written.email != authors.agent(proposal.agent.name).email
     reviewer = User.objects.filter(username=row.actor).first() if is_own else None
-    changed = [change.as_json() for change in texts.changes if change.before != change.after]
+    changed = [note for note in merged.notes if note["before"] != note["after"]]
     number = proposal.revisions.order_by("-number").values_list("number", flat=True)[0] + 1
     Revision.objects.create(
         proposal=proposal,
@@ -171,10 +171,10 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         branch=branch_name(proposal.pk, number),
         base_commit=dolt().parent(head),
         head_commit=head,
-        base_sha256=texts.base_sha256,
-        base_text=texts.before,
-        edits=texts.edits if is_own and not texts.changes else shown.edits,
-        result_text=texts.after,
+        base_sha256=merged.base_sha256,
+        base_text=merged.before,
+        edits=merged.edits if is_own and not merged.notes else shown.edits,
+        result_text=merged.after,
         note_changes=changed if is_own else shown.note_changes,
         risk_report=shown.risk_report,
         created_at=row.at,

@@ -417,12 +417,9 @@ def matches(proposal: Proposal, revision: Revision, commit: str) -> bool:
         RevisionNotFound: `commit` cannot be read.
     """
     if proposal.target_kind == TargetKind.BLOCK:
-        try:
-            block = reads.block_at(proposal.owner, proposal.target, commit)
-        except reads.BlockNotFound:
-            return is_deletion(revision)
-        if is_deletion(revision):
-            return False
+        block = reads.find_block(proposal.owner, proposal.target, commit)
+        if block is None or is_deletion(revision):
+            return block is None and is_deletion(revision)
         new = new_block_of(revision)
         is_titled = new is None or (block.title, block.description) == (new.title, new.description)
         return is_titled and block.body == revision.result_text

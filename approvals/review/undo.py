@@ -63,14 +63,6 @@ class UndoPlan:
         """Return the id of every note it writes, and the note as it would be."""
         return tuple((write.id, write.note) for write in self.writes if isinstance(write, NoteWrite))
 
-    @property
-    def targets(self) -> tuple[tuple[str, str], ...]:
-        """Return (kind, label or id) of every row it writes."""
-        return tuple(
-            (TargetKind.BLOCK, write.label) if isinstance(write, BlockWrite) else (TargetKind.NOTE, write.id)
-            for write in self.writes
-        )
-
 
 def plan_undo(proposal: Proposal) -> UndoPlan:
     """Return what undoing an approved or applied proposal would do.
@@ -86,7 +78,7 @@ def plan_undo(proposal: Proposal) -> UndoPlan:
 
 def _of_block(proposal: Proposal, seen: str) -> UndoPlan:
     owner, label = proposal.owner, proposal.target
-    before, after = (_block_at(proposal, commit) for commit in _commits(proposal))
+    before, after = (reads.find_block(owner, label, commit) for commit in _commits(proposal))
     now = reads.find_block(owner, label)
     if _sha256(now) == _sha256(after):
         fields_back = fields_of(before) if before else None
@@ -125,17 +117,10 @@ def _merged(before: reads.Block, after: reads.Block, now: reads.Block, body: str
 def _touching(before: reads.Block, after: reads.Block, later: Sequence[Change]) -> Change | None:
     """Return the first later change after which the text can no longer be taken back."""
     for change in reversed(later):
-        then = _block_at(change, change.commit)
+        then = reads.find_block(change.owner, change.target, change.commit)
         if then is None or isinstance(merge(after.body, then.body, before.body), Conflicted):
             return change
     return later[0] if later else None
-
-
-def _block_at(of: Proposal | Change, commit: str) -> reads.Block | None:
-    try:
-        return reads.block_at(of.owner, of.target, commit)
-    except reads.BlockNotFound:
-        return None
 
 
 def _sha256(block: reads.Block | None) -> str:

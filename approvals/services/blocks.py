@@ -67,24 +67,52 @@ def propose(
 
     def change() -> ProposedChange:
         base = reads.snapshot(owner, label)
-        block = base.block
-        _require_writable(block, expected_sha256)
-        applied = _applied(block, edits)
-        return ProposedChange(
-            kind=kind,
-            owner=owner,
-            target_kind=TargetKind.BLOCK,
-            target=label,
-            title=block.display_title,
-            before=block.body,
-            after=applied.text,
-            result_sha256=text_edits.sha256_of(applied.text),
-            base_commit=base.commit,
-            block=block,
-            edits=text_edits.to_json(applied.edits),
-        )
+        _require_writable(base.block, expected_sha256)
+        applied = _applied(base.block, edits)
+        return change_of(kind, owner, label, base.commit, base.block, applied.text, made=applied.edits)
 
     return ask(ChangeContext(actor=agent, **said), owner, label, change)
+
+
+def change_of(
+    kind: Kind,
+    owner: str,
+    label: str,
+    commit: str,
+    block: reads.Block | None,
+    text: str = "",
+    *,
+    made: Sequence[text_edits.Edit] = (),
+    new: NewBlock | None = None,
+) -> ProposedChange:
+    """Return what is asked for of a block, as it is at `commit`.
+
+    Args:
+        text: what it gets; empty for a deletion.
+        made: the edits that make it of the text before.
+        new: what a new block has beside it.
+    """
+    if new:
+        sha256, asked = new.sha256_with(text), new.as_edits()
+    elif kind == Kind.DELETE_BLOCK:
+        sha256, asked = DELETION_SHA256, DELETION
+    else:
+        sha256, asked = text_edits.sha256_of(text), text_edits.to_json(made)
+    titled = block or new
+    return ProposedChange(
+        kind=kind,
+        owner=owner,
+        target_kind=TargetKind.BLOCK,
+        target=label,
+        title=(titled.title if titled else "") or reads.title_of(label),
+        before=block.body if block else "",
+        after=text,
+        result_sha256=sha256,
+        base_commit=commit,
+        block=block,
+        edits=asked,
+        beside=new.beside if new else ("", ""),
+    )
 
 
 def _require_writable(block: reads.Block, expected_sha256: str | None) -> None:
@@ -130,19 +158,7 @@ def propose_block(
         commit, block = _target(owner, label)
         if block is not None:
             raise label_taken(label, block)
-        return ProposedChange(
-            kind=Kind.CREATE_BLOCK,
-            owner=owner,
-            target_kind=TargetKind.BLOCK,
-            target=label,
-            title=new.display_title(label),
-            before="",
-            after=body,
-            result_sha256=new.sha256_with(body),
-            base_commit=commit,
-            edits=new.as_edits(),
-            beside=new.beside,
-        )
+        return change_of(Kind.CREATE_BLOCK, owner, label, commit, None, body, new=new)
 
     def require_not_waiting() -> None:
         """Raise `block_waits` for another one of the agent's: one of the two could never be approved."""
@@ -170,19 +186,7 @@ def propose_deletion(
     def change() -> ProposedChange:
         base = reads.snapshot(owner, label)
         _require_writable(base.block, expected_sha256)
-        return ProposedChange(
-            kind=Kind.DELETE_BLOCK,
-            owner=owner,
-            target_kind=TargetKind.BLOCK,
-            target=label,
-            title=base.block.display_title,
-            before=base.block.body,
-            after="",
-            result_sha256=DELETION_SHA256,
-            base_commit=base.commit,
-            block=base.block,
-            edits=DELETION,
-        )
+        return change_of(Kind.DELETE_BLOCK, owner, label, base.commit, base.block)
 
     return ask(ChangeContext(actor=agent, **said), owner, label, change)
 
@@ -193,10 +197,7 @@ def _target(owner: str, label: str) -> tuple[str, reads.Block | None]:
         found = reads.snapshot(owner, label)
     except reads.BlockNotFound:
         commit = retrying(head_of_main)
-        try:
-            return commit, reads.block_at(owner, label, commit)
-        except reads.BlockNotFound:
-            return commit, None
+        return commit, reads.find_block(owner, label, commit)
     return found.commit, found.block
 
 

@@ -156,7 +156,7 @@ def earlier_outcome(by: ChangeContext, owner: str) -> NoteChangeOutcome | None:
     return NoteChangeOutcome.of(done) if done else None
 
 
-def _asked(owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit: str | None) -> ProposedChange:
+def change_of(owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit: str | None) -> ProposedChange:
     """Return what is asked for; `base_commit` is the head of main by default."""
     stored = [change.as_json() for change in changes]
     is_import = kind == Kind.IMPORT
@@ -180,7 +180,7 @@ def _amend(
 ) -> NoteChangeOutcome:
     """Ask for `changes` in an undecided proposal."""
     proposal = require_amendable(proposal)
-    asked = _asked(proposal.owner, kind, changes, base_commit)
+    asked = change_of(proposal.owner, kind, changes, base_commit)
     is_other = proposal.kind != kind if kind == Kind.IMPORT else proposal.target_kind != TargetKind.NOTE
     if is_other or (asked.target and proposal.target != asked.target):
         raise other_target(proposal)
@@ -537,7 +537,7 @@ def change_notes(
         raise other_target(by.answers)
     if proposal:
         return _amend(by, proposal, kind, changes, base_commit)
-    return NoteChangeOutcome.of(make(by, _asked(owner, kind, changes, base_commit)))
+    return NoteChangeOutcome.of(make(by, change_of(owner, kind, changes, base_commit)))
 
 
 def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Note:

@@ -226,7 +226,8 @@ def _approve(item: Item, actor: User, comment: str, batch: str, moved: _Moved) -
         batch=batch,
     )
     if proposal.target_kind == TargetKind.BLOCK:
-        moved[key] = (seen_states | {item.seen_sha256}, _sha256_after(done))
+        left = reads.find_block(done.owner, done.target, done.merge_commit)  # whoever changed it since
+        moved[key] = (seen_states | {item.seen_sha256}, left.sha256 if left else "")
     return done
 
 
@@ -247,14 +248,6 @@ def _require_same_words(proposal: Proposal, revision: Revision, target: BlockSta
 
 def _changed_words(segments: Iterable[worddiff.Segment]) -> list[tuple[str, str]]:
     return [(segment.kind, segment.text) for segment in segments if segment.kind != "same"]
-
-
-def _sha256_after(approved: Proposal) -> str:
-    """Return the hash of the block as the approval left it, whoever changed it since."""
-    try:
-        return reads.block_at(approved.owner, approved.target, approved.merge_commit).sha256
-    except reads.BlockNotFound:
-        return ""
 
 
 def _results(actor: User, steps: Sequence[tuple[int, Callable[[], Proposal]]]) -> tuple[ItemResult, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -104,16 +104,8 @@ def title_of(label: str) -> str:
 
 def row_sha256(row: Row) -> str:
     """Return the SHA-256 of everything a block says, so that any two concurrent changes of it conflict."""
-    content = {
-        "label": row["label"],
-        "title": row["title"],
-        "description": row["description"],
-        "body": row["body"],
-        "limit": row["limit"],
-        "read_only": bool(row["read_only"]),
-        "schema_ref": row["schema_ref"],
-    }
-    return canonical_sha256(content)
+    content = {name: row[name] for name in ("label", "title", "description", "body", "limit", "schema_ref")}
+    return canonical_sha256(content | {"read_only": bool(row["read_only"])})
 
 
 def blocks(owner: str) -> tuple[Block, ...]:
@@ -133,15 +125,18 @@ def block(owner: str, label: str) -> Block:
 
 def block_at(owner: str, label: str, revision: str) -> Block:
     """Return one block at a revision (branch, commit hash). Raises BlockNotFound, RevisionNotFound."""
-    rows = dolt().rows(BLOCKS, revision, _key(owner, label))
-    if not rows:
+    found = find_block(owner, label, revision)
+    if found is None:
         raise BlockNotFound(owner, label)
-    return _block(rows[0])
+    return found
 
 
-def find_block(owner: str, label: str) -> Block | None:
-    """Return one block now, or None where its absence is an answer (a deleted target)."""
-    rows = dolt().rows(BLOCKS, MAIN, _key(owner, label))
+def find_block(owner: str, label: str, revision: str = MAIN) -> Block | None:
+    """Return one block now or at a revision, or None where its absence is an answer (a deleted target).
+
+    Raises RevisionNotFound.
+    """
+    rows = dolt().rows(BLOCKS, revision, _key(owner, label))
     return _block(rows[0]) if rows else None
 
 
@@ -189,19 +184,9 @@ def _blocks(rows: Iterable[Row]) -> tuple[Block, ...]:
 
 
 def _block(row: Row) -> Block:
-    return Block(
-        owner=row["owner"],
-        label=row["label"],
-        title=row["title"],
-        description=row["description"],
-        body=row["body"],
-        limit=int(row["limit"]),
-        read_only=bool(row["read_only"]),
-        schema_ref=row.get("schema_ref"),
-        sha256=row["sha256"],
-        created_at=aware(row["created_at"]),
-        updated_at=aware(row["updated_at"]),
-    )
+    values: dict[str, Any] = {each.name: row.get(each.name) for each in fields(Block)}
+    values |= {name: aware(row[name]) for name in ("created_at", "updated_at")}
+    return Block(**values | {"limit": int(row["limit"]), "read_only": bool(row["read_only"])})
 
 
 NOTES = MemoryNote._meta.db_table
@@ -271,21 +256,15 @@ class Note:
         )
 
 
+#: Fields of a note that do not count for its hash as they are.
+_NOT_SAID = frozenset({"owner", "superseded_at", "sha256", "updated_at"})
+
+
 def note_sha256(values: dict[str, Any]) -> str:
     """Return the SHA-256 of everything a note says (its canonical JSON), without the time of its last change."""
-    content = {
-        "id": values["id"],
-        "content": values["content"],
-        "type": values["type"],
-        "tags": list(values["tags"]),
-        "category": values["category"],
+    content = {name: value for name, value in values.items() if name not in _NOT_SAID} | {
         "confidence": float(values["confidence"]),
-        "rationale": values["rationale"],
         "importance": float(values["importance"]),
-        "source": values["source"],
-        "session_id": values["session_id"],
-        "superseded_by": values["superseded_by"],
-        "superseded_reason": values["superseded_reason"],
         "is_superseded": values["superseded_at"] is not None,
         "created_at": values["created_at"].isoformat(),
     }
@@ -415,26 +394,20 @@ def _parsed(stored: str | bytes) -> tuple[str, ...]:
     return tuple(json.loads(stored))
 
 
+_NOTE_FIELDS = tuple(each.name for each in fields(Note))
+
+
 def _note(row: Row) -> Note:
-    return Note(
-        id=row["note_id"],
-        owner=row["owner"],
-        content=row["content"],
-        type=row["type"],
-        tags=tags_of(row["tags"]),
-        category=row["category"],
-        confidence=float(row["confidence"]),
-        rationale=row["rationale"],
-        importance=float(row["importance"]),
-        source=row["source"],
-        session_id=row["session_id"],
-        superseded_by=row["superseded_by"],
-        superseded_reason=row["superseded_reason"],
-        superseded_at=aware(row["superseded_at"]) if row["superseded_at"] else None,
-        sha256=row["sha256"],
-        created_at=aware(row["created_at"]),
-        updated_at=aware(row["updated_at"]),
-    )
+    values = {name: row[name] for name in _NOTE_FIELDS} | {
+        "id": row["note_id"],
+        "tags": tags_of(row["tags"]),
+        "confidence": float(row["confidence"]),
+        "importance": float(row["importance"]),
+        "superseded_at": aware(row["superseded_at"]) if row["superseded_at"] else None,
+        "created_at": aware(row["created_at"]),
+        "updated_at": aware(row["updated_at"]),
+    }
+    return Note(**values)
 
 
 def head() -> str:
@@ -538,8 +511,7 @@ def _page(changes: Any, limit: int, before: int | None) -> tuple[Change, ...]:
 def surviving_block_at(owner: str, label: str, revision: str) -> Block:
     """Return one block at a revision. Raises BlockNotFound, also when it was deleted since; RevisionNotFound."""
     then = block_at(owner, label, revision)
-    now = find_block(owner, label)
-    if now is None or now.created_at != then.created_at:
+    if made_at_of_blocks([(owner, label)]).get((owner, label)) != then.created_at:
         raise BlockNotFound(owner, label)
     return then
 
@@ -547,8 +519,7 @@ def surviving_block_at(owner: str, label: str, revision: str) -> Block:
 def surviving_note_at(owner: str, id_: str, revision: str) -> Note:
     """Return one note at a revision. Raises NoteNotFound, also when it was deleted since; RevisionNotFound."""
     then = note_at(owner, id_, revision)
-    now = find_note(owner, id_)
-    if now is None or now.created_at != then.created_at:
+    if made_at_of_notes(owner, [id_]).get(id_) != then.created_at:
         raise NoteNotFound(id_)
     return then
 
@@ -563,6 +534,5 @@ def surviving_blocks_at(owner: str, revision: str) -> tuple[Block, ...]:
 def surviving_notes_at(owner: str, revision: str) -> tuple[Note, ...]:
     """Return the notes of an owner at a revision that still exist today, newest first. Raises RevisionNotFound."""
     then = notes_at(owner, revision)
-    rows = dolt().rows(NOTES, None, {"owner": owner}, columns=("note_id", "created_at"))
-    today = {(row["note_id"], aware(row["created_at"])) for row in rows}
-    return tuple(note for note in then if (note.id, note.created_at) in today)
+    today = made_at_of_notes(owner, (note.id for note in then))
+    return tuple(note for note in then if today.get(note.id) == note.created_at)

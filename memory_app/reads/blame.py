@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads import BlockNotFound, block_at, find_block
+from memory_app.reads import find_block
 from memory_app.text.blame import BlameState, SentenceOrigin, WordCount, Wording
 
 log = structlog.get_logger(__name__)
@@ -112,11 +112,10 @@ def _last_text(changes: Sequence[Change]) -> str:
 def _text_at(change: Change) -> str | None:
     """Return the text at a change, empty where it deleted the block; None when its commit cannot be read."""
     try:
-        return block_at(change.owner, change.target, change.commit).body
-    except BlockNotFound:
-        return ""
+        block = find_block(change.owner, change.target, change.commit)
     except RevisionNotFound:
         return None
+    return block.body if block else ""
 
 
 def _digest(changes: Sequence[Change]) -> str:

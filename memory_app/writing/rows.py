@@ -25,25 +25,6 @@ class TargetMoved(Exception):
         super().__init__("the target changed meanwhile")
 
 
-_NOTE_COLUMNS = (
-    "owner",
-    "content",
-    "type",
-    "category",
-    "confidence",
-    "rationale",
-    "importance",
-    "source",
-    "session_id",
-    "superseded_by",
-    "superseded_reason",
-    "superseded_at",
-    "sha256",
-    "created_at",
-    "updated_at",
-)
-
-
 def write_rows(writes: tuple[Write, ...]) -> None:
     for write in writes:
         if isinstance(write, BlockWrite):
@@ -109,8 +90,7 @@ def closes_circle(write: Write) -> bool:
 
 
 def _note_row(key: UUID, note: reads.Note) -> MemoryNote:
-    values = {name: getattr(note, name) for name in _NOTE_COLUMNS}
-    return MemoryNote(id=key, note_id=note.id, tags=list(note.tags), **values)
+    return MemoryNote(**vars(note) | {"id": key, "note_id": note.id, "tags": list(note.tags)})
 
 
 def write_block(write: BlockWrite) -> None:
