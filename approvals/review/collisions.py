@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
@@ -193,10 +192,10 @@ def _of_notes(revision: Revision, others: Sequence[Proposal]) -> Iterator[Collis
     proposal = revision.proposal
     is_import = proposal.target_kind == TargetKind.IMPORT
     imports = [each for each in others if each.target_kind == TargetKind.IMPORT]
-    made = {change["id"]: _sha256(change) for change in revision.note_changes}
+    made = {change["id"]: targets.sha256_kept(change["after"]) for change in revision.note_changes}
     for other, theirs in _current([each for each in others if each not in imports]):
         (change,) = theirs.note_changes
-        is_same = made.get(change["id"], "") == _sha256(change)
+        is_same = made.get(change["id"], "") == targets.sha256_kept(change["after"])
         effect = CollisionEffect.SETTLED if is_same else CollisionEffect.NO_LONGER_FITS
         yield Collision(other, effect, CollisionEffect.IN_PART if is_import else effect)
     # The texts of an import take long to read: what is told of it is what it names.
@@ -208,7 +207,3 @@ def _of_notes(revision: Revision, others: Sequence[Proposal]) -> Iterator[Collis
             yield Collision(other, CollisionEffect.SETTLED, CollisionEffect.SETTLED)
         elif other.pk in sharing:
             yield Collision(other, CollisionEffect.IN_PART, CollisionEffect.IN_PART if is_import else None)
-
-
-def _sha256(change: dict[str, Any]) -> str | None:
-    return change["after"]["sha256"] if change["after"] else None

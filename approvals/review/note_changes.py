@@ -6,7 +6,7 @@ Not here: the proposal around them (`review.presentation`), and whether a change
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -30,19 +30,9 @@ _OTHER_TEXTS = ("rationale", "category", "tags", "superseded_reason")
 MOST_TITLE = 200
 
 
-#: Fields of a note that a reviewer sees in a table, beside its text.
-NOTE_FIELDS = (
-    "type",
-    "tags",
-    "category",
-    "confidence",
-    "rationale",
-    "importance",
-    "source",
-    "superseded_by",
-    "superseded_reason",
-    "superseded_at",
-)
+#: Fields of a note that a reviewer does not see in the table beside its text.
+_NOT_IN_TABLE = ("id", "owner", "content", "session_id", "sha256", "created_at", "updated_at")
+NOTE_FIELDS = tuple(each.name for each in fields(reads.Note) if each.name not in _NOT_IN_TABLE)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ For an open proposal the change is shown against the target as it is now; a deci
 revision row, since its branch is gone.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
@@ -223,27 +223,24 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         page=page,
         notes=note_reviews(proposal, list(page)),
         hunks=hunks,
-        outdated=frozenset() if fits else _outdated(shown, standing),
+        outdated=frozenset(standing.changed(shown.note_changes) if isinstance(standing, NotesState) else ()),
         taken=taken_of(proposal) if is_current else None,
     )
 
 
 def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> flags.RiskReport:
     """Return the flags of a change as it is shown; those of an import as they were kept, where they were."""
-    is_import = proposal.target_kind == TargetKind.IMPORT
-    if is_import and revision.risk_report is not None:
+    if revision.risk_report is not None:
         return flags.RiskReport.from_json(revision.risk_report)
     said = flags.said_with(proposal.reasoning, proposal.evidence)
     is_deletion = proposal.kind == Kind.DELETE or targets.is_deletion(revision)
-    beside = said_beside(revision.note_changes) if revision.note_changes else targets.beside_of(revision)
-
-    def report(segments: Sequence[Segment]) -> flags.RiskReport:
-        return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
-
-    if is_import:
-        return report(worddiff.diff(before, after))
-    change = compared(before, after)
-    return change.once(("risks", is_deletion, beside, said), lambda: report(change.segments))
+    new = targets.new_block_of(revision)
+    beside = new.beside if new else said_beside(revision.note_changes)
+    segments = compared(before, after).segments
+    return compared(before, after).once(
+        ("risks", is_deletion, beside, said),
+        lambda: flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said),
+    )
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:
@@ -253,16 +250,6 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, 
         log.exception("target_unreadable", proposal=proposal.pk)
         return None, None
     return standing, standing.assess(revision)
-
-
-def _outdated(revision: Revision, standing: TargetState | None) -> frozenset[str]:
-    if not isinstance(standing, NotesState):
-        return frozenset()
-    return frozenset(
-        change["id"]
-        for change in revision.note_changes
-        if standing.notes.get(change["id"], "") != (change["before"]["sha256"] if change["before"] else "")
-    )
 
 
 def _actions(

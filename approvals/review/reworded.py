@@ -100,20 +100,22 @@ def rewording_of(proposal: Proposal) -> Rewording:
         raise NothingToReword
     is_conflict = not assessment.can_be_approved
     if isinstance(target, BlockState):
-        if new := new_block_of(revision):
-            return _of_new_block(revision, new, is_conflict=is_conflict)
-        if target.block is None or is_deletion(revision):
+        new = new_block_of(revision)
+        limited = target.block or new
+        if limited is None or is_deletion(revision) or (new and is_conflict):
+            # With a conflict there is a block with the new one's label: the agent edits that, or takes another label.
             raise NothingToReword
         return Rewording(
             proposal,
             revision,
             target.sha256,
             base=revision.base_text,
-            now=target.block.body,
+            now=target.block.body if target.block else "",
             proposed=assessment.result_text or revision.result_text,
-            limit=target.block.limit,
+            limit=limited.limit,
             is_conflict=is_conflict,
             over_limit=assessment.over_limit,
+            new_block=new,
         )
     if len(revision.note_changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
         raise NothingToReword
@@ -130,22 +132,6 @@ def rewording_of(proposal: Proposal) -> Rewording:
         proposed=revision.result_text,
         limit=notes.MAX_CONTENT,
         is_conflict=is_conflict,
-    )
-
-
-def _of_new_block(revision: Revision, new: NewBlock, *, is_conflict: bool) -> Rewording:
-    if is_conflict:  # there is a block with its label: the agent edits that one, or proposes another label
-        raise NothingToReword
-    return Rewording(
-        revision.proposal,
-        revision,
-        "",
-        base="",
-        now="",
-        proposed=revision.result_text,
-        limit=new.limit,
-        is_conflict=False,
-        new_block=new,
     )
 
 

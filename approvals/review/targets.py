@@ -14,7 +14,7 @@ A revision that makes a new block or deletes one has one entry in `edits`, which
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -118,25 +118,6 @@ def block_after(revision: Revision, block: Block) -> Block | None:
     return None if body is None else replace(block, body=body, sha256=edits.sha256_of(body))
 
 
-def assess_notes(revision: Revision, notes: dict[str, str], *, closes_circle: bool = False) -> Assessment:
-    """Compare a revision of notes with the sha256 each has now, by id. Notes are short and change as wholes:
-    one that is not as it was when the change was proposed is a conflict."""
-    now = {change["id"]: notes.get(change["id"]) for change in revision.note_changes}
-    before = {change["id"]: _sha256(change["before"]) for change in revision.note_changes}
-    after = {change["id"]: _sha256(change["after"]) for change in revision.note_changes}
-    if now == before and closes_circle:
-        return Assessment(Mergeability.CONFLICT, None, is_stale=True, closes_circle=True)
-    if now == before:
-        return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
-    if now == after:
-        return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
-    return Assessment(Mergeability.CONFLICT, None, is_stale=True)
-
-
-def _sha256(note: dict[str, Any] | None) -> str | None:
-    return note["sha256"] if note else None
-
-
 def _is_there(wanted: tuple[edits.Edit, ...], body: str) -> bool:
     """Whether every replacement was made by somebody else: the old text gone, the new one there."""
     return all(
@@ -211,27 +192,16 @@ def is_of_whole_block(revision: Revision) -> bool:
     return _only_edit(revision).get("op") in WHOLE_OPERATIONS
 
 
-def beside_of(revision: Revision) -> tuple[str, str]:
-    """Return what stands beside the text of a new block, before and after; nothing for every other revision."""
-    new = new_block_of(revision)
-    return new.beside if new else ("", "")
-
-
 def made_of(revision: Revision, new: NewBlock) -> Block:
     """Return a new block as approving its revision would make it, as far as other proposals depend on it."""
     proposal = revision.proposal
     return Block(
         owner=proposal.owner,
         label=proposal.target,
-        title=new.title,
-        description=new.description,
-        body=revision.result_text,
-        limit=new.limit,
-        read_only=False,
-        schema_ref=None,
         sha256=new.sha256_with(revision.result_text),
         created_at=proposal.created_at,
         updated_at=proposal.created_at,
+        **vars(new.fields_with(revision.result_text)),
     )
 
 
@@ -279,17 +249,30 @@ class NotesState:
         return _sha256_of(self.notes | {f"instead {id_}": sha256 for id_, sha256 in self.replacements.items()})
 
     def assess(self, revision: Revision) -> Assessment:
-        return assess_notes(revision, self.notes, closes_circle=self.closes_circle)
+        """Compare a revision with the notes. They are short and change as wholes: one that is not as it was when the
+        change was proposed is a conflict."""
+        if not self.changed(revision.note_changes):
+            if self.closes_circle:
+                return Assessment(Mergeability.CONFLICT, None, is_stale=True, closes_circle=True)
+            return Assessment(Mergeability.CLEAN, revision.result_text, is_stale=False)
+        state = Mergeability.ALREADY_APPLIED if self.is_after(revision) else Mergeability.CONFLICT
+        return Assessment(state, None, is_stale=True)
+
+    def changed(self, changes: Iterable[dict[str, Any]]) -> list[str]:
+        """Return the ids of the notes that are not as they are before these changes."""
+        return [change["id"] for change in changes if self.notes.get(change["id"]) != sha256_kept(change["before"])]
 
     def of(self, revision: Revision) -> NotesState:
         return _notes_state(revision, self.notes | self.replacements, closes_circle=self.closes_circle)
 
     def is_after(self, revision: Revision) -> bool:
         """Whether every note is as the revision makes it."""
-        return all(
-            self.notes.get(change["id"]) == (change["after"]["sha256"] if change["after"] else None)
-            for change in revision.note_changes
-        )
+        return all(self.notes.get(change["id"]) == sha256_kept(change["after"]) for change in revision.note_changes)
+
+
+def sha256_kept(note: dict[str, Any] | None) -> str | None:
+    """Return the sha256 of a note in a stored change."""
+    return note["sha256"] if note else None
 
 
 TargetState = BlockState | NotesState
@@ -350,12 +333,15 @@ def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> li
 
 def replacement_ids(revision: Revision) -> list[str]:
     """Return the ids of the notes a revision puts in the place of those it changes."""
-    ids = []
+    return [replacement for _id, replacement in _replaced(revision)]
+
+
+def _replaced(revision: Revision) -> Iterator[tuple[str, str]]:
+    """Yield the id of each note that a revision puts another in the place of, with that one's."""
     for change in revision.note_changes:
         before, after = change["before"] or {}, change["after"] or {}
         if after.get("superseded_by") and after["superseded_by"] != before.get("superseded_by"):
-            ids.append(after["superseded_by"])
-    return ids
+            yield change["id"], after["superseded_by"]
 
 
 def agents_revision(proposal: Proposal) -> Revision:
@@ -385,9 +371,9 @@ def rows_to_write(proposal: Proposal, revision: Revision, *, base: reads.Block |
         if is_of_whole_block(revision):
             new = new_block_of(revision)
             made = new.fields_with(revision.result_text) if new else None
-            return (BlockWrite(proposal.owner, proposal.target, made, revision.base_sha256),)
-        block = base or reads.block_at(proposal.owner, proposal.target, revision.base_commit)
-        made = replace(fields_of(block), body=revision.result_text)
+        else:
+            block = base or reads.block_at(proposal.owner, proposal.target, revision.base_commit)
+            made = replace(fields_of(block), body=revision.result_text)
         return (BlockWrite(proposal.owner, proposal.target, made, revision.base_sha256),)
     return note_rows_to_write(proposal.owner, revision.note_changes)
 
@@ -443,11 +429,4 @@ def _ids_of(revision: Revision) -> list[str]:
 
 def _closes_circle(proposal: Proposal, revision: Revision) -> bool:
     """Whether a note would be superseded by itself in the end; not so when it was proposed, but others were since."""
-    for change in revision.note_changes:
-        before, after = change["before"] or {}, change["after"] or {}
-        replacement_id = after.get("superseded_by")
-        if not replacement_id or replacement_id == before.get("superseded_by"):
-            continue
-        if reads.closes_circle(proposal.owner, change["id"], replacement_id):
-            return True
-    return False
+    return any(reads.closes_circle(proposal.owner, *pair) for pair in _replaced(revision))

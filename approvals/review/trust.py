@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from operator import add
@@ -155,24 +155,22 @@ def rules_of(owner: str) -> list[TrustRule]:
 
 
 def rule_for(owner: str, agent: Agent, *, block: str, kind: str) -> TrustRule | None:
-    """Return the rule that holds for an agent's change of one kind; None when none does."""
-    return strongest(rule for rule in rules_of(owner) if matches(rule, agent.pk, block=block, kind=kind))
+    """Return the rule that holds for an agent's change of one kind; None when none does.
+
+    Of several the most specific one; of equally specific ones the strictest.
+    """
+
+    def rank(rule: TrustRule) -> tuple[int, int]:
+        fields = sum(map(bool, (rule.agent_id, rule.block, rule.kind)))
+        return fields, -_STRICTNESS.index(TrustRule.Needs(rule.needs))
+
+    matching = (rule for rule in rules_of(owner) if matches(rule, agent.pk, block=block, kind=kind))
+    return max(matching, key=rank, default=None)
 
 
 def matches(rule: TrustRule, agent_id: int, *, block: str, kind: str) -> bool:
     """Whether a rule is about a change; an empty field of the rule is about any."""
     return rule.agent_id in (None, agent_id) and rule.block in ("", block) and rule.kind in ("", kind)
-
-
-def strongest(rules: Iterable[TrustRule]) -> TrustRule | None:
-    """Return the most specific of some rules; of equally specific ones the strictest."""
-    return max(
-        rules, key=lambda rule: (_fields_of(rule), -_STRICTNESS.index(TrustRule.Needs(rule.needs))), default=None
-    )
-
-
-def _fields_of(rule: TrustRule) -> int:
-    return sum(map(bool, (rule.agent_id, rule.block, rule.kind)))
 
 
 def _why_asked(rule: TrustRule, kind: str, weight: Weight) -> ReviewReason | None:

@@ -19,7 +19,6 @@ from approvals.review.diff_mode import Redline, laid_out, redline
 from approvals.review.note_changes import FieldChange, NoteChange, field_changes_of_note
 from approvals.review.presentation import compared
 from approvals.review.targets import DELETION, WHOLE_OPERATIONS, agents_revision, is_of_whole_block, new_block_of
-from memory_app.databases.prepared import Prepared
 from memory_app.models import MemoryBlock, TargetKind
 from memory_app.reads import Block
 from memory_app.text import alike, edits
@@ -131,14 +130,6 @@ def with_threads(proposals: ProposalQuerySet) -> ProposalQuerySet:
     )
 
 
-_COMMENTS = Prepared(
-    lambda proposal: (
-        Event.objects.filter(proposal=proposal, what=Event.What.COMMENTED).order_by().values_list("pk", "actor_kind")
-    ),
-    proposal=int,
-)
-
-
 class ThreadSummary(NamedTuple):
     """What a list says of a thread.
 
@@ -154,14 +145,10 @@ class ThreadSummary(NamedTuple):
 
 def thread_summary(proposal: Proposal) -> ThreadSummary:
     """Return the thread of a proposal; in a query of its own, unless it was read `with_threads`."""
-    read = vars(proposal)
-    if "said_by_agent" in read:
-        comments, by_person, by_agent = (read[name] or 0 for name in ("comments", "said_by_person", "said_by_agent"))
-    else:
-        found = _COMMENTS.all(proposal=proposal.pk)
-        comments = len(found)
-        by_agent = max((number for number, kind in found if kind == Event.ActorKind.AGENT), default=0)
-        by_person = max((number for number, kind in found if kind != Event.ActorKind.AGENT), default=0)
+    names, read = ("comments", "said_by_person", "said_by_agent"), vars(proposal)
+    if "said_by_agent" not in read:
+        read = with_threads(Proposal.objects.filter(pk=proposal.pk)).values(*names).get()
+    comments, by_person, by_agent = (read[name] or 0 for name in names)
     return ThreadSummary(comments, by_person > by_agent, bool(by_person) and by_agent > by_person)
 
 
@@ -175,13 +162,7 @@ def thread_of(proposal: Proposal) -> tuple[Event, ...]:
 # fingerprints.
 
 #: After these, what is proposed is remembered. What was a duplicate is not: it may be missing later.
-COUNTING = (
-    RejectReason.WRONG,
-    RejectReason.OUTDATED,
-    RejectReason.TOO_PRIVATE,
-    RejectReason.BADLY_WORDED,
-    RejectReason.OTHER,
-)
+COUNTING = tuple(reason for reason in RejectReason if reason != RejectReason.DUPLICATE)
 
 
 @dataclass(frozen=True)

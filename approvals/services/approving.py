@@ -133,13 +133,13 @@ def claim(
     if hands_rest_back:
         values["handed_back_at"] = now
     as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
-    if texts is None:
+    with transaction.atomic(durable=True):
         claimed = update(Proposal, values, where=as_read)
-    else:
-        with transaction.atomic(durable=True):
-            claimed = update(Proposal, values, where=as_read)
-            if claimed:
-                _insert_revision(proposal, number, made_by=actor, base_commit=seen.commit, **texts)
+        if claimed and texts is not None:
+            of = {"branch": branch_name(proposal.pk, number), "base_commit": seen.commit, "made_by": actor}
+            origin = Revision.Origin.REVIEWER
+            revision = Revision.objects.create(proposal=proposal, number=number, origin=origin, **of, **texts)
+            proposal.hold_current_revision(revision)
     if claimed:
         proposal.set_written(values)
     else:
@@ -147,12 +147,6 @@ def claim(
         raise_not_open(proposal, shown)
     proposal.decided_by = actor
     return finish_merging(proposal, seen=seen)
-
-
-def _insert_revision(proposal: Proposal, number: int, **fields: Any) -> None:
-    branch, origin = branch_name(proposal.pk, number), Revision.Origin.REVIEWER
-    revision = Revision.objects.create(proposal=proposal, number=number, branch=branch, origin=origin, **fields)
-    proposal.hold_current_revision(revision)
 
 
 # -- Some of a proposal's changes: of a block change by change, of an import note by note.
@@ -260,11 +254,7 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
         require_branch(proposal, shown)
         return None
     assert isinstance(seen.target, NotesState)
-    now = seen.target.notes
-    outdated = [
-        change["id"] for change in kept if now.get(change["id"], "") != (change["before"] or {}).get("sha256", "")
-    ]
-    if outdated:
+    if seen.target.changed(kept):
         raise _nothing(proposal, _("Some of the ticked notes have changed since they were proposed. Untick them."))
     return _texts_of_notes(kept) | {"risk_report": shown.risk_report}
 
