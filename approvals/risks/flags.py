@@ -12,10 +12,10 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from approvals.markdown import parsing
@@ -127,6 +127,8 @@ def _hides_host(link: str) -> bool:
     except ValueError:
         return True
 
+
+T = TypeVar("T")
 
 Level = Literal["danger", "warning", "info"]
 
@@ -299,13 +301,7 @@ def _values(text: str) -> set[str]:
 
 
 def _hidden_characters(before: str, after: str) -> Risk | None:
-    had = Counter(unseen.char for unseen in _unseen(before))
-    new: list[invisible.Hidden] = []
-    for unseen in _unseen(after):
-        if had[unseen.char]:
-            had[unseen.char] -= 1
-        else:
-            new.append(unseen)
+    new = _added(_unseen(before), _unseen(after), lambda unseen: unseen.char)
     if not new:
         return None
     is_dangerous = any(unseen.kind in _DANGEROUS_KINDS for unseen in new)
@@ -319,6 +315,17 @@ def _hidden_characters(before: str, after: str) -> Risk | None:
     return risk
 
 
+def _added(before: Iterable[T], after: Iterable[T], key: Callable[[T], object]) -> list[T]:
+    """Return of what is found after the change what was not found as often before it."""
+    had, new = Counter(map(key, before)), list[T]()
+    for each in after:
+        if had[key(each)]:
+            had[key(each)] -= 1
+        else:
+            new.append(each)
+    return new
+
+
 def _unseen(text: str) -> Iterator[invisible.Hidden]:
     marks = sum(map(text.count, "\u200e\u200f\u061c"))
     # Beside letters that run from right to left, which are then many, a direction mark is part of the spelling.
@@ -328,15 +335,11 @@ def _unseen(text: str) -> Iterator[invisible.Hidden]:
 
 def _mixed_scripts(before: str, after: str) -> Risk | None:
     # Where it stands in the text makes no difference.
-    had = Counter((stray.word, stray.letters) for stray in invisible.stray_letters(before))
+    had, have = (invisible.stray_letters(text) for text in (before, after))
     new: dict[str, list[str]] = {}
-    for stray in invisible.stray_letters(after):
-        if had[stray.word, stray.letters]:
-            had[stray.word, stray.letters] -= 1
-        else:
-            new.setdefault(stray.word, []).extend(
-                f"{letter} {name}" for letter, name in zip(stray.letters, stray.names, strict=True)
-            )
+    for stray in _added(had, have, lambda stray: (stray.word, stray.letters)):
+        letters = (f"{letter} {name}" for letter, name in zip(stray.letters, stray.names, strict=True))
+        new.setdefault(stray.word, []).extend(letters)
     if not new:
         return None
     said = [f"{word}: {', '.join(dict.fromkeys(letters))}" for word, letters in new.items()]

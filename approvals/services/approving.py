@@ -6,7 +6,7 @@ follows is in `merge`.
 
 import uuid
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
@@ -133,7 +133,7 @@ def claim(
     if hands_rest_back:
         values["handed_back_at"] = now
     as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
-    with transaction.atomic(durable=True):
+    with nullcontext() if texts is None else transaction.atomic(durable=True):
         claimed = update(Proposal, values, where=as_read)
         if claimed and texts is not None:
             of = {"branch": branch_name(proposal.pk, number), "base_commit": seen.commit, "made_by": actor}

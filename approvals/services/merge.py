@@ -31,7 +31,7 @@ from approvals.services.preparing import branch_name, drop_branches, write_revis
 from approvals.services.recheck import after_change
 from approvals.services.writing import entry_of, write_main
 from memory_app import reads
-from memory_app.dolt.connections import head_of_main
+from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
@@ -50,7 +50,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
         DecisionRefused: the memory changed, so that what was seen cannot be merged. The proposal is OPEN again; the
             memory is unchanged.
     """
-    done = None if seen else commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before)
+    done = None if seen else dolt().find_operation(proposal.merge_operation, proposal.main_before)
     try:
         merged = done.hash if done else _merge(proposal, seen)  # and closed
     except _AlreadyMerged as error:
@@ -225,7 +225,7 @@ def _reopen(proposal: Proposal) -> None:
         _AlreadyMerged: the only conflict is with this merge itself.
         _LeaseLost: the row is no longer MERGING; the process that finished it decides.
     """
-    if done := commits.find(proposal.owner, proposal.merge_operation, since=proposal.main_before):
+    if done := dolt().find_operation(proposal.merge_operation, proposal.main_before):
         raise _AlreadyMerged(done)
     made_here = proposal.revisions.exclude(origin=Revision.Origin.AGENT)
     branches = list(made_here.values_list("branch", flat=True))

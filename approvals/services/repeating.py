@@ -7,10 +7,11 @@ another wording to the rejection it answers.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, RejectReason, Revision, Status
@@ -36,18 +37,17 @@ def find_answered(proposal: Proposal, segments: Sequence[worddiff.Segment], resu
         segments: the difference it makes; used for blocks.
         result_text: what a new note would say.
     """
-    since = timezone.now() - RECENTLY
-    key = {"agent": proposal.agent.pk, "owner": proposal.owner, "since": since}
     if proposal.kind == Kind.IMPORT:
         return None
+    found = _REJECTED.all(agent=proposal.agent.pk, owner=proposal.owner, since=timezone.now() - RECENTLY)
     if proposal.kind == Kind.SAVE:
         # A new note gets a new id: what it says has to tell.
-        for pk, text in _texts(_SAVES.all(**key), _MOST_NOTES):
+        for pk, text in _texts((pk for pk, kind, *_target in found if kind == Kind.SAVE), _MOST_NOTES):
             if alike.have_much_in_common(text.result_text, result_text):
                 return pk
         return None
-    rejected = list(_ON_TARGET.all(**key, kind=proposal.target_kind, target=proposal.target))
-    if proposal.target_kind != "block":
+    rejected = [pk for pk, _kind, *target in found if target == [proposal.target_kind, proposal.target]]
+    if proposal.target_kind != TargetKind.BLOCK:
         return rejected[0] if rejected else None
     for pk, text in _texts(rejected, _MOST_BLOCKS):
         if alike.are_alike(worddiff.diff(text.base_text, text.result_text), segments):
@@ -57,29 +57,21 @@ def find_answered(proposal: Proposal, segments: Sequence[worddiff.Segment], resu
 
 def _texts(ids: Iterable[int], most: int) -> Iterable[tuple[int, Revision]]:
     """Yield the last revision of each proposal, in the order given."""
-    for pk in list(ids)[:most]:
+    for pk in islice(ids, most):
         revision = Revision.objects.filter(proposal=pk).order_by("-number").first()
         if revision is not None:
             yield pk, revision
 
 
-def _rejected(agent: int, owner: str, since: datetime) -> QuerySet[Proposal, int]:
-    rejected = Proposal.objects.filter(
-        agent=agent, owner=owner, status=Status.REJECTED, decided_at__gte=since, redacted_at=None
-    ).exclude(decision_reason=RejectReason.DUPLICATE)
-    return rejected.order_by("-decided_at", "-id").values_list("pk", flat=True)
-
-
-_ON_TARGET = Prepared(
-    lambda agent, owner, since, kind, target: _rejected(agent, owner, since).filter(target_kind=kind, target=target),
-    agent=int,
-    owner=str,
-    since=datetime,
-    kind=str,
-    target=str,
-)
-_SAVES = Prepared(
-    lambda agent, owner, since: _rejected(agent, owner, since).filter(kind=Kind.SAVE),
+_REJECTED = Prepared(
+    lambda agent, owner, since: (
+        Proposal.objects.filter(
+            agent=agent, owner=owner, status=Status.REJECTED, decided_at__gte=since, redacted_at=None
+        )
+        .exclude(decision_reason=RejectReason.DUPLICATE)
+        .order_by("-decided_at", "-id")
+        .values_list("pk", "kind", "target_kind", "target")
+    ),
     agent=int,
     owner=str,
     since=datetime,

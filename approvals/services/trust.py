@@ -21,6 +21,7 @@ from approvals.services.preparing import branch_name, finish_preparing, name_not
 from approvals.services.recheck import after_change, recheck
 from approvals.services.writing import entry_of, write_main
 from memory_app import reads
+from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.writing import commits, ledger, rows
@@ -176,7 +177,7 @@ def finish(
 
 def _find_commit(proposal: Proposal) -> Commit | None:
     """Return the commit that applied the proposal, when a process died after making it."""
-    return commits.find(proposal.owner, proposal.operation, since=proposal.current_revision.base_commit)
+    return dolt().find_operation(proposal.operation, proposal.current_revision.base_commit)
 
 
 def _apply(

@@ -35,7 +35,7 @@ from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.runtime import deadlines
 from memory_app.text.trailers import Trailers
-from memory_app.writing import commits, ledger, rows
+from memory_app.writing import ledger, rows
 
 log = structlog.get_logger(__name__)
 
@@ -259,7 +259,7 @@ def _finish_found(proposal: Proposal, done: Commit) -> Proposal:
 
 
 def _made_before(proposal: Proposal) -> Commit | None:
-    return commits.find(proposal.owner, revert_operation(proposal), since=proposal.merge_commit)
+    return dolt().find_operation(revert_operation(proposal), proposal.merge_commit)
 
 
 def _announced(entry: ledger.LedgerEntry) -> ledger.LedgerEntry:

@@ -85,11 +85,14 @@ def open_at(revision: str) -> Iterator[DoltOperations]:
 
 
 @contextmanager
-def dolt_transaction() -> Iterator[DoltOperations]:
+def dolt_transaction(*, takes_stray_rows: bool = False) -> Iterator[DoltOperations]:
     """Run ORM writes and one Dolt verb between BEGIN and COMMIT; roll back on any error.
 
     Tried under errors, empty commits and bulk_create on both engines. On main it first makes sure that no
     uncommitted rows are there: the next commit would include them under another person's name.
+
+    Args:
+        takes_stray_rows: the commit is made of those rows.
 
     Raises:
         DirtyMemory: main has uncommitted rows; `recover` commits and reports them.
@@ -97,14 +100,16 @@ def dolt_transaction() -> Iterator[DoltOperations]:
     current = connection()
     wrapper = cast(DoltConnection, current)
     with _in_turn() if wrapper.dolt.has_one_writer or wrapper.dolt.branch == MAIN else nullcontext():
-        yield from _transaction(current, wrapper)
+        yield from _transaction(current, wrapper, takes_stray_rows)
 
 
-def _transaction(current: BaseDatabaseWrapper, wrapper: DoltConnection) -> Iterator[DoltOperations]:
+def _transaction(
+    current: BaseDatabaseWrapper, wrapper: DoltConnection, takes_stray_rows: bool
+) -> Iterator[DoltOperations]:
     with wrapper.dolt.named_errors():
         current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
-        if wrapper.dolt.branch == MAIN and (dirty := wrapper.dolt.dirty_tables()):
+        if not takes_stray_rows and wrapper.dolt.branch == MAIN and (dirty := wrapper.dolt.dirty_tables()):
             raise DirtyMemory(dirty)
         wrapper.writable = True
         with wrapper.dolt.named_errors():

@@ -77,7 +77,6 @@ class NoteListCache:
         changed: those that changed since, by id; None for one that is gone. Looking a note up costs no pass over all of
             them then: after each save, three passes took 0.8 ms at 2,000 notes.
         index: of `read`, by `_keys`; made when it is first needed.
-        fresh: the same of what changed since, with what changed once more.
     """
 
     read: tuple[NoteSummary, ...]
@@ -85,7 +84,6 @@ class NoteListCache:
     nbytes: int = field(default=0, compare=False)
     changed: Mapping[str, NoteSummary | None] = field(default_factory=dict)
     index: dict[str, list[NoteSummary]] = field(default_factory=dict, compare=False)
-    fresh: Mapping[str, tuple[NoteSummary, ...]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def entries(self) -> tuple[NoteSummary, ...]:
@@ -145,21 +143,23 @@ class NoteListCache:
             self.index.update(_by_key(self.read, _keys))
         return self.index
 
-    def _with(self, key: str) -> Iterator[NoteSummary]:
-        """Yield the notes that have one of `_keys`: the last changed, then the newest first."""
-        yield from (entry for entry in reversed(self.fresh.get(key, ())) if self.changed.get(entry.id) is entry)
-        yield from (entry for entry in self._indexed.get(key, ()) if entry.id not in self.changed)
+    def _with(self, *keys: str) -> Iterator[NoteSummary]:
+        """Yield the notes that may have one of `_keys`: all that changed, the last first, then the newest first."""
+        yield from filter(None, reversed([*self.changed.values()]))
+        found = chain.from_iterable(self._indexed.get(key, ()) for key in keys)
+        yield from (entry for entry in found if entry.id not in self.changed)
 
     def saying(self, said: str, *, but: str = "") -> list[NoteSummary]:
         """Return the notes that say this, newest first, without the one whose id is `but`."""
-        found = [entry for entry in self._with(said) if entry.said == said and entry.id != but]
+        found = [entry for entry in self._with(said) if said and entry.said == said and entry.id != but]
         return sorted(found, key=_place, reverse=True)
 
     def nearly_saying(self, said: str) -> Iterator[NoteSummary]:
         """Yield the notes that say this but for one word, the last changed first."""
-        forms = near_forms(said)
-        for entry in chain.from_iterable(map(self._with, _ends(said))) if forms else ():
-            if entry.said != said and not forms.isdisjoint(near_forms(entry.said)):
+        forms, ends = near_forms(said), _ends(said)
+        for entry in self._with(*ends) if forms else ():
+            may_be = entry.said != said and not set(ends).isdisjoint(_ends(entry.said))
+            if may_be and not forms.isdisjoint(near_forms(entry.said)):
                 yield entry
 
     def fold(self, items: Iterable[T], id_of: Callable[[T], str | None]) -> list[tuple[T, list[str]]]:
@@ -167,10 +167,10 @@ class NoteListCache:
         other notes that say the same."""
         folded, seen = list[tuple[T, list[str]]](), set[str]()
         for item in items:
-            entry = next(self._with(f"\0{id_of(item)}"), None)
-            said = entry.said if entry else ""
+            id_ = id_of(item) or ""
+            said = next((each.said for each in self._with(f"\0{id_}") if each.id == id_), "")
             if said not in seen:
-                folded.append((item, [each.id for each in self.saying(said, but=id_of(item) or "")]))
+                folded.append((item, [each.id for each in self.saying(said, but=id_)]))
             seen |= {said} - {""}
         return folded
 
@@ -263,10 +263,7 @@ def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache |
     changed = {id_: entry for id_, entry in held.changed.items() if id_ not in ids} | {id_: now.get(id_) for id_ in ids}
     # What was there before is not taken off: it is held until all is put together.
     nbytes = held.nbytes + sum(entry.room for entry in now.values())
-    fresh = dict(held.fresh)
-    for entry in now.values():
-        fresh |= {key: (*fresh.get(key, ()), entry) for key in _keys(entry)}
-    advanced = NoteListCache(held.read, newest.hash, nbytes, changed, held.index, fresh)
+    advanced = NoteListCache(held.read, newest.hash, nbytes, changed, held.index)
     return advanced if len(changed) <= MANY else _build(advanced.entries, newest.hash)
 
 

@@ -7,6 +7,7 @@ subject and trailers. The ledger can be rebuilt from the trailers, the rows the 
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -166,11 +167,6 @@ def _wait_for(made: Callable[[], str | None]) -> str | None:
         time.sleep(0.02)
 
 
-def find(owner: str, operation: str, since: str) -> Commit | None:
-    """Return the commit of an operation on main after `since`; None when it made none."""
-    return dolt().find_operation(operation, since)
-
-
 def drop_branch(owner: str, name: str) -> None:
     """Drop the branch of a proposal to this owner's memory, if it exists."""
     with one_after_another():
@@ -181,23 +177,12 @@ def commit_schema() -> None:
     """Commit what a migration left in the working set of main, if anything."""
 
     def attempt() -> str:
-        current = connection()
-        current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
-        try:
-            made = dolt().commit("Migrate the schema of the memory", ASSENT)
-            current.commit()
-            return made
-        except BaseException:
-            current.rollback()
-            raise
-        finally:
-            current.set_autocommit(True)
+        with dolt_transaction(takes_stray_rows=True) as verbs:
+            return verbs.commit("Migrate the schema of the memory", ASSENT)
 
     if dolt().dirty_tables():
-        try:
+        with suppress(NothingToCommit):
             retrying(attempt)
-        except NothingToCommit:
-            return
 
 
 def commit_dirt(operation: str) -> Commit | None:
@@ -205,27 +190,18 @@ def commit_dirt(operation: str) -> Commit | None:
 
     Otherwise they would become part of the next commit, under the name of its author.
     """
-    verbs = dolt()
-    dirty = verbs.dirty_tables()
+    dirty = dolt().dirty_tables()
     if not dirty:
         return None
-    current = connection()
-    current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    # No owner: the rows may belong to several.
+    entry = LedgerEntry(action=Change.Action.RECOVERED, owner="", targets=(), operation=operation)
+    subject = f"Uncommitted changes found in {', '.join(dirty)}"
     try:
-        # No owner: the rows may belong to several.
-        entry = LedgerEntry(action=Change.Action.RECOVERED, owner="", targets=(), operation=operation)
-        subject = f"Uncommitted changes found in {', '.join(dirty)}"
-        hash_ = verbs.commit(entry.message(subject, timezone.now(), most=verbs.commit_message_limit), UNKNOWN)
-        current.commit()
+        with dolt_transaction(takes_stray_rows=True) as verbs:
+            hash_ = verbs.commit(entry.message(subject, timezone.now(), most=verbs.commit_message_limit), UNKNOWN)
     except NothingToCommit:
-        current.rollback()
         return None
-    except BaseException:
-        current.rollback()
-        raise
-    finally:
-        current.set_autocommit(True)
-    return verbs.log(hash_, limit=1)[0]
+    return dolt().log(hash_, limit=1)[0]
 
 
 def _commit_once(attempt: Callable[[], CommitResult], entry: LedgerEntry, since: str | None) -> CommitResult:
@@ -239,7 +215,7 @@ def _commit_once(attempt: Callable[[], CommitResult], entry: LedgerEntry, since:
         connection().close()
         log.warning("memory_connection_lost", operation=entry.operation)
         try:
-            done = find(entry.owner, entry.operation, since=before)
+            done = dolt().find_operation(entry.operation, before)
         except Exception as unreachable:
             raise OutcomeUnknown(entry.operation) from unreachable
         return CommitResult(done.hash, time_of(done)) if done else retrying(attempt)

@@ -15,7 +15,7 @@ from memory_app.dolt.connections import dolt, dolt_transaction, head_of_main
 from memory_app.models import Change, DirectWrite
 from memory_app.reads import Block
 from memory_app.text.trailers import Trailers
-from memory_app.writing import authors, commits, ledger, rows
+from memory_app.writing import authors, ledger, rows
 from memory_app.writing.values import BlockFields, BlockWrite
 from tests.conftest import make_user
 from tests.support.acts import approve, edit
@@ -120,7 +120,7 @@ def test_an_approval_is_found_by_its_operation_whatever_its_comment(
 ) -> None:
     block = make_block(alice, "l" * 64, "I like maths.\n")
     proposal = approve(alice, propose(block, "maths", "physics"), comment=comment)
-    merge = commits.find("alice", proposal.merge_operation, since=proposal.main_before)
+    merge = dolt().find_operation(proposal.merge_operation, proposal.main_before)
     assert merge is not None
     assert merge.hash == proposal.merge_commit
     assert reads.history("alice", "block", "l" * 64)[0].comment == comment.strip()
