@@ -7,7 +7,9 @@ only trusted where the other two agree with it. See docs/architecture.md.
 
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 from typing import TypeVar
 
 import structlog
@@ -30,16 +32,8 @@ T = TypeVar("T")
 #: How many recorded commits each run goes back to compare the ledger with the log.
 LOOK_BACK = 100
 
-#: Actions of commits without a proposal.
-_DIRECT = {
-    Change.Action.EDITED,
-    Change.Action.CREATED,
-    Change.Action.SUPERSEDED,
-    Change.Action.REINSTATED,
-    Change.Action.DELETED,
-    Change.Action.IMPORTED,
-    Change.Action.REVERTED,  # what a person changed directly, put back
-}
+#: Actions of commits without a proposal; REVERTED is what a person changed directly, put back.
+_DIRECT = set(Change.Action) - {Change.Action.APPROVED, Change.Action.APPLIED, Change.Action.RECOVERED}
 
 
 def retry_after_committing_stray_rows(write: Callable[[], T]) -> T:
@@ -132,15 +126,13 @@ def rows_by_commit() -> Iterator[tuple[Commit | None, list[Change]]]:
         yield None, rows
 
 
+#: What a row of the ledger and its entry have in common.
+_SAID = attrgetter("action", "actor", "agent", "proposal_id", "comment")
+
+
 def _agrees(entry: LedgerEntry, row: Change) -> bool:
     """Whether a row of the ledger equals this entry for one of the targets."""
-    return (row.action, row.actor, row.agent, row.proposal_id, row.comment) == (
-        entry.action,
-        entry.actor,
-        entry.agent,
-        entry.proposal_id,
-        entry.comment,
-    ) and (row.target_kind, row.target) in entry.targets
+    return bool(_SAID(row) == _SAID(entry) and (row.target_kind, row.target) in entry.targets)
 
 
 def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[LedgerEntry, ...]:
@@ -155,10 +147,19 @@ def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[Ledger
     if len(changed) == 1:
         ((owner, targets),) = changed.items()
         trailers = Trailers.of(commit.message)
+        said = LedgerEntry(
+            action=trailers.action,
+            owner=owner,
+            targets=targets,
+            operation=trailers.operation,
+            actor=trailers.person,
+            agent=trailers.agent,
+            proposal_id=trailers.proposal_id,
+        )
         if len(commit.parents) > 1:
-            expected = _merged(trailers, owner, targets, commit.parents[1], trust_log=trust_log)
+            expected = _merged(said, trailers.owner, commit.parents[1], trust_log=trust_log)
         else:
-            expected = _written(trailers, owner, targets, trust_log=trust_log)
+            expected = _written(said, trailers.owner, trust_log=trust_log)
         if expected:
             return (expected,)
     return tuple(
@@ -180,91 +181,64 @@ def wrong_rows(commit: Commit, rows: list[Change]) -> list[Change]:
     return bad
 
 
-def _merged(
-    trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], head: str, *, trust_log: bool
-) -> LedgerEntry | None:
-    """Return the entry of a merge: an approval, identified by the merged head."""
-    revision = (
-        Revision.objects.filter(head_commit=head, proposal__owner=owner)
-        .select_related("proposal__agent", "proposal__decided_by")
-        .first()
-    )
-    is_approval = trailers.action == Change.Action.APPROVED
+def _merged(said: LedgerEntry, owner_said: str, head: str, *, trust_log: bool) -> LedgerEntry | None:
+    """Return the entry of a merge: an approval, identified by the merged head.
+
+    Args:
+        said: what the trailers say of the rows that were changed, of their owner.
+        owner_said: the owner in the trailers.
+    """
+    found = Revision.objects.filter(head_commit=head, proposal__owner=said.owner)
+    revision = found.select_related("proposal__agent", "proposal__decided_by").first()
+    is_approval = said.action == Change.Action.APPROVED
     if revision is None:
-        if not (trust_log and is_approval and trailers.owner in (owner, "")):
+        if not (trust_log and is_approval and owner_said in (said.owner, "")):
             return None
-        agent = Trailers.of(dolt().log(head, limit=1)[0].message).agent
-        return _entry(trailers, owner, targets, agent=agent, proposal_id=trailers.proposal_id)
+        return replace(said, agent=Trailers.of(dolt().log(head, limit=1)[0].message).agent)
     proposal = revision.proposal
-    believed = (
-        is_approval and trailers.person and trailers.operation == (proposal.merge_operation or trailers.operation)
-    )
+    operation = proposal.merge_operation or said.operation
     decided_by = proposal.decided_by.username if proposal.decided_by else ""
-    return LedgerEntry(
+    return replace(
+        said,
         action=Change.Action.APPROVED,
-        owner=owner,
-        targets=targets,
-        operation=proposal.merge_operation or trailers.operation,
-        actor=trailers.person if believed else decided_by,
+        operation=operation,
+        actor=said.actor if is_approval and said.actor and said.operation == operation else decided_by,
         agent=proposal.agent.name,
         proposal_id=proposal.pk,
         comment=proposal.decision_comment,
     )
 
 
-def _written(
-    trailers: Trailers, owner: str, targets: tuple[tuple[str, str], ...], *, trust_log: bool
-) -> LedgerEntry | None:
-    """Return the entry of a commit that is not a merge: applied by policy, reverted, or written directly."""
-    if trailers.owner != owner:
+def _written(said: LedgerEntry, owner_said: str, *, trust_log: bool) -> LedgerEntry | None:
+    """Return the entry of a commit that is not a merge: applied by policy, reverted, or written directly.
+
+    Arguments are those of `_merged`.
+    """
+    if owner_said != said.owner:
         return None
-    if trailers.action in (Change.Action.APPLIED, Change.Action.REVERTED) and trailers.proposal_id is not None:
-        proposal = Proposal.objects.filter(pk=trailers.proposal_id).select_related("agent").first()
-        if proposal:
-            applied = trailers.action == Change.Action.APPLIED
-            operation = proposal.operation if applied else revert_operation(proposal)
-            if (proposal.owner, operation) != (owner, trailers.operation):
-                return None
-            # Why it was reverted is written before the commit is made, as with a direct write.
-            said = DirectWrite.objects.filter(pk=operation, actor=trailers.person).first() if not applied else None
-            comment = said.comment if said else ""
-            agent, number = proposal.agent.name, proposal.pk
-            return _entry(trailers, owner, targets, agent=agent, proposal_id=number, comment=comment)
-        return _entry(trailers, owner, targets, proposal_id=trailers.proposal_id) if trust_log else None
-    if trailers.action not in _DIRECT or trailers.proposal_id is not None:
-        return None
-    announced = DirectWrite.objects.filter(pk=trailers.operation).first()
-    if announced:
-        if (announced.owner, announced.action, announced.actor) != (owner, trailers.action, trailers.person):
+    if said.action in (Change.Action.APPLIED, Change.Action.REVERTED) and said.proposal_id is not None:
+        proposal = Proposal.objects.filter(pk=said.proposal_id).select_related("agent").first()
+        if proposal is None:
+            return said if trust_log else None
+        applied = said.action == Change.Action.APPLIED
+        operation = proposal.operation if applied else revert_operation(proposal)
+        if (proposal.owner, operation) != (said.owner, said.operation):
             return None
-        return _entry(trailers, owner, targets, comment=announced.comment)
-    return _entry(trailers, owner, targets) if trust_log else None
+        # Why it was reverted is written before the commit is made, as with a direct write.
+        why = DirectWrite.objects.filter(pk=operation, actor=said.actor).first() if not applied else None
+        return replace(said, agent=proposal.agent.name, comment=why.comment if why else "")
+    if said.action not in _DIRECT or said.proposal_id is not None:
+        return None
+    announced = DirectWrite.objects.filter(pk=said.operation).first()
+    if announced is None:
+        return said if trust_log else None
+    is_it = (announced.owner, announced.action, announced.actor) == (said.owner, said.action, said.actor)
+    return replace(said, comment=announced.comment) if is_it else None
 
 
 def revert_operation(proposal: Proposal) -> str:
     """Return the operation id of a revert: derived, so that a repeated call finds the first one's commit."""
     return uuid.uuid5(uuid.UUID(proposal.operation), "revert").hex
-
-
-def _entry(
-    trailers: Trailers,
-    owner: str,
-    targets: tuple[tuple[str, str], ...],
-    *,
-    agent: str | None = None,
-    proposal_id: int | None = None,
-    comment: str = "",
-) -> LedgerEntry:
-    return LedgerEntry(
-        action=trailers.action,
-        owner=owner,
-        targets=targets,
-        operation=trailers.operation,
-        actor=trailers.person,
-        agent=trailers.agent if agent is None else agent,
-        proposal_id=proposal_id,
-        comment=comment,
-    )
 
 
 def _last_recorded() -> str | None:

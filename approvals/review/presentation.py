@@ -253,11 +253,7 @@ def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, 
 
 
 def _actions(
-    proposal: Proposal,
-    viewer: User,
-    standing: TargetState | None,
-    assessment: Assessment | None,
-    hunks: int,
+    proposal: Proposal, viewer: User, standing: TargetState | None, assessment: Assessment | None, hunks: int
 ) -> frozenset[ReviewAction]:
     """Return the permitted actions that can succeed: a button that must fail is not drawn."""
     actions = available_actions(viewer, proposal)

@@ -30,7 +30,7 @@ from approvals.services.checks import (
     require_fit,
     require_target_as_seen,
 )
-from approvals.services.errors import DecisionRefused, NoChange, Refusal, over_limit
+from approvals.services.errors import DecisionRefused, NoChange, Refusal, require_within
 from approvals.services.merge import finish_merging
 from approvals.services.notes import require_valid
 from approvals.services.preparing import branch_name
@@ -208,16 +208,8 @@ def approve_some(
             seen = _narrowed(proposal, seen, texts)
     if texts is None:
         return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
-    return claim(
-        proposal,
-        Approval.PART,
-        actor=actor,
-        seen=seen,
-        comment=comment,
-        reason=reason,
-        texts=texts,
-        hands_rest_back=rest is Rest.AGENT,
-    )
+    left: dict[str, Any] = {"reason": reason, "hands_rest_back": rest is Rest.AGENT}
+    return claim(proposal, Approval.PART, actor=actor, seen=seen, comment=comment, texts=texts, **left)
 
 
 def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
@@ -345,8 +337,7 @@ def approve_edited(
             if new is None and seen.assessment.state == Mergeability.ALREADY_APPLIED:
                 require_fit(proposal, seen.assessment)  # there is no change to reword
             if new is not None:
-                if len(text) > new.limit:
-                    raise over_limit(len(text), new.limit)
+                require_within(text, new.limit)
                 texts = _texts_of_block(None, text, new.as_edits())
             elif isinstance(target, BlockState):
                 texts = _reworded_block(proposal, target.block, text)
@@ -365,8 +356,7 @@ def _reworded_block(proposal: Proposal, block: reads.Block | None, text: str) ->
         raise DecisionRefused(proposal, _("The block was deleted; there is nothing to change."), code="conflict")
     if text == block.body:
         raise NoChange(_("This is the block’s text as it is now. Reject the proposal if nothing should change."))
-    if len(text) > block.limit:
-        raise over_limit(len(text), block.limit)
+    require_within(text, block.limit)
     return _texts_of_block(block, text, edits.to_json([edits.Rewrite(text)]))
 
 

@@ -16,15 +16,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Agent, Kind, Proposal, User
 from approvals.permissions import may_edit
 from approvals.review.targets import DELETION, DELETION_SHA256, NewBlock
-from approvals.services.errors import (
-    BlockChanged,
-    NoChange,
-    Refusal,
-    label_invalid,
-    label_taken,
-    over_limit,
-    precondition_failed,
-)
+from approvals.services.errors import BlockChanged, NoChange, Refusal, label_invalid, label_taken, require_within
 from approvals.services.preparing import ChangeContext, Proposed, ProposedChange, SaidWith
 from approvals.services.proposing import ask
 from approvals.services.writing import write_as_person
@@ -120,7 +112,7 @@ def _require_writable(block: reads.Block, expected_sha256: str | None) -> None:
     if block.read_only:
         raise Refusal(f"Block '{block.label}' is read-only.", code="block_read_only")
     if expected_sha256 is not None and expected_sha256 != block.body_sha256:
-        raise precondition_failed(block)
+        raise Refusal(_("The block changed since it was read."), code="precondition_failed", block=block)
 
 
 def _applied(block: reads.Block, edits: Sequence[text_edits.Edit]) -> text_edits.Applied:
@@ -128,8 +120,7 @@ def _applied(block: reads.Block, edits: Sequence[text_edits.Edit]) -> text_edits
     applied = repairs.apply(block.body, edits, heading=block.display_title)
     if applied.text == block.body:
         raise NoChange(f"The edit leaves block '{block.label}' as it is.")
-    if len(applied.text) > block.limit:
-        raise over_limit(len(applied.text), block.limit)
+    require_within(applied.text, block.limit)
     return applied
 
 
@@ -213,8 +204,7 @@ def _require_valid_new(label: str, title: str, description: str, body: str) -> N
         raise _invalid("title", "must be one line")
     if len(description) > MOST_DESCRIPTION:
         raise _invalid("description", f"must have at most {MOST_DESCRIPTION:,} characters")
-    if len(body) > settings.BLOCK_LIMIT:
-        raise over_limit(len(body), settings.BLOCK_LIMIT)
+    require_within(body, settings.BLOCK_LIMIT)
 
 
 def _invalid(field: str, reason: str) -> Refusal:
@@ -306,8 +296,7 @@ def _require_valid_fields(fields: BlockFields) -> None:
         raise Refusal(
             _("The limit must be between 1 and %(most)d characters.") % {"most": MAX_BLOCK_LIMIT}, field="limit"
         )
-    if len(fields.body) > fields.limit:
-        raise over_limit(len(fields.body), fields.limit)
+    require_within(fields.body, fields.limit)
 
 
 def _require_as_loaded(owner: str, label: str, loaded_sha256: str) -> None:

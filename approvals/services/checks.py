@@ -147,21 +147,15 @@ def require_fit(proposal: Proposal, assessment: Assessment) -> None:
         raise DecisionRefused(
             proposal, _("This is already in the memory; there is nothing to approve."), code="already_applied"
         )
+    if assessment.can_be_approved:
+        return
+    why = _("The change no longer fits the text as it is now.")
     if assessment.over_limit:
-        raise DecisionRefused(
-            proposal,
-            _("Applied to the current text, this would be %(over)s characters over the block’s limit.")
-            % {"over": f"{assessment.over_limit:,}"},
-            code="conflict",
-        )
-    if assessment.closes_circle:
-        raise DecisionRefused(
-            proposal,
-            _("The replacement has itself been replaced by this note. Approving would make them replace each other."),
-            code="conflict",
-        )
-    if not assessment.can_be_approved:
-        raise DecisionRefused(proposal, _("The change no longer fits the text as it is now."), code="conflict")
+        why = _("Applied to the current text, this would be %(over)s characters over the block’s limit.")
+        why %= {"over": f"{assessment.over_limit:,}"}
+    elif assessment.closes_circle:
+        why = _("The replacement has itself been replaced by this note. Approving would make them replace each other.")
+    raise DecisionRefused(proposal, why, code="conflict")
 
 
 def require_branch(proposal: Proposal, revision: Revision) -> None:

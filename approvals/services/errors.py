@@ -159,11 +159,14 @@ class ChangedSince(DecisionRefused):
     code = "changed_since"
 
 
-def over_limit(used: int, limit: int) -> Refusal:
-    """Return the refusal of a text longer than its block's limit; both in characters."""
+def require_within(text: str, limit: int) -> None:
+    """Raise `over_limit` for a text longer than its block's limit, in characters."""
+    used = len(text)
+    if used <= limit:
+        return
     message = _("The text would have %(used)s characters, %(over)s over the limit of %(limit)s.")
     numbers = {"used": f"{used:,}", "over": f"{used - limit:,}", "limit": f"{limit:,}"}
-    return Refusal(message % numbers, code="over_limit", field="body", used=used, limit=limit)
+    raise Refusal(message % numbers, code="over_limit", field="body", used=used, limit=limit)
 
 
 def label_invalid() -> Refusal:
@@ -175,11 +178,6 @@ def label_invalid() -> Refusal:
 def label_taken(label: str, block: Block | None = None) -> LabelTaken:
     """Return the refusal of the name of a block there is; agents are told of `block`."""
     return LabelTaken(_("There is a block “%(label)s” already.") % {"label": label}, field="label", block=block)
-
-
-def precondition_failed(block: Block) -> Refusal:
-    """Return the refusal of a change of a block that is not at the sha256 its agent expected."""
-    return Refusal(_("The block changed since it was read."), code="precondition_failed", block=block)
 
 
 def being_made() -> Refusal:

@@ -182,9 +182,9 @@ def _changes(by: ChangeContext, owner: str, parsed: Parsed) -> list[NoteChange]:
         before = known.get(memory.id)
         if before is not None and parsed.is_portable and memories_md.section_of(before.type) == memory.type:
             memory = replace(memory, type=before.type)
-        if before is not None and _equals(before, memory):
-            continue
         after = _changed_note(by, before, memory, now) if before else _new_note(by, owner, memory, now)
+        if after is before:
+            continue
         notes.require_valid(after)
         changes.append(NoteChange(memory.id, before, after))
     return changes
@@ -200,19 +200,14 @@ def _with_internal_ids(owner: str, parsed: Parsed) -> Parsed:
     return replace(parsed, memories=tuple(replace(each, id=own.get(each.id, each.id)) for each in parsed.memories))
 
 
-def _equals(note: reads.Note, memory: Memory) -> bool:
-    said = (note.content, note.type, note.tags, note.created_at.date())
-    day = memory.created or note.created_at.date()
-    return said == (memory.content, memory.type, notes.tidied(memory.tags), day)
-
-
 def _changed_note(by: ChangeContext, note: reads.Note, memory: Memory, now: datetime) -> reads.Note:
+    """Return the note as the file has it; the same one where it differs in nothing."""
     changed = replace(note, content=memory.content, type=memory.type, tags=notes.tidied(memory.tags))
     if memory.created is not None and memory.created != note.created_at.date():
         changed = replace(changed, created_at=_midnight(memory.created))
     if note.source == NoteSource.USER and isinstance(by.actor, Agent) and changed.content != note.content:
         changed = replace(changed, source=NoteSource.IMPORT)
-    return notes.stamped(changed, now)
+    return note if changed == note else notes.stamped(changed, now)
 
 
 def _new_note(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads.Note:
