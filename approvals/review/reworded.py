@@ -98,40 +98,32 @@ def rewording_of(proposal: Proposal) -> Rewording:
     assessment = target.assess(revision)
     if assessment.state == Mergeability.ALREADY_APPLIED:
         raise NothingToReword
-    is_conflict = not assessment.can_be_approved
+    is_conflict, new = not assessment.can_be_approved, new_block_of(revision)
     if isinstance(target, BlockState):
-        new = new_block_of(revision)
         limited = target.block or new
         if limited is None or is_deletion(revision) or (new and is_conflict):
             # With a conflict there is a block with the new one's label: the agent edits that, or takes another label.
             raise NothingToReword
-        return Rewording(
-            proposal,
-            revision,
-            target.sha256,
-            base=revision.base_text,
-            now=target.block.body if target.block else "",
-            proposed=assessment.result_text or revision.result_text,
-            limit=limited.limit,
-            is_conflict=is_conflict,
-            over_limit=assessment.over_limit,
-            new_block=new,
-        )
-    if len(revision.note_changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
-        raise NothingToReword
-    (change,) = revision.note_changes
-    now = reads.find_notes(proposal.owner, [change["id"]]).get(change["id"])
-    if now is None and change["before"]:
-        raise NothingToReword
+        now, limit = target.block.body if target.block else "", limited.limit
+    else:
+        if len(revision.note_changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
+            raise NothingToReword
+        (change,) = revision.note_changes
+        note = reads.find_note(proposal.owner, change["id"])
+        if note is None and change["before"]:
+            raise NothingToReword
+        now, limit = note.content if note else "", notes.MAX_CONTENT
     return Rewording(
         proposal,
         revision,
         target.sha256,
         base=revision.base_text,
-        now=now.content if now else "",
-        proposed=revision.result_text,
-        limit=notes.MAX_CONTENT,
+        now=now,
+        proposed=assessment.result_text or revision.result_text,
+        limit=limit,
         is_conflict=is_conflict,
+        over_limit=assessment.over_limit,
+        new_block=new,
     )
 
 

@@ -366,7 +366,7 @@ def _reworded_note(proposal: Proposal, text: str) -> dict[str, Any]:
     if len(changes) != 1:
         raise DecisionRefused(proposal, _("A proposal of several notes is approved note by note."))
     asked = NoteChange.from_json(changes[0])
-    now = reads.find_notes(proposal.owner, [asked.id]).get(asked.id)
+    now = reads.find_note(proposal.owner, asked.id)
     if asked.after is None or asked.after.is_superseded:
         raise DecisionRefused(proposal, _("This proposal has no text to reword."))
     if now is None and asked.before is not None:

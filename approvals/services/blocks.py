@@ -7,7 +7,7 @@ with, so that no edit overwrites a text its author has not seen.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Unpack
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -17,7 +17,7 @@ from approvals.models import Agent, Kind, Proposal, User
 from approvals.permissions import may_edit
 from approvals.review.targets import DELETION, DELETION_SHA256, NewBlock
 from approvals.services.errors import BlockChanged, NoChange, Refusal, label_invalid, label_taken, require_within
-from approvals.services.preparing import ChangeContext, Proposed, ProposedChange, SaidWith
+from approvals.services.preparing import ChangeContext, Proposed, ProposedChange
 from approvals.services.proposing import ask
 from approvals.services.writing import write_as_person
 from memory_app import reads
@@ -42,7 +42,7 @@ def propose(
     edits: Sequence[text_edits.Edit],
     kind: Kind,
     expected_sha256: str | None = None,
-    **said: Unpack[SaidWith],
+    **said: Any,
 ) -> Proposed:
     """Propose edits to one block: all of them, in order, or none. On the block's text as it is now.
 
@@ -125,7 +125,7 @@ def _applied(block: reads.Block, edits: Sequence[text_edits.Edit]) -> text_edits
 
 
 def propose_block(
-    *, agent: Agent, owner: str, label: str, title: str, body: str, description: str = "", **said: Unpack[SaidWith]
+    *, agent: Agent, owner: str, label: str, title: str, body: str, description: str = "", **said: Any
 ) -> Proposed:
     """Propose a new block.
 
@@ -134,7 +134,7 @@ def propose_block(
         title: one line of at most 200 characters; empty where the label stands for it.
         body: the text, at most `BLOCK_LIMIT` characters; may be empty.
         description: what belongs in it, at most 1,000 characters.
-        said: see `proposed.ChangeContext`.
+        said: see `ChangeContext`.
 
     Raises:
         `label_invalid`, `invalid_arguments`, ForbiddenCharacter, `over_limit`: what was given is no block.
@@ -161,13 +161,13 @@ def propose_block(
 
 
 def propose_deletion(
-    *, agent: Agent, owner: str, label: str, expected_sha256: str | None = None, **said: Unpack[SaidWith]
+    *, agent: Agent, owner: str, label: str, expected_sha256: str | None = None, **said: Any
 ) -> Proposed:
     """Propose to delete a block. A person always decides: no rule applies it.
 
     Args:
         expected_sha256: of the block's text as the agent read it.
-        said: see `proposed.ChangeContext`.
+        said: see `ChangeContext`.
 
     Raises:
         BlockNotFound, `block_read_only`, `precondition_failed`: as for `propose`.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Required, TypedDict
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -36,19 +36,6 @@ from memory_app.writing import commits
 
 #: Share of a block's limit from which the agent gets a warning.
 NEARLY_FULL = 0.9
-
-
-class SaidWith(TypedDict, total=False):
-    """What an agent says with a change of a block, and what its token may do: see `ChangeContext`."""
-
-    reasoning: Required[str]
-    confidence: str
-    session_id: str
-    evidence: Sequence[dict[str, Any]]
-    operation: str | None
-    proposal_id: int | None
-    may_apply: bool
-    force: bool
 
 
 @dataclass(frozen=True)
