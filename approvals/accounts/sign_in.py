@@ -142,10 +142,7 @@ def _path() -> Path:
 
 
 def _read() -> dict[str, Any]:
-    try:
-        told: dict[str, Any] = json.loads(_path().read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
+    told: dict[str, Any] = json.loads(_path().read_text(encoding="utf-8")) if _path().exists() else {}
     return told
 
 
@@ -230,8 +227,7 @@ def kept_fields(request: HttpRequest) -> dict[str, str]:
     kept = request.session.get(_KEPT)
     if not kept or kept["page"] != request.path:
         return {}
-    del request.session[_KEPT]
-    fields: dict[str, str] = kept["fields"]
+    fields: dict[str, str] = request.session.pop(_KEPT)["fields"]
     return fields
 
 

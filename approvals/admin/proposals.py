@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from approvals import services
 from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import ReadOnlyAdmin, ReadOnlyInline
-from approvals.forms.proposal import SeveralForm, new_batch, ticked
+from approvals.forms.proposal import SeveralForm, ticked
 from approvals.models import Event, Proposal, ProposedNote, RejectedFingerprint, Revision, Status
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction
@@ -134,7 +134,6 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
             "title": _("Approve proposals") if is_approval else _("Reject proposals"),
             "opts": self.opts,
             "form": form,
-            "batch": new_batch(),
             "is_approval": is_approval,
             "rows": rows,
             "deciding": deciding,

@@ -33,7 +33,7 @@ from approvals.models import (
     User,
 )
 from approvals.review.targets import current_state, fields_of
-from approvals.services.notes import ChangeContext, NoteChange, change_notes, stamped
+from approvals.services.notes import ChangeContext, NoteChange, change_notes, new_note, stamped
 from memory_app import conversations, reads
 from memory_app.models import Change, NoteSource, TargetKind
 from memory_app.text import edits
@@ -263,36 +263,21 @@ def _change_note(step: Step, at: datetime) -> None:
     )
     id_ = story.note_id(step.target)
     before = None if step.verb == "save" else reads.note(step.owner, id_)
-    after = None if step.verb == "delete" else stamped(_note_after(step, id_, before, at), at)
+    after = None if step.verb == "delete" else stamped(_note_after(step, by, before, at), at)
     change_notes(by=by, owner=step.owner, kind=Kind(step.verb), changes=[NoteChange(id_, before, after)])
 
 
-def _note_after(step: Step, id_: str, before: reads.Note | None, at: datetime) -> reads.Note:
+def _note_after(step: Step, by: ChangeContext, before: reads.Note | None, at: datetime) -> reads.Note:
     data = step.data
     if before and step.verb == "update":
         return replace(before, content=data["content"])
     if before:
-        by = story.note_id(data["replacement"]) if "replacement" in data else None
-        return replace(before, superseded_at=at, superseded_by=by, superseded_reason=data["reasoning"])
-    return reads.Note(
-        id=id_,
-        owner=step.owner,
-        content=data["content"],
-        type=data.get("type", "fact"),
-        tags=tuple(data["tags"]),
-        category=None,
-        confidence=data.get("confidence", 0.8),
-        rationale=data.get("rationale"),
-        importance=1.0,
-        source=NoteSource.AGENT if step.by == story.AGENT else NoteSource.USER,
-        session_id=data.get("session"),
-        superseded_by=None,
-        superseded_reason=None,
-        superseded_at=None,
-        sha256="",
-        created_at=at,
-        updated_at=at,
-    )
+        later = story.note_id(data["replacement"]) if "replacement" in data else None
+        return replace(before, superseded_at=at, superseded_by=later, superseded_reason=data["reasoning"])
+    source = NoteSource.AGENT if step.by == story.AGENT else NoteSource.USER
+    said = {name: data[name] for name in ("content", "confidence", "rationale") if name in data}
+    fields = {"type": data.get("type", "fact"), "tags": tuple(data["tags"]), "source": source, **said}
+    return new_note(by, step.owner, story.note_id(step.target), at, **fields)
 
 
 def _decide(step: Step) -> None:

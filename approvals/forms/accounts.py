@@ -1,7 +1,7 @@
 """The forms of people's accounts: signing in, one's own settings, and what agents may do without asking."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -20,10 +20,7 @@ _REGIONS = (
 class SignInForm(AuthenticationForm):
     """Says neither which of the two was wrong nor whether there is such a person."""
 
-    error_messages = {
-        "invalid_login": _("Username or password is wrong."),
-        "inactive": _("Username or password is wrong."),
-    }
+    error_messages = dict.fromkeys(("invalid_login", "inactive"), _("Username or password is wrong."))
 
     def __init__(self, request: Any = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
@@ -32,7 +29,17 @@ class SignInForm(AuthenticationForm):
             self.fields["password"].widget.attrs["autofocus"] = True
 
 
-class AccountForm(forms.ModelForm[User]):
+class _OwnForm(forms.ModelForm[User]):
+    """What people set for themselves. An address that refused mail is tried again."""
+
+    def save(self, commit: bool = True) -> User:
+        """Write the form's fields, not the whole row: until when they were told may be moved in the same moment."""
+        self.instance.mail_failure = ""
+        self.instance.save(update_fields=[*self.fields, "mail_failure"])
+        return self.instance
+
+
+class AccountForm(_OwnForm):
     """What people set for themselves."""
 
     time_zone = forms.ChoiceField(
@@ -47,11 +54,8 @@ class AccountForm(forms.ModelForm[User]):
             "shortcuts": _("j and k move through lists, ? shows all of them."),
         }
 
-    def save(self, commit: bool = True) -> User:
-        return _save_own(self.instance, self.Meta.fields)
 
-
-class MailForm(forms.ModelForm[User]):
+class MailForm(_OwnForm):
     """How often mail comes, and where to."""
 
     class Meta:
@@ -65,19 +69,6 @@ class MailForm(forms.ModelForm[User]):
         if cleaned.get("mail") not in (None, Mail.NEVER) and not cleaned.get("email") and "email" not in self.errors:
             self.add_error("email", _("Enter an address, or choose “Never”."))
         return cleaned
-
-    def save(self, commit: bool = True) -> User:
-        return _save_own(self.instance, self.Meta.fields)
-
-
-def _save_own(user: User, fields: Iterable[str]) -> User:
-    """Save what people set for themselves. An address that refused mail is tried again.
-
-    Not the whole row: until when they were told may be moved in the same moment, and would be moved back.
-    """
-    user.mail_failure = ""
-    user.save(update_fields=[*fields, "mail_failure"])
-    return user
 
 
 def time_zones() -> Sequence[tuple[str, Any]]:

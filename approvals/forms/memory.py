@@ -210,15 +210,8 @@ class NoteForm(forms.Form):
     @classmethod
     def initial_of(cls, note: Note) -> dict[str, Any]:
         """Return what the form shows for a note as it stands."""
-        return {
-            "content": note.content,
-            "type": note.type,
-            "tags": ", ".join(note.tags),
-            "category": note.category or "",
-            "confidence": note.confidence,
-            "rationale": note.rationale or "",
-            "loaded_sha256": note.sha256,
-        }
+        shown = {name: getattr(note, name) for name in ("content", "type", "category", "confidence", "rationale")}
+        return shown | {"tags": ", ".join(note.tags), "loaded_sha256": note.sha256}
 
     def fields_of_note(self, current: Note | None) -> dict[str, Any]:
         """Return what was typed, as fields of a note.

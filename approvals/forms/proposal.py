@@ -320,10 +320,6 @@ class SeveralForm(forms.Form):
             self.add_error("comment", _("Please say what’s wrong."))
         return cleaned
 
-    @property
-    def action_wanted(self) -> ReviewAction:
-        return ReviewAction(self.cleaned_data["action"])
-
 
 def ticked(fields: Mapping[str, str]) -> list[services.Item]:
     """Return the proposals that are ticked in a form; anything else in it is left out."""

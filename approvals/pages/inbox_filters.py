@@ -117,13 +117,17 @@ def rank_of(proposal: Proposal) -> int:
     return 1 if proposal.risks else 0
 
 
+#: SQLite has no containment for JSON; the list is short and its keys hold no quotes.
+_RISK_TEXT = Cast("risks", TextField())
+
+
 def _ranked(proposals: ProposalQuerySet) -> ProposalQuerySet:
-    # SQLite has no containment for JSON; the list is short and its keys hold no quotes.
     whens = [When(risks=[], then=Value(0))]
     for rank, keys in _RANKS:
         whens += [When(risk_text__contains=f'"{key}"', then=Value(rank)) for key in keys]
-    with_text = proposals.annotate(risk_text=Cast("risks", TextField()))
-    return with_text.annotate(risk_rank=Case(*whens, default=Value(1), output_field=IntegerField()))
+    return proposals.annotate(risk_text=_RISK_TEXT).annotate(
+        risk_rank=Case(*whens, default=Value(1), output_field=IntegerField())
+    )
 
 
 class Tab(StrEnum):
@@ -225,10 +229,7 @@ class InboxFilters(QueryFilters):
         if self.risk == ANY_RISK:
             proposals = proposals.exclude(risks=[])
         elif self.risk:
-            # SQLite has no containment for JSON; the list is short and its keys hold no quotes.
-            proposals = proposals.annotate(risk_keys=Cast("risks", TextField())).filter(
-                risk_keys__contains=f'"{self.risk}"'
-            )
+            proposals = proposals.annotate(risk_text=_RISK_TEXT).filter(risk_text__contains=f'"{self.risk}"')
         return proposals
 
 
@@ -286,10 +287,8 @@ def url_of(parameters: Mapping[str, str]) -> str:
 
 def _aged(column: str, age: str) -> Q:
     now = timezone.now()
-    if age == "day":
-        return Q(**{f"{column}__gte": now - timedelta(days=1)})
-    if age == "week":
-        return Q(**{f"{column}__gte": now - timedelta(days=7)})
+    if days := {"day": 1, "week": 7}.get(age):
+        return Q(**{f"{column}__gte": now - timedelta(days=days)})
     if age == "older":
         return Q(**{f"{column}__lt": now - timedelta(days=7)})
     try:

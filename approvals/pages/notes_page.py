@@ -4,7 +4,7 @@ Index and catalogue may be a change behind: the notes they name are read, and mu
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -147,17 +147,15 @@ def _counted(values: Iterable[str], chosen: str, most: int | None = None) -> lis
 
 def ordered(owner: str, entries: Sequence[NoteSummary], sort: str) -> tuple[NoteSummary, ...]:
     """Return the notes as asked for; an unknown order leaves them as they are."""
-    if sort == "newest":
-        return tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.id), reverse=True))
-    if sort == "changed":
-        return tuple(sorted(entries, key=lambda entry: (entry.updated_at, entry.id), reverse=True))
-    if sort == "used":
-        used = recall_counts.counts(owner)
-        return tuple(sorted(entries, key=lambda entry: -used.get(entry.id, 0)))
-    if sort == "type":
-        places = {name: place for place, name in enumerate(TYPES)}
-        return tuple(sorted(entries, key=lambda entry: places.get(entry.type, len(places))))
-    return tuple(entries)
+    used = recall_counts.counts(owner) if sort == "used" else {}
+    places = {name: place for place, name in enumerate(reversed(TYPES))}
+    keys: Mapping[str, Callable[[NoteSummary], Any]] = {
+        "newest": lambda entry: (entry.created_at, entry.id),
+        "changed": lambda entry: (entry.updated_at, entry.id),
+        "used": lambda entry: used.get(entry.id, 0),
+        "type": lambda entry: places.get(entry.type, -1),
+    }
+    return tuple(sorted(entries, key=keys[sort], reverse=True) if sort in keys else entries)
 
 
 PAGE_SIZE = 50
@@ -176,21 +174,7 @@ MOST_TAGS = 200
 MOST_BY_TAG = 12
 
 #: What the types and sources are called, in the order they are offered.
-TYPE_NAMES: Mapping[str, object] = {
-    "note": _("note"),
-    "fact": _("fact"),
-    "assumption": _("assumption"),
-    "hypothesis": _("hypothesis"),
-    "discovery": _("discovery"),
-    "risk": _("risk"),
-    "unknown": _("unknown"),
-    "decision": _("decision"),
-    "convention": _("convention"),
-    "lesson_learned": _("lesson learned"),
-    "pattern": _("pattern"),
-    "fix": _("fix"),
-    "context": _("context"),
-}
+TYPE_NAMES: Mapping[str, object] = {name: _(name.replace("_", " ")) for name in TYPES}
 SOURCE_NAMES: Mapping[str, object] = dict(NoteSource.choices)
 
 

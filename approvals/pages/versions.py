@@ -6,7 +6,7 @@ Reads only. The walk through the versions is `memory_app.reads.blame`; drawing i
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -131,17 +131,20 @@ def _changes(found: BlockBlame, chosen: SentenceOrigin | None, now: datetime) ->
             sentences[each.said.version].append((number, on_one_line(words)))
     wanted = {*letters, *(wording.version for wording in (chosen.earlier if chosen else ()))}
     known = [version for version in sorted(wanted) if found.change(version)]
-    entries = history_entries([found.changes[version] for version in known])
-    entry_of = {
-        version: replace(entry, previous=found.changes[version - 1].commit if version else "")
-        for version, entry in zip(known, entries, strict=True)
-    }
+    entry_of = dict(zip(known, entries_of(found, known), strict=True))
     shown = {}
     for version in wanted:
         entry = entry_of.get(version)
         by, age = ChangeBy.of(entry.change if entry else None), _age(entry.change.at, now) if entry else 0
         shown[version] = BlamedChange(version, by, age, entry, sentences[version], letters[version])
     return shown
+
+
+def entries_of(found: BlockBlame, versions: Sequence[int]) -> list[HistoryEntry]:
+    """Return the changes that made these versions of a block, counted from 0, each with the one before it."""
+    entries = history_entries([found.changes[version] for version in versions])
+    previous = (found.changes[version - 1].commit if version else "" for version in versions)
+    return [replace(entry, previous=commit) for entry, commit in zip(entries, previous, strict=True)]
 
 
 def _age(at: datetime, now: datetime) -> int:
@@ -216,7 +219,7 @@ def strip_of(found: BlockBlame, *, shown: str = "", picked: str = "", ends: tupl
         return round(_LEAST + (room - _LEAST) * log1p(words) / most) if words else 0
 
     bars = []
-    entries = history_entries(found.changes[first:last])
+    entries = entries_of(found, range(first, last))
     for number, (entry, words) in enumerate(zip(entries, counts, strict=True), first):
         commit = entry.change.commit
         href = f"?v={commit}#version"
@@ -226,7 +229,7 @@ def strip_of(found: BlockBlame, *, shown: str = "", picked: str = "", ends: tupl
         bars.append(
             Bar(
                 number=number + 1,
-                entry=replace(entry, previous=found.changes[number - 1].commit if number else ""),
+                entry=entry,
                 by=ChangeBy.of(entry.change),
                 words=words,
                 above=height(words.added, _ABOVE),

@@ -76,14 +76,8 @@ def _with_signs(segment: Segment) -> SafeString:
 
 
 @register.inclusion_tag("components/redline.html")
-def redline(segments: Iterable[Segment]) -> dict[str, Any]:
-    """Return a word-level redline with the unchanged paragraphs folded."""
-    return {"redline": diff_mode.redline(segments)}
-
-
-@register.inclusion_tag("components/redline.html")
 def redline_of(before: str, after: str) -> dict[str, Any]:
-    """Return the redline from one text to another."""
+    """Return the word-level redline from one text to another, with the unchanged paragraphs folded."""
     return {"redline": diff_mode.redline(worddiff.diff(before, after)), "prefix": "own-"}
 
 

@@ -18,7 +18,7 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from approvals.forms.proposal import ApproveForm, new_batch
+from approvals.forms.proposal import ApproveForm, everybodys_agent, new_batch
 from approvals.models import Approval, Event, Kind, Proposal, RejectReason, Status, TrustRule
 from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
@@ -34,6 +34,7 @@ from memory_app import conversations
 register = template.Library()
 register.simple_tag(url_of_target, name="target_url")
 register.simple_tag(new_batch, name="new_batch")  # so that sending a form twice decides once
+register.simple_tag(everybodys_agent)
 register.simple_tag(trust.kind_in_words, name="kind_words")
 register.filter("risk_title", summary.risk_title)
 register.filter("thread", thread_summary)
@@ -46,12 +47,7 @@ def proposal_url(proposal: Proposal, list_query: str = "", page: str = "proposal
     Args:
         page: the name of another page of it, such as `edit`.
     """
-    return url_of_proposal(proposal.pk, list_query, page, **more)
-
-
-def url_of_proposal(pk: int, list_query: str, page: str = "proposal", **more: object) -> str:
-    """Return what `proposal_url` does, of a proposal by its id."""
-    url = reverse(page, args=[pk])
+    url = reverse(page, args=[proposal.pk])
     parameters = ({"list": list_query} if list_query else {}) | more
     return f"{url}?{urlencode(parameters)}" if parameters else url
 
@@ -142,22 +138,21 @@ def decided(proposal: Proposal) -> str:
 @register.inclusion_tag("components/reject_fields.html")
 def reject_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[str, Any]:
     """Return the fields of reasons and free text, filled in from `form`."""
-    return {
-        "proposal": proposal,
-        "choices": _reasons(get_language() or "", typed(form, "reason"), must=True),
-        "comment": typed(form, "comment"),
-        "reason_errors": form.errors.get("reason", []) if form else [],
-        "comment_errors": form.errors.get("comment", []) if form else [],
-    }
+    return _fields(proposal, form, must=True)
 
 
 @register.inclusion_tag("proposal/request_fields.html")
 def request_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[str, Any]:
     """Return the fields of what should change and why, filled in from `form`."""
+    return _fields(proposal, form, must=False)
+
+
+def _fields(proposal: Proposal, form: ApproveForm | None, *, must: bool) -> dict[str, Any]:
     return {
         "proposal": proposal,
-        "choices": _reasons(get_language() or "", typed(form, "reason"), must=False),
+        "choices": _reasons(get_language() or "", typed(form, "reason"), must=must),
         "comment": typed(form, "comment"),
+        "reason_errors": form.errors.get("reason", []) if form else [],
         "comment_errors": form.errors.get("comment", []) if form else [],
     }
 

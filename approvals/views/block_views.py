@@ -4,7 +4,6 @@ Changing it is `block_forms`. A viewer who may not read an owner's memory gets t
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,7 +30,7 @@ from approvals.pages.blocks import (
 )
 from approvals.pages.memory_search import find
 from approvals.pages.notes_page import Automatic, automatic_changes
-from approvals.pages.versions import ChangeBy, blamed_text, strip_of
+from approvals.pages.versions import ChangeBy, blamed_text, entries_of, strip_of
 from approvals.review.diff_mode import laid_out
 from approvals.views.request import reading_page, whole_number
 from memory_app import reads
@@ -291,7 +290,7 @@ def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, An
     owner, label = found.owner, found.label
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
-    entry = replace(history_entries([found.changes[number]])[0], previous=previous)
+    (entry,) = entries_of(found, [number])
     now, then = version(owner, label, NOW), version(owner, label, commit)
     return {
         "number": number + 1,
@@ -340,9 +339,5 @@ def search(request: HttpRequest, owner: str) -> HttpResponse:
     """Show what matches `?q=` in a memory: blocks, notes and open proposals."""
     person = readable_owner(request, owner)
     query = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
-    context = {
-        **about(request, person),
-        "query": query,
-        "found": find(owner, query) if query else None,
-    }
+    context = {**about(request, person), "query": query, "found": find(owner, query) if query else None}
     return render(request, "memory/memory_search.html", context)

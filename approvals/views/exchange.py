@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -52,7 +51,8 @@ def export_json(request: HttpRequest, owner: str) -> HttpResponse:
         "blocks": [{name: getattr(block, name) for name in fields} for block in reads.blocks(owner)],
         "notes": [note.as_json() for note in reads.notes(owner)],
     }
-    return _download(_line_by_line(exported), f"{owner}.json", "application/json")
+    text = json.dumps(exported, ensure_ascii=False, indent=1, default=datetime.isoformat)
+    return _download(text, f"{owner}.json", "application/json")
 
 
 @form_page
@@ -167,18 +167,6 @@ def _sent_again(form: ImportForm) -> dict[str, object]:
 def _import_page(request: Request, person: User, context: dict[str, object], *, status: int = 200) -> HttpResponse:
     context |= about(request, person) | {"tab": "notes"}
     return render(request, "notes/import_part.html" if request.htmx else "notes/import.html", context, status=status)
-
-
-def _line_by_line(exported: dict[str, Any]) -> str:
-    """Return JSON with a line for each block and note. Indenting it is Python's own code: 0.6 s for 20,000 notes."""
-    parts = []
-    for name, value in exported.items():
-        if isinstance(value, list):
-            rows = ",\n    ".join(json.dumps(row, ensure_ascii=False, default=datetime.isoformat) for row in value)
-            parts.append(f'  "{name}": [\n    {rows}\n  ]' if rows else f'  "{name}": []')
-        else:
-            parts.append(f'  "{name}": {json.dumps(value, ensure_ascii=False)}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _download(text: str, name: str, content_type: str) -> HttpResponse:

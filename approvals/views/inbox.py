@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
-from approvals.forms.proposal import SeveralForm, everybodys_agent, is_tick, new_batch, ticked
+from approvals.forms.proposal import SeveralForm, is_tick, ticked
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, titles_of_targets
 from approvals.pages.inbox_filters import (
@@ -132,8 +132,6 @@ def inbox(request: Request) -> HttpResponse:
 def _several(request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow]) -> dict[str, Any]:
     """Return what the form that decides about several rows needs, with what was typed into it while signed out."""
     return {
-        "batch": new_batch(),
-        "several": everybodys_agent(),
         "several_form": SeveralForm(initial=dict(kept)) if kept.get("reason") or kept.get("comment") else None,
         "ticked": request.GET.get("ticked", ""),
         "ticked_before": {value for name, value in kept.items() if is_tick(name)},
@@ -283,7 +281,7 @@ def several(request: Request) -> HttpResponse:
             outcome = services.decide_several(
                 actor=viewer_of(request),
                 items=items,
-                action=form.action_wanted,
+                action=ReviewAction(form.cleaned_data["action"]),
                 reason=form.cleaned_data["reason"],
                 comment=form.cleaned_data["comment"],
                 batch=form.cleaned_data["batch"],
@@ -302,9 +300,7 @@ def several(request: Request) -> HttpResponse:
         "panel": panel,
         "form": form,
         "items": [(name, value) for name, value in request.POST.items() if is_tick(name)],
-        "several": everybodys_agent(),
         "row_url": local_path(request, request.POST.get("row", ""), reverse("inbox")),
-        "batch": new_batch(),
     }
     return render(request, "inbox/several_again.html", context, status=422)
 
@@ -343,8 +339,6 @@ def together(request: Request, pk: int) -> HttpResponse:
         "listing": listing,
         "list_query": listing.query,
         "row_url": listing.url,
-        "batch": new_batch(),
-        "several": everybodys_agent(),
     }
     return render(request, "inbox/together.html", context)
 
@@ -366,7 +360,6 @@ def _several_done(request: Request, outcome: services.BatchOutcome) -> HttpRespo
         "several_owners": len(owners) > 1,
         "list_query": Listing.of_url(row_url).query,
         "row_url": row_url,
-        "batch": new_batch(),
         **counted(request),
     }
     if not request.htmx:

@@ -22,7 +22,7 @@ from approvals.forms.memory import REFUSALS, BulkForm, DeleteForm, NoteForm, Rei
 from approvals.models import Proposal, User
 from approvals.pages import note_history, notes_page
 from approvals.pages.blocks import NOW, undoable
-from approvals.pages.notes_page import SORTS, SOURCE_NAMES, TYPE_NAMES, NoteFilters, could_replace
+from approvals.pages.notes_page import SORTS, NoteFilters, could_replace
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review import trust
 from approvals.services import bulk_notes, notes
@@ -102,8 +102,6 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "may_revert": applied is not None and ReviewAction.UNDO in available_actions(viewer_of(request), applied),
         "pending": notes_page.waiting_notes(owner, note_id) if not as_of else (),
         "last_text": next((step.before for step in steps if step.before), None) if shown is None else None,
-        "type_name": TYPE_NAMES.get(shown.type, shown.type) if shown else "",
-        "source_name": SOURCE_NAMES.get(shown.source, shown.source) if shown else "",
         "recalled": recall_counts.for_owner(owner, [note_id]).get(note_id) if not as_of else None,
         "replacement": reads.find_note(owner, shown.superseded_by) if shown and shown.superseded_by else None,
     }
