@@ -5,13 +5,12 @@ Not here: the ranking (`ranking`), and how an answer is worded.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import structlog
 from django.conf import settings
 from django.utils import timezone
 
@@ -152,8 +151,6 @@ def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit | SearchHit) -> Search
     )
 
 
-log = structlog.get_logger(__name__)
-
 #: What is searched unless the caller says otherwise.
 MEMORY = ("user_memory", "memory_block")
 
@@ -180,40 +177,27 @@ def search(
     query: str,
     *,
     top_k: int = 5,
-    sources: Collection[str] = MEMORY,
-    category: str | None = None,
-    types: Collection[str] = (),
-    tags: Collection[str] = (),
-    session_id: str | None = None,
-    include_superseded: bool = False,
     as_of: str | None = None,
     with_deleted: bool = True,
     for_agents: bool = False,
+    **limits: Any,
 ) -> SearchAnswer:
     """Find what an owner's memory (and, if asked, conversations) says about `query`.
 
     Args:
         query: in natural language; of a very long one the beginning counts.
-        sources: `user_memory` (notes), `memory_block`, `conversation`.
-        tags: joined by OR; as `category` and `types` they leave only notes.
-        session_id: only what was said or saved in that conversation.
         as_of: a commit of main; notes and blocks are searched as they were then.
         with_deleted: whether `as_of` finds what was deleted since.
         for_agents: whether notes keep their places before blocks, and the nearest are shown where nothing matches: see
             `OwnerIndex.search`.
+        limits: fields of `ChunkFilters`. Types, tags and a category leave only notes; a session_id leaves what was said
+            or saved in that conversation.
 
     Raises:
         RevisionNotFound: of `as_of`.
         EngineUnavailable: the memory could not be read.
     """
-    filters = ChunkFilters(
-        sources=frozenset(sources),
-        types=frozenset(types),
-        tags=frozenset(tags),
-        category=category or "",
-        session_id=session_id or "",
-        include_superseded=include_superseded,
-    )
+    filters = ChunkFilters(**{"sources": MEMORY, **limits})
     broad = for_agents and "user_memory" in filters.sources and is_broad(query)
 
     def run(index: OwnerIndex, useful: Sequence[str], most: int) -> RankedChunks:
@@ -233,30 +217,16 @@ def search(
     return _search_now(owner, run, filters, top_k, is_broad=broad)
 
 
-def rank_notes(
-    owner: str,
-    query: str,
-    *,
-    top_k: int | None,
-    types: Collection[str] = (),
-    tags: Collection[str] = (),
-    session_id: str | None = None,
-    include_superseded: bool = False,
-) -> NoteRanking:
+def rank_notes(owner: str, query: str, *, top_k: int | None, **limits: Any) -> NoteRanking:
     """Return the ids of the notes that match `query`, for lists whose texts are read a page at a time.
 
     Rows of chunks are not read: an id may be that of a note deleted since.
 
     Args:
-        top_k: without it, all that match; the other arguments are those of `search`.
+        top_k: without it, all that match.
+        limits: fields of `ChunkFilters`.
     """
-    filters = ChunkFilters(
-        sources=frozenset({"user_memory"}),
-        types=frozenset(types),
-        tags=frozenset(tags),
-        session_id=session_id or "",
-        include_superseded=include_superseded,
-    )
+    filters = ChunkFilters(sources=("user_memory",), **limits)
     state, is_behind = _up_to_date_state(owner)
     for _ in range(2):
         index = indices.index_of(owner, state)
@@ -290,7 +260,7 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     A chunk may be replaced in between: 2 % of the searches for a note that was being changed did not find it. The
     arrays are then searched again; if a row is missing even then, the answer counts as behind.
     """
-    of_memory = filters.sources != {Source.CONVERSATION.value}
+    of_memory = set(filters.sources) != {Source.CONVERSATION.value}
     # Before the state: what is committed after it came after this search began.
     every = catalogue(owner) if of_memory else NoteListCache((), "")
     useful = _most_useful(owner, {each.id: each.created_at for each in every.entries} if is_broad else {})

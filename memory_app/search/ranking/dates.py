@@ -67,17 +67,8 @@ _RELATIVE = re.compile(
     r"\b(?:(today|yesterday)|(last|this) (week|month|year)"
     r"|(\d{1,3}|a|one|two|three|four|five|six|couple of|few) (day|week|month|year)s? ago)\b"
 )
-_COUNTS: dict[str, int | str] = {
-    "a": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "couple of": 2,
-    "few": 3,
-}
+_COUNTS: dict[str, int | str] = {"a": 1, "couple of": 2, "few": 3}
+_COUNTS |= {word: number for number, word in enumerate("one two three four five six".split(), 1)}
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _WITHIN = 7
 

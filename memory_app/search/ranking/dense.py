@@ -9,7 +9,6 @@ dropped: with a plain mean, vectors alone find .350 of LoCoMo's turns among the 
 """
 
 import importlib.util
-import threading
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -168,21 +167,13 @@ class WordLlama:
         return means
 
 
-_loading = threading.Lock()
-
-
+@cache
 def wordllama() -> WordLlama:
-    """Return the default embedder, loaded once per process.
+    """Return the default embedder, loaded once per process; `embedders` sees to it that no two threads load it.
 
     Raises:
         EmbedderUnavailable: the package is not installed.
     """
-    with _loading:
-        return _wordllama()
-
-
-@cache
-def _wordllama() -> WordLlama:
     return WordLlama()
 
 

@@ -7,10 +7,12 @@ Since weights are computed at query time, the IDF is always current and a chunk 
 weighted postings (bm25s) cannot add at all.
 """
 
+from __future__ import annotations
+
 import math
 from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -29,36 +31,16 @@ Mask = npt.NDArray[np.bool_]
 SOURCES = tuple(Source)
 NOTE, BLOCK, CONVERSATION = map(SOURCES.index, (Source.USER_MEMORY, Source.MEMORY_BLOCK, Source.CONVERSATION))
 
-_FIELDS: dict[str, Any] = {
-    "chunk_ids": np.int64,
-    "sources": np.int8,
-    "marks": np.uint8,
-    "days": np.int32,
-    "seconds": np.float64,
-    "authors": np.int32,
-    "documents": np.int32,
-    "items": np.int32,
-    "order": np.int64,
-    "types": np.int32,
-    "categories": np.int32,
-    "sessions": np.int32,
-    "superseded": np.bool_,
-    "live": np.bool_,
-    "texts": np.int64,
-    "before": np.int32,
-    "after": np.int32,
-}
-
 
 @dataclass(frozen=True)
 class ChunkFilters:
     """What a search is limited to; an empty field limits nothing. Tags are joined by OR."""
 
-    sources: frozenset[str] = frozenset()
-    types: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-    category: str = ""
-    session_id: str = ""
+    sources: Collection[str] = ()
+    types: Collection[str] = ()
+    tags: Collection[str] = ()
+    category: str | None = None
+    session_id: str | None = None
     include_superseded: bool = False
 
 
@@ -95,7 +77,9 @@ class Columns:
 
     def __init__(self) -> None:
         self.size = 0
-        self._room: dict[str, npt.NDArray[Any]] = {name: np.zeros(0, dtype=kind) for name, kind in _FIELDS.items()}
+        self._room: dict[str, npt.NDArray[Any]] = {
+            name: np.zeros(0, dtype=kind) for name, (kind, _) in _COLUMNS.items()
+        }
         self.strings = Codes()
         self.document_keys = Codes()
         self._tags: defaultdict[str, list[int]] = defaultdict(list)
@@ -104,7 +88,7 @@ class Columns:
         self._in_document: defaultdict[int, list[int]] = defaultdict(list)
 
     def __getattr__(self, name: str) -> npt.NDArray[Any]:
-        if name not in _FIELDS:
+        if name not in _COLUMNS:
             raise AttributeError(name)
         return self._room[name][: self.size]
 
@@ -115,29 +99,9 @@ class Columns:
     def extend(self, rows: Sequence[IndexRow]) -> None:
         """Add rows in the next slots."""
         first, self.size = self.size, self.size + len(rows)
-        strings, documents = self.strings, self.document_keys
-        values: dict[str, list[Any]] = {
-            "chunk_ids": [row.chunk_id for row in rows],
-            "sources": [SOURCES.index(Source(row.source)) for row in rows],
-            "marks": [row.marks for row in rows],
-            "days": [day_of(row.at) for row in rows],
-            "seconds": [row.at.timestamp() if row.at else 0.0 for row in rows],
-            "authors": [strings[row.author] for row in rows],
-            "documents": [documents[document_key(row.source, row.document_id)] for row in rows],
-            "items": [strings[row.item_id] for row in rows],
-            "order": [row.order for row in rows],
-            "types": [strings[row.type] for row in rows],
-            "categories": [strings[row.category] for row in rows],
-            "sessions": [strings[row.session_id] for row in rows],
-            "superseded": [row.superseded for row in rows],
-            "live": [True] * len(rows),
-            "texts": [hash(row.terms) for row in rows],
-            "before": [-1] * len(rows),
-            "after": [-1] * len(rows),
-        }
-        for name, column in values.items():
+        for name, (_, values_of) in _COLUMNS.items():
             self._room[name] = grown(self._room[name], self.size)
-            self._room[name][first : self.size] = column
+            self._room[name][first : self.size] = values_of(self, rows)
         named = [(slot, *day) for slot, row in enumerate(rows, first) for day in row.named_days]
         if named:
             self.named_days = np.concatenate([self.named_days, np.array(named, dtype=np.int32)])
@@ -145,7 +109,7 @@ class Columns:
             for tag in row.tags:
                 self._tags[tag].append(slot)
         touched: defaultdict[int, list[int]] = defaultdict(list)
-        for slot, document in enumerate(values["documents"], first):
+        for slot, document in enumerate(self.documents[first:].tolist(), first):
             touched[document].append(slot)
         for document, slots in touched.items():
             self._place(document, slots)
@@ -197,10 +161,27 @@ class Columns:
             self.before[run[1:]] = run[:-1]
 
 
-def document_key(source: str, document_id: str) -> str:
-    """Return a document's key among all sources: a label may look like a session id."""
-    return f"{source}\n{document_id}"
-
+# A document is known by its key among all sources: a label may look like a session id.
+#: What a column holds: its type, and its values for rows.
+_COLUMNS: dict[str, tuple[Any, Callable[[Columns, Sequence[IndexRow]], list[Any]]]] = {
+    "chunk_ids": (np.int64, lambda _, rows: [row.chunk_id for row in rows]),
+    "sources": (np.int8, lambda _, rows: [SOURCES.index(Source(row.source)) for row in rows]),
+    "marks": (np.uint8, lambda _, rows: [row.marks for row in rows]),
+    "days": (np.int32, lambda _, rows: [day_of(row.at) for row in rows]),
+    "seconds": (np.float64, lambda _, rows: [row.at.timestamp() if row.at else 0.0 for row in rows]),
+    "authors": (np.int32, lambda all, rows: [all.strings[row.author] for row in rows]),
+    "documents": (np.int32, lambda all, rows: [all.document_keys[f"{row.source}\n{row.document_id}"] for row in rows]),
+    "items": (np.int32, lambda all, rows: [all.strings[row.item_id] for row in rows]),
+    "order": (np.int64, lambda _, rows: [row.order for row in rows]),
+    "types": (np.int32, lambda all, rows: [all.strings[row.type] for row in rows]),
+    "categories": (np.int32, lambda all, rows: [all.strings[row.category] for row in rows]),
+    "sessions": (np.int32, lambda all, rows: [all.strings[row.session_id] for row in rows]),
+    "superseded": (np.bool_, lambda _, rows: [row.superseded for row in rows]),
+    "live": (np.bool_, lambda _, rows: [True] * len(rows)),
+    "texts": (np.int64, lambda _, rows: [hash(row.terms) for row in rows]),
+    "before": (np.int32, lambda _, rows: [-1] * len(rows)),
+    "after": (np.int32, lambda _, rows: [-1] * len(rows)),
+}
 
 Slots = npt.NDArray[np.int32]
 LeadTerms = npt.NDArray[np.int32]

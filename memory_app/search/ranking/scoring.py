@@ -53,6 +53,8 @@ class Weights:
 #: signal `leading` brings MRR on LoCoMo's observations from .543 to .552 undated, in four conversations of five; half
 #: the weight gives .546, one and a half times .553.
 STATEMENT = Weights(lexical=1.0, cosine=0.65, leading=0.35)
+#: The score of a statement that is best in everything, where a query asks for no day and no kind of expression.
+_BEST = STATEMENT.lexical + STATEMENT.cosine + STATEMENT.leading
 #: Messages: a single turn seldom names its subject.
 MESSAGE = Weights(
     lexical=1.0,
@@ -213,7 +215,7 @@ def score_chunks(
         own = _message_signals(parsed, terms, similarity, message_mask, columns, postings)
         scores[message_mask] += own[message_mask]
         scores[message_mask] *= np.float32(MESSAGE.scale)
-    scores /= np.float32(max_score(STATEMENT, dated=bool(parsed.cues), kind_certainty=parsed.kind_certainty))
+    scores /= np.float32(_BEST + DATE * bool(parsed.cues) + STATEMENT.kind * parsed.kind_certainty)
     return scores, evidence
 
 
@@ -330,9 +332,3 @@ def min_max_normalise(values: Values, eligible: Mask) -> Values:
         np.subtract(values, np.float32(low), out=result, where=eligible)
         result *= np.float32(1 / (high - low))
     return result
-
-
-def max_score(weights: Weights, *, dated: bool, kind_certainty: float) -> float:
-    """Return the score of a chunk that is best in everything the query asks for."""
-    plain = weights.lexical + weights.cosine + weights.leading + weights.question_cosine + weights.document
-    return weights.scale * (plain + DATE * dated + weights.kind * kind_certainty)

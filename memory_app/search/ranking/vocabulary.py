@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz.distance import OSA
 
 from memory_app.text.stems import folded, stems
 
@@ -141,25 +142,9 @@ class Vocabulary:
             self._by_length[each[0], len(each)].append(each)
         self._lengths_done = len(self._words)
         near = (self._by_length.get((word[0], len(word) + by), ()) for by in (0, -1, 1))
-        return [each for words in near for each in words if one_apart(word, each)]
+        return [each for words in near for each in words if OSA.distance(word, each, score_cutoff=1) == 1]
 
     @property
     def nbytes(self) -> int:
         """Bytes, roughly: of a word its object, its number, and its places in two dictionaries and two lists."""
         return 300 * len(self._words)
-
-
-def one_apart(a: str, b: str) -> bool:
-    """Whether `a` becomes `b` by adding, leaving out, changing or swapping one letter."""
-    if len(a) > len(b):
-        a, b = b, a
-    if len(b) - len(a) > 1 or a == b:
-        return False
-    start = 0
-    while start < len(a) and a[start] == b[start]:
-        start += 1
-    if len(a) < len(b):
-        return a[start:] == b[start + 1 :]
-    if a[start + 1 :] == b[start + 1 :]:
-        return True
-    return a[start : start + 2] == b[start : start + 2][::-1] and a[start + 2 :] == b[start + 2 :]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.search.ranking import vocabulary
-from memory_app.search.ranking.vocabulary import Vocabulary, one_apart, query_words, words
+from memory_app.search.ranking.vocabulary import Vocabulary, query_words, words
 from memory_app.text.stems import stems
 
 pytestmark = pytest.mark.pure
@@ -58,8 +58,10 @@ def test_no_word_has_a_space_or_is_empty(text: str) -> None:
     ],
 )
 def test_words_one_letter_apart(a: str, b: str, expected: bool) -> None:
-    assert one_apart(a, b) is expected
-    assert one_apart(b, a) is expected
+    for known, word in ((a, b), (b, a)):
+        vocabulary = Vocabulary()
+        vocabulary.learn([known])
+        assert bool(vocabulary.one_letter_away(word)) is expected
 
 
 def test_stems_bring_forms_together_but_no_stop_word_and_a_word_that_counts() -> None:
