@@ -26,7 +26,7 @@ from memory_app.models import Change, TargetKind
 from memory_app.reads.blame import BlockBlame
 from memory_app.text import worddiff
 from memory_app.text.blame import SentenceOrigin, WordCount
-from memory_app.text.merge import Conflicted, merge, merge_fields
+from memory_app.text.merge import Conflicted, merge
 
 
 class ChangeBy(TextChoices):
@@ -270,6 +270,10 @@ def put_together(base: reads.Block, typed: BlockFields, now: reads.Block) -> tup
     if isinstance(body, Conflicted):
         places = len(body.conflicts)
         body = body.resolved([conflict.ours for conflict in body.conflicts])
-    others = ("title", "description", "limit", "read_only")
-    merged = merge_fields(*({name: getattr(each, name) for name in others} for each in (base, typed, now)))
-    return replace(typed, body=body, **merged.values), places + len(merged.conflicts)
+    others: dict[str, Any] = {}
+    for name in ("title", "description", "limit", "read_only"):
+        before, ours, theirs = (getattr(each, name) for each in (base, typed, now))
+        if ours == before:
+            others[name] = theirs
+        places += theirs not in (before, ours) and ours != before
+    return replace(typed, body=body, **others), places

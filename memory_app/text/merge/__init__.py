@@ -1,8 +1,8 @@
 """Three-way merge of texts by people and agents: prose, lists, tables, one language or another.
 
 Belongs here: cutting texts into units and finding them again in the changed texts (`units`), merging their sequence
-(`sequence`), changes of one side and words inside of a unit (`changes`), what holds for the result as a whole and the
-columns of a row (`whole`), and `python -m memory_app.text.merge`, which behaves like `git merge-file -p` (`__main__`).
+(`sequence`), changes of one side and words inside of a unit (`changes`), what holds for the result as a whole
+(`whole`), and `python -m memory_app.text.merge`, which behaves like `git merge-file -p` (`__main__`).
 Not here: making edits (`edits`), showing changes (`worddiff`), and deciding conflicts.
 
     merge(base, ours, theirs)  # the merged str, or Conflicted
@@ -13,6 +13,4 @@ touched is a conflict, never a mixture.
 """
 
 from memory_app.text.merge.changes import Conflict, Conflicted
-from memory_app.text.merge.whole import FieldConflict, MergedFields, merge, merge_fields
-
-__all__ = ["Conflict", "Conflicted", "FieldConflict", "MergedFields", "merge", "merge_fields"]
+from memory_app.text.merge.whole import merge

@@ -35,7 +35,7 @@ from memory_app.text.worddiff.compare import is_word, tokens
 BASE, OURS, THEIRS = range(3)
 _SIDES = (OURS, THEIRS)
 
-Place = tuple[int | None, int | None, int | None]
+Place = Sequence[int | None]
 
 
 class _Item(NamedTuple):
@@ -97,8 +97,9 @@ class Gap:
             return None
         again = {id(other) for _, other in self._twins}
         changes = [*self._ours, *(change for change in self._theirs if id(change) not in again)]
-        places = {id(one): other for one, other in self._twins}
-        items = [self._edge(self.left), *self._items(changes, places), self._edge(self.right)]
+        twins = {id(one): other for one, other in self._twins}
+        left, right = (_Item("", places, places) for places in (self.left, self.right))
+        items = [left, *self._items(changes, twins), right]
         result: list[str] = []
         for before, after in pairwise(items):
             separator = self._separator(before, after)
@@ -106,10 +107,6 @@ class Gap:
                 return None
             result += (separator, after.text)
         return None if self._loses_a_separator() else "".join(result)
-
-    def _edge(self, places: Sequence[int]) -> _Item:
-        base, ours, theirs = places
-        return _Item("", (base, ours, theirs), (base, ours, theirs))
 
     def _changes(self, side: int) -> Iterator[SideChange]:
         base, units, match = self.versions[BASE].texts, self.versions[side], self.matches[side]
@@ -182,14 +179,14 @@ class Gap:
 
     def _changed(self, change: SideChange, twin: SideChange | None) -> _Item:
         """Return what a change put there. What replaced units stands where they stand in the other text."""
-        first: list[int | None] = [None, None, None]
-        last: list[int | None] = [None, None, None]
+        first: list[int | None] = [None] * 3
+        last = first.copy()
         if not change.is_insertion:
             first, last = list(self._places(change.start)), list(self._places(change.end - 1))
         for each in (change, twin):
             if each is not None:
                 first[each.side], last[each.side] = each.new_start, each.new_end - 1
-        return _Item(change.text, (first[0], first[1], first[2]), (last[0], last[1], last[2]))
+        return _Item(change.text, first, last)
 
     def _separator(self, before: _Item, after: _Item) -> str | None:
         """Return what stands between two pieces of the result; None where the sides disagree."""
@@ -311,25 +308,11 @@ class _Sequence:
     def parts(self) -> Iterator[Part]:
         """Yield the merged parts: gaps, and between them the units that are in all three texts."""
         left = [-1, -1, -1]
-        texts = [version.texts for version in self.versions]
-        separators = [version.separators for version in self.versions]
         for found in zip(*self.matches, strict=True):
             places = [place for place in found if place is not None]
-            if len(places) < len(found) or not self._stands(places):
-                continue
-            (i, j, k), (before, our_before, their_before) = places, left
-            left = places
-            separator = separators[0][i]
-            if (before, our_before, their_before) == (i - 1, j - 1, k - 1) and (
-                separators[1][j] == separator == separators[2][k]
-            ):
-                yield separator
-            else:
-                yield from self._gap((before, our_before, their_before), places)
-            if texts[0][i] == texts[1][j] == texts[2][k]:
-                yield texts[0][i]
-            else:
-                yield from self._unit(places)
+            if len(places) == len(found) and self._stands(places):
+                yield from (*self._gap(left, places), *self._unit(places))
+                left = places
         yield from self._gap(left, [len(version.texts) for version in self.versions])
 
     def _moved(self, side: int) -> frozenset[str]:

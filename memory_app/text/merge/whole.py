@@ -3,8 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Any
 
 from memory_app.text import lines
 from memory_app.text.lines import MARKER, is_table_row
@@ -93,58 +91,6 @@ def _lists(text: str) -> Iterator[list[tuple[int, int]]]:
                 open_lists.setdefault(indent, []).append((place, int(item[2])))
         above = line
     yield from open_lists.values()
-
-
-# -- columns of a row -----------------------------------------------------------------------------
-
-_MISSING = object()
-
-
-@dataclass(frozen=True, slots=True)
-class FieldConflict:
-    """A column that both sides changed, each to something else; a column that a side does not have is None there."""
-
-    name: str
-    base: Any
-    ours: Any
-    theirs: Any
-
-
-@dataclass(frozen=True, slots=True)
-class MergedFields:
-    """Merged columns.
-
-    Attributes:
-        values: the columns that could be merged.
-        conflicts: the others, in the order of their names.
-    """
-
-    values: dict[str, Any]
-    conflicts: tuple[FieldConflict, ...]
-
-    @property
-    def is_clean(self) -> bool:
-        return not self.conflicts
-
-
-def merge_fields(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> MergedFields:
-    """Return each column as the side that changed it has it; a column that both changed differently is a conflict.
-
-    Columns are compared as wholes, by equality. One that a side took out stays out.
-    """
-    values: dict[str, Any] = {}
-    conflicts: list[FieldConflict] = []
-    for name in sorted({*base, *ours, *theirs}):
-        before, our, their = (version.get(name, _MISSING) for version in (base, ours, theirs))
-        if our != their and before not in (our, their):
-            conflicts.append(
-                FieldConflict(name, *(None if each is _MISSING else each for each in (before, our, their)))
-            )
-            continue
-        value = their if our == before else our
-        if value is not _MISSING:
-            values[name] = value
-    return MergedFields(values, tuple(conflicts))
 
 
 # -- conflict marks -------------------------------------------------------------------------------

@@ -19,29 +19,3 @@ from memory_app.text.worddiff.layout import (
     with_replaced_paragraphs,
 )
 from memory_app.text.worddiff.moved import changes_inside, count_moved, count_moved_words, count_words, diff, redlined
-
-__all__ = [
-    "DiffRow",
-    "Fold",
-    "Hunk",
-    "Kind",
-    "Paragraph",
-    "Segment",
-    "UnknownHunk",
-    "apply_some",
-    "changes_inside",
-    "common_ends",
-    "count_moved",
-    "count_moved_words",
-    "count_words",
-    "diff",
-    "excerpt",
-    "fold",
-    "hunk_numbers",
-    "hunks",
-    "hunks_of",
-    "paragraphs",
-    "redlined",
-    "side_by_side",
-    "with_replaced_paragraphs",
-]

@@ -160,12 +160,12 @@ def test_both_changes_are_put_together_and_saved(
 
 
 def test_where_both_changed_the_same_what_was_typed_stays(as_alice: Client, alice: User, goals: Block) -> None:
-    edit(alice, "goals", "in June", "in July")
+    edit(alice, "goals", "in June", "in July", title="Goals of the year")
     mine = goals.body.replace("in June", "in May").replace("one", "two")
-    refused = as_alice.post(EDIT, form_of(goals, body=mine))
+    refused = as_alice.post(EDIT, form_of(goals, body=mine, title="My goals"))
     together = as_alice.post(EDIT, form(refused, EDIT) | {"together": offered(refused)})
-    assert_says(together, "In 1 place both changed the same: yours is kept there.")
-    assert form(together, EDIT)["body"] == mine
+    assert_says(together, "In 2 places both changed the same: yours is kept there.")
+    assert (form(together, EDIT)["body"], form(together, EDIT)["title"]) == (mine, "My goals")
 
 
 def test_a_version_that_is_not_the_blocks_is_put_together_with_nothing(
