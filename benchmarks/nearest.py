@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import quantiles
 
-from memory_app.text.fuzzy_match import nearest
+from memory_app.text.folding import Folded
+from memory_app.text.fuzzy_match import nearest, without_line_numbers
 
 _BLOCKS = Path(__file__).resolve().parent.parent / "approvals" / "demo" / "blocks"
 _CASES = 200
@@ -66,14 +67,8 @@ def overlaps(found: tuple[int, int], case: Case) -> bool:
 
 
 def ours(text: str, needle: str) -> tuple[int, int] | None:
-    found = nearest(text, needle)
-    if not found:
-        return None
-    line_start = 0
-    for _ in range(found.first_line - 1):
-        line_start = text.index("\n", line_start) + 1
-    start = text.index(found.passage, line_start)
-    return start, start + len(found.passage)
+    found = next(iter(nearest(Folded(text), without_line_numbers(needle))), None)
+    return (found.start, found.end) if found else None
 
 
 def sliding(text: str, needle: str) -> tuple[int, int] | None:

@@ -225,7 +225,8 @@ def passage_help(
     if len(found.places) > 1:
         return _several(found, edit, index, subject, details)
     near = found.places[0]
-    forms = [*found.taken_off, *(() if near.passage == found.old_string else near.forms)]
+    told = near.differences if near.passage != found.old_string else None
+    forms = [*found.taken_off, *(told.forms if told else ())]
     why = forms[0] if len(forms) == 1 and forms != ["words"] else None
     details["nearest"] = _place(near) | {"why": why, "differs": forms}
     help = [f"The nearest passage is {_lines_of(near)} ({near.similarity:.0%} similar):"]
@@ -233,7 +234,7 @@ def passage_help(
     if found.is_elided:
         help.append('Your old_string has "..." for a part of it: quote all of the passage, or only what you change.')
     elif forms:
-        help.append(_said(forms, near.differences.words if near.differences else ()))
+        help.append(_said(forms, told.words if told else ()))
     if found.is_made:
         help.append("It says already what your edit would make of it.")
     elif found.edit:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -93,14 +94,11 @@ class BlameState:
             texts: those of the next ones, in order; empty where there was no text.
         """
         known: dict[str, tuple[str, ...]] = {}
-        keys: dict[str, str] = {}
+        key_of = cache(key)
 
         def cut(text: str) -> _CutText:
             pieces = sentences(text, known)
-            for piece in pieces:
-                if piece not in keys:
-                    keys[piece] = key(piece)
-            return _CutText(pieces, [keys[piece] for piece in pieces])
+            return _CutText(pieces, [*map(key_of, pieces)])
 
         before = cut(last)
         for text in texts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
@@ -23,7 +23,7 @@ from memory_app.text.worddiff.compare import is_spaced, tokens
 
 # -- differences word by word ---------------------------------------------------------------------
 
-Form = Literal["line_numbers", "whitespace", "case", "quotes", "unicode", "words"]
+Form = Literal["whitespace", "case", "quotes", "unicode", "words"]
 
 #: Words compared: 300 on either side take 1 ms, and what is longer is read by nobody word by word.
 _MOST_WORDS = 300
@@ -45,6 +45,8 @@ class Differences:
 
 def differences(needle: str, passage: str) -> Differences | None:
     """Compare them word by word; None for texts too long for that, or where it tells nothing."""
+    if "".join(needle.split()) == "".join(passage.split()):
+        return Differences(("whitespace",), ())
     ours, theirs = _WORD.findall(needle.strip()), _WORD.findall(passage.strip())
     plain, their_plain = ([fold(word) for word, _ in side] for side in (ours, theirs))
     if plain != their_plain and max(len(ours), len(theirs)) > _MOST_WORDS:
@@ -191,8 +193,6 @@ def _best_end(window: str, wanted: str, expected: int) -> int:
 
 # -- the nearest passage --------------------------------------------------------------------------
 
-Why = Literal["whitespace", "case", "quotes", "line_numbers", "unicode"]
-
 # Unrelated sentences have up to 0.27 (in nine of ten cases) in common with some passage. Of passages with every third
 # word replaced, what reaches 0.6 is the wrong one in 1 of 100; an agent may replace it unread.
 WORTH_SHOWING = 0.35
@@ -222,8 +222,7 @@ class Nearest:
         first_line, last_line: its lines, 1-based.
         passage: the exact text of it.
         similarity: 0 to 1; 1 only when nothing but form (white space, case, quotes, Unicode) differs.
-        why: the one thing in which it differs, when there is one.
-        differences: all of them, when it is not one thing alone.
+        differences: all that differs; None where that cannot be said.
     """
 
     start: int
@@ -231,12 +230,7 @@ class Nearest:
     last_line: int
     passage: str
     similarity: float
-    why: Why | None
     differences: Differences | None
-
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        return self.differences.forms if self.differences else (self.why,) if self.why else ()
 
     def with_lines(self, text: str) -> str:
         """Return the passage with all of its first and last line."""
@@ -244,30 +238,9 @@ class Nearest:
         return text[text.rfind("\n", 0, self.start) + 1 : _line_end(text, end)].removesuffix("\r")
 
 
-def nearest(text: str, needle: str) -> Nearest | None:
-    """Return the passage of `text` most like `needle`, or None where nothing is like it."""
-    found = _nearest(Folded(text), needle)
-    bare = without_line_numbers(needle)
-    if bare == needle:
-        return found
-    without = _nearest(Folded(text), bare)
-    if not without or (found and without.similarity <= found.similarity):
-        return found
-    if without.why == "whitespace":
-        return replace(without, why="line_numbers")
-    told = without.differences or differences(bare, without.passage)
-    forms = ("line_numbers", *(told.forms if told else ()))
-    return replace(without, why=None, differences=replace(told, forms=forms) if told else None)
-
-
-def _nearest(folded: Folded, needle: str) -> Nearest | None:
-    found = next(iter(_best(folded, needle)), None)
-    return _described(folded.original, needle, found) if found else None
-
-
 def likeness(text: str, needle: str) -> float:
     """Return the similarity of the passage most like `needle`; 0 where nothing is like it."""
-    return max((each.similarity for each in _best(Folded(text), needle)), default=0.0)
+    return max((each.similarity for each in nearest(Folded(text), needle)), default=0.0)
 
 
 def passages(text: str, needle: str) -> list[Nearest]:
@@ -277,7 +250,7 @@ def passages(text: str, needle: str) -> list[Nearest]:
     that one as to the row it was taken from.
     """
     folded = Folded(text)
-    found = _best(folded, needle)
+    found = nearest(folded, needle)
     if len(found) == 1 and found[0].similarity < 1:
         found += _rivals(folded, needle, found[0])
     wide = [_with_marks(text, needle, each) for each in found]
@@ -301,30 +274,30 @@ def without_line_numbers(text: str, *, is_listing: bool = False) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class FoundSpan:
+    """A passage, `[start:end]` of the text, and how like the needle it is."""
+
     start: int
     end: int
     similarity: float
 
 
-def _described(text: str, needle: str, found: _Found) -> Nearest:
+def _described(text: str, needle: str, found: FoundSpan) -> Nearest:
     start, end = found.start, found.end
-    why = _why(needle, text[start:end])
     return Nearest(
         start=start,
         first_line=text.count("\n", 0, start) + 1,
         last_line=text.count("\n", 0, end - 1) + 1,
         passage=text[start:end],
         similarity=found.similarity,
-        why=why,
-        differences=None if why else differences(needle, text[start:end]),
+        differences=differences(needle, text[start:end]),
     )
 
 
 # -- finding it --------------------------------------------------------------------------------------
 
 
-def _best(folded: Folded, needle: str) -> list[_Found]:
+def nearest(folded: Folded, needle: str) -> list[FoundSpan]:
     """Return the passage most like the needle; all, the likest first, where nothing but form differs."""
     wanted = fold(needle)
     if not wanted:
@@ -333,7 +306,7 @@ def _best(folded: Folded, needle: str) -> list[_Found]:
     if equal:
         grams = _grams(needle)
         return sorted(equal, key=lambda found: -_likeness(grams, _grams(folded.original[found.start : found.end])))
-    best: _Found | None = None
+    best: FoundSpan | None = None
     grams = _grams(wanted)
     for place in _likely_places(folded.text, wanted, grams):
         start, end = best_start(folded.text, wanted, place), best_end(folded.text, wanted, place)
@@ -341,7 +314,7 @@ def _best(folded: Folded, needle: str) -> list[_Found]:
         if start < end:
             span = _to_line_ends(folded.original, *folded.span(start, end), start - place.start, place.end - end)
             span = _as_needle_ends(folded.original, needle, *span)
-            found = _Found(*span, _likeness(grams, _grams(fold(folded.original[slice(*span)]))))
+            found = FoundSpan(*span, _likeness(grams, _grams(fold(folded.original[slice(*span)]))))
             best = max(best or found, found, key=lambda each: each.similarity)
     return [best] if best and best.similarity >= WORTH_SHOWING else []
 
@@ -353,7 +326,7 @@ _LEAST_PART = 8
 _BESIDE = 4
 
 
-def _spread(folded: Folded, needle: str) -> list[_Found]:
+def _spread(folded: Folded, needle: str) -> list[FoundSpan]:
     """Return the passage of a needle that leaves out a part of it, from the beginning of the first to the last one."""
     parts = [part for part in map(fold, _ELISION.split(needle)) if part]
     if len(parts) < 2 or any(len(part) < _LEAST_PART for part in parts):
@@ -361,7 +334,7 @@ def _spread(folded: Folded, needle: str) -> list[_Found]:
     start = at = folded.text.find(parts[0])
     for part in parts:
         at = folded.text.find(part, at) + len(part) if at >= 0 and part in folded.text[at:] else -1
-    return [_Found(*folded.span(start, at), similarity=1.0)] if start >= 0 <= at else []
+    return [FoundSpan(*folded.span(start, at), similarity=1.0)] if start >= 0 <= at else []
 
 
 def is_elided(needle: str, passage: str) -> bool:
@@ -381,13 +354,13 @@ _AS_MUCH = 0.03
 _MOST_RIVALS = 4
 
 
-def _rivals(folded: Folded, needle: str, best: _Found) -> list[_Found]:
+def _rivals(folded: Folded, needle: str, best: FoundSpan) -> list[FoundSpan]:
     """Return the passages that are as near as the best one, which is not quite equal."""
     text = folded.original
     words = Counter(map(fold, tokens(needle)))
-    rivals: list[_Found] = []
+    rivals: list[FoundSpan] = []
 
-    def others(found: _Found) -> int:
+    def others(found: FoundSpan) -> int:
         there = Counter(map(fold, tokens(text[found.start : found.end])))
         return ((words - there) + (there - words)).total()
 
@@ -395,7 +368,7 @@ def _rivals(folded: Folded, needle: str, best: _Found) -> list[_Found]:
     last = best
     while len(rivals) < _MOST_RIVALS:
         text = f"{text[: last.start]}{_TAKEN * (last.end - last.start)}{text[last.end :]}"
-        found = _best(Folded(text), needle)
+        found = nearest(Folded(text), needle)
         if not found or _TAKEN in text[found[0].start : found[0].end]:
             break
         last = found[0]
@@ -419,7 +392,7 @@ def _likely_places(text: str, wanted: str, grams: Counter[str]) -> list[MatchSpa
     return likely[:_MOST_PLACES]
 
 
-def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[_Found]:
+def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[FoundSpan]:
     """Yield passages equal to the needle once folded that begin and end with whole words."""
     at = folded.text.find(wanted)
     looked_at = 0
@@ -427,7 +400,7 @@ def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[_Found]:
         looked_at += 1
         span = folded.span(at, at + len(wanted))
         if not (_cuts_word(folded.original, span[0]) or _cuts_word(folded.original, span[1])):
-            yield _Found(*_with_white_space(folded.original, needle, *span), similarity=1.0)
+            yield FoundSpan(*_with_white_space(folded.original, needle, *span), similarity=1.0)
         at = folded.text.find(wanted, at + len(wanted))
 
 
@@ -487,7 +460,7 @@ _EMPHASIS = re.compile(r"[*_`~]{1,3}")
 _MOST_OF_AN_ITEM = 24
 
 
-def _with_marks(text: str, needle: str, found: _Found) -> _Found:
+def _with_marks(text: str, needle: str, found: FoundSpan) -> FoundSpan:
     """Return it with the other half of bold text, and the mark of an item where the needle begins with one."""
     start, end = found.start, found.end
     line_start = text.rfind("\n", 0, start) + 1
@@ -500,7 +473,7 @@ def _with_marks(text: str, needle: str, found: _Found) -> _Found:
     marker = MARKER.match(text, line_start)
     if marker and MARKER.match(needle) and start - _MOST_OF_AN_ITEM <= marker.end() <= start:
         start = line_start if needle[0].isspace() else marker.end() - len(marker[0].lstrip())
-    return _Found(start, end, found.similarity)
+    return FoundSpan(start, end, found.similarity)
 
 
 def _cuts_word(text: str, at: int) -> bool:
@@ -551,14 +524,3 @@ def _line_end(text: str, at: int) -> int:
     """Return where the line of `at` ends."""
     found = text.find("\n", at)
     return len(text) if found < 0 else found
-
-
-# -- why it differs ----------------------------------------------------------------------------------
-
-
-def _why(needle: str, passage: str) -> Why | None:
-    if "".join(needle.split()) == "".join(passage.split()):
-        return "whitespace"
-    found = differences(needle, passage)
-    only = found.forms[0] if found and len(found.forms) == 1 else None
-    return only if only != "words" else None

@@ -43,14 +43,11 @@ def sentences(text: str, known: dict[str, tuple[str, ...]] | None = None) -> tup
         known: paragraphs that were cut before; new ones are added. Versions of a text have most of them in common.
     """
     pieces: list[str] = []
+    known = {} if known is None else known
     for paragraph in _paragraphs(text):
-        if known is None:
-            cut: tuple[str, ...] = tuple(_sentences_of(paragraph))
-        elif (found := known.get(paragraph)) is not None:
-            cut = found
-        else:
-            cut = known[paragraph] = tuple(_sentences_of(paragraph))
-        pieces += cut
+        if paragraph not in known:
+            known[paragraph] = tuple(_sentences_of(paragraph))
+        pieces += known[paragraph]
     # Blank lines before the first sentence belong to it.
     while len(pieces) > 1 and not pieces[0].strip():
         pieces[:2] = [pieces[0] + pieces[1]]
