@@ -14,7 +14,7 @@ from pydantic import Field
 from agent_tools.calls.arguments import BoundedArguments, invalid
 from agent_tools.calls.registry import Call
 from assent_client.text import invisible
-from memory_app.text.edits import lines_of
+from memory_app.text.lines import with_ends
 
 
 def characters(arguments: BoundedArguments) -> int:
@@ -102,12 +102,12 @@ class Cut:
     def numbered(self) -> str:
         """Return the part with the number of each line before it."""
         first = self.shown[0] if self.shown else 1
-        return "".join(f"{number}\t{line}" for number, line in enumerate(lines_of(self.text), first))
+        return "".join(f"{number}\t{line}" for number, line in enumerate(with_ends(self.text), first))
 
     def rest(self, tool: str) -> str:
         """Return what is said below a text: that it was cut, or that not all of it can be seen."""
         first = self.shown[0] if self.shown else 1
-        lines = enumerate(lines_of(self.text), first)
+        lines = enumerate(with_ends(self.text), first)
         unseen = [str(number) for number, line in lines if invisible.escaped(line) != line]
         told = f"\n\n(There are unseen characters in line {', '.join(unseen[:20])}.)" if unseen else ""
         if self.shown and self.following:

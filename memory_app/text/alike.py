@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+from memory_app.text.lines import common
 from memory_app.text.sentences import key, sentences
 from memory_app.text.stems import folded
 from memory_app.text.worddiff import Segment
@@ -111,9 +112,7 @@ def _normalised(text: str) -> Iterable[str]:
 def _where_they_differ(before: str, after: str) -> tuple[str, str]:
     """Return both texts without the paragraphs that they begin and end with alike."""
     old, new = before.split("\n"), after.split("\n")
-    most = min(len(old), len(new))
-    head = next((at for at in range(most) if old[at] != new[at]), most)
-    tail = next((at for at in range(most - head) if old[-1 - at] != new[-1 - at]), most - head)
+    head, tail = common(old, new)
     while head and old[head - 1].strip():
         head -= 1
     while tail and old[len(old) - tail].strip():

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_app.text import sections
+from memory_app.text.lines import with_ends
 
 
 @dataclass(frozen=True)
@@ -306,15 +307,9 @@ def gap(text: str, edit: Append | Prepend) -> str:
     return "" if is_apart or not edit.own_line else line_end_of(text)
 
 
-def lines_of(text: str) -> list[str]:
-    """Return the lines with their ends; a line end at the end begins no further line."""
-    lines = text.split("\n")
-    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-
-
 def line_before(text: str, edit: Insert) -> str:
     """Return the line after which an Insert puts its content, or "" for the start."""
-    return lines_of(text)[edit.line - 1].rstrip("\r\n") if edit.line else ""
+    return with_ends(text)[edit.line - 1].rstrip("\r\n") if edit.line else ""
 
 
 def line_end_of(text: str) -> str:
@@ -335,7 +330,7 @@ def sha256_of(text: str) -> str:
 
 
 def _inserted(text: str, edit: Insert, index: int) -> str:
-    lines = lines_of(text)
+    lines = with_ends(text)
     if not 0 <= edit.line <= len(lines):
         message = f"line {edit.line} is not between 0 and {len(lines)}"
         raise EditError(index, "line_out_of_range", message, line=edit.line, last=len(lines))
@@ -481,7 +476,7 @@ def _addition(then: str, edit: Append | Prepend | Insert, result: str) -> str:
     if isinstance(edit, Append):
         start = len(then) + len(gap(then, edit))
     else:
-        start = 0 if isinstance(edit, Prepend) else len("".join(lines_of(then)[: edit.line]))
+        start = 0 if isinstance(edit, Prepend) else len("".join(with_ends(then)[: edit.line]))
         if start and not then.endswith("\n", 0, start):
             start = result.find("\n", start) + 1  # the line end put before it
     content = edit.content
@@ -504,7 +499,7 @@ def _moved(text: str, then: str, edit: Insert, index: int) -> Insert:
 
 def _between_ends(text: str) -> list[str]:
     """Return the lines without their ends, between two that no text has: its start and its end are neighbours too."""
-    return ["\nstart", *(line.rstrip("\r\n") for line in lines_of(text)), "\nend"]
+    return ["\nstart", *(line.rstrip("\r\n") for line in with_ends(text)), "\nend"]
 
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:

@@ -5,6 +5,7 @@ Not here: rendering Markdown (`approvals.markdown`). These are guesses that cut 
 """
 
 import re
+from collections.abc import Sequence
 
 #: The sign an item, a heading or a quotation begins with, nested ones too; the blank after it stays outside.
 MARKER = re.compile(
@@ -25,6 +26,20 @@ LONGEST_WRAPPED = _WRAPPED_LENGTHS[-1]
 
 _OPENERS = ("|", "```", "~~~", "<", "---", "===", "***")
 _ITEM_DEPTH = 8
+
+
+def with_ends(text: str) -> list[str]:
+    """Return the lines with their line feeds; one at the end begins no further line."""
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
+
+
+def common(*texts: Sequence[str]) -> tuple[int, int]:
+    """Return how many items all the lists begin and end with alike, none counted twice."""
+    most = min(map(len, texts))
+    head = next((at for at in range(most) if len({items[at] for items in texts}) > 1), most)
+    most -= head
+    return head, next((at for at in range(most) if len({items[-1 - at] for items in texts}) > 1), most)
 
 
 def is_table_row(line: str) -> bool:

@@ -13,7 +13,6 @@ from rapidfuzz.distance import Indel, LCSseq
 from memory_app.text import lines
 from memory_app.text.worddiff.compare import coded, coded_words, is_spaced, is_word, rising, tokens, visible_words
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CELL = re.compile(r"(?:\\.|[^|\\]|\\$)+|\|", re.DOTALL)
 _CLOSERS = re.escape(lines.CLOSERS)
 _SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]++[{_CLOSERS}]*+(?=\s)|[。！？]+[{_CLOSERS}]*+")
@@ -74,7 +73,7 @@ def paragraphs(text: str) -> Units:
     separator = above = ""
     was_row = False
     has_rows = "|" in text
-    found = _LINE.findall(text)
+    found = lines.with_ends(text)
     for line, is_wrapped in zip(found, _are_wrapped(found), strict=True):
         body = line.rstrip()
         if not body:
@@ -111,7 +110,7 @@ def rows(text: str) -> Units:
     """Cut a table into its rows; anything else is one unit."""
     if not lines.is_table_row(text) or "\n" not in text:
         return Units([text], ["", ""])
-    return _stripped(_LINE.findall(text))
+    return _stripped(lines.with_ends(text))
 
 
 def cells(text: str) -> Units:

@@ -244,10 +244,7 @@ def _counts(found: Counter[str], everywhere: Set[str]) -> Counter[str]:
 def _as_one_conflict(base: str, ours: str, theirs: str) -> Iterator[Part]:
     """Yield everything between the first and the last line that is not in all three as one conflict."""
     versions = [text.splitlines(keepends=True) for text in (base, ours, theirs)]
-    fewest = min(map(len, versions))
-    start = next((at for at in range(fewest) if len({lines[at] for lines in versions}) > 1), fewest)
-    left = fewest - start
-    end = next((at for at in range(left) if len({lines[-1 - at] for lines in versions}) > 1), left)
+    start, end = lines.common(*versions)
     yield "".join(versions[0][:start])
-    yield Conflict(*("".join(lines[start : len(lines) - end]) for lines in versions))
+    yield Conflict(*("".join(each[start : len(each) - end]) for each in versions))
     yield "".join(versions[0][len(versions[0]) - end :])

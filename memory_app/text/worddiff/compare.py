@@ -51,6 +51,11 @@ def joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
     return tuple(found)
 
 
+def side_of(segments: Iterable[Segment], side: Kind) -> str:
+    """Return what the segments were (`removed`) or will be (`added`)."""
+    return "".join(segment.text for segment in segments if segment.kind in ("same", side))
+
+
 # -- tokens ---------------------------------------------------------------------------------------
 
 # Scripts written without spaces between words: a "word" of a whole Chinese sentence would make every

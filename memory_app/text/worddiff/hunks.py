@@ -15,8 +15,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from memory_app.text import lines
-from memory_app.text.worddiff.compare import Kind, Segment
-from memory_app.text.worddiff.layout import Paragraph, kind_of
+from memory_app.text.worddiff.compare import Segment, side_of
+from memory_app.text.worddiff.layout import Paragraph, kind_of, with_starts
 from memory_app.text.worddiff.moved import closed, diff, redlined
 
 _ID_LENGTH = 12
@@ -117,7 +117,8 @@ def _places(items: Sequence[Paragraph]) -> Iterator[_Place]:
     above = ""
     line = new_line = 1
     for number, group in _numbered(items):
-        old, new = _text(group, "removed"), _text(group, "added")
+        segments = [segment for paragraph in group for segment in paragraph.segments]
+        old, new = side_of(segments, "removed"), side_of(segments, "added")
         yield _Place(number, above, old, new, line, new_line)
         above = next((text for text in reversed(old.split("\n")) if text.strip()), above)
         line += old.count("\n")
@@ -181,12 +182,6 @@ def _id(what: tuple[str, ...], seen: set[str]) -> str:
         number += 1
 
 
-def _text(group: Iterable[Paragraph], side: Kind) -> str:
-    return "".join(
-        segment.text for paragraph in group for segment in paragraph.segments if segment.kind in ("same", side)
-    )
-
-
 # -- which paragraphs belong together ---------------------------------------------------------------
 
 
@@ -200,7 +195,8 @@ class _Line:
     def __init__(self, paragraph: Paragraph, *, is_start: bool) -> None:
         self.paragraph = paragraph
         self.is_start = is_start
-        self.before, self.after = (_text([paragraph], side).rstrip("\r\n") for side in ("removed", "added"))
+        self.before = side_of(paragraph.segments, "removed").rstrip("\r\n")
+        self.after = side_of(paragraph.segments, "added").rstrip("\r\n")
         self.kind = kind_of(paragraph)
         self.move = paragraph.move
 
@@ -228,23 +224,18 @@ class _Line:
 
 def _grouped(items: Iterable[Paragraph]) -> Iterator[list[Paragraph]]:
     """Yield the paragraphs of each change, and runs of unchanged ones between them."""
-    at_start = {"removed": True, "added": True}
     run: list[_Line] = []
     unchanged: list[Paragraph] = []
-    for paragraph in items:
+    for paragraph, is_start in with_starts(items):
         if paragraph.changed:
             if unchanged:
                 yield unchanged
                 unchanged = []
-            run.append(_Line(paragraph, is_start=all(at_start.values())))
+            run.append(_Line(paragraph, is_start=is_start))
         else:
             yield from _changes(run)
             run = []
             unchanged.append(paragraph)
-        for segment in paragraph.segments:
-            for side in at_start:
-                if segment.kind in ("same", side):
-                    at_start[side] = segment.text.endswith("\n")
     if unchanged:
         yield unchanged
     yield from _changes(run)

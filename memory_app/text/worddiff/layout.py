@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from memory_app.text.worddiff.compare import Kind, Segment, is_word, joined, tokens
+from memory_app.text.worddiff.compare import Segment, is_word, joined, side_of, tokens
 
 # Folding a single paragraph away saves no room: the line that says so is as tall.
 _WORTH_FOLDING = 2
@@ -210,12 +210,14 @@ def _is_torn(paragraph: Paragraph) -> bool:
     if not any(kept[changed[0] : changed[-1]]):
         return False
     stays = sum(kept)
-    shorter, longer = sorted((_letters(_text(paragraph, "removed")), _letters(_text(paragraph, "added"))))
+    shorter, longer = sorted(
+        (_letters(side_of(paragraph.segments, "removed")), _letters(side_of(paragraph.segments, "added")))
+    )
     return stays < _OF_THE_LONGER * longer and stays < _OF_THE_SHORTER * shorter
 
 
 def _replaced(paragraph: Paragraph) -> Iterator[Segment]:
-    before, after = _text(paragraph, "removed"), _text(paragraph, "added")
+    before, after = side_of(paragraph.segments, "removed"), side_of(paragraph.segments, "added")
     # The end of the line is in both texts.
     end = next((end for end in ("\r\n", "\n") if before.endswith(end) and after.endswith(end)), "")
     yield Segment("removed", before.removesuffix(end))
@@ -224,13 +226,19 @@ def _replaced(paragraph: Paragraph) -> Iterator[Segment]:
         yield Segment("same", end)
 
 
-def _text(paragraph: Paragraph, side: Kind) -> str:
-    """Return what the paragraph was (`removed`) or will be (`added`)."""
-    return "".join(segment.text for segment in paragraph.segments if segment.kind in ("same", side))
-
-
 def _letters(text: str) -> int:
     return sum(len(piece) for piece in tokens(text) if is_word(piece))
+
+
+def with_starts(items: Iterable[Paragraph]) -> Iterator[tuple[Paragraph, bool]]:
+    """Yield the paragraphs, and whether a line begins at each in both texts."""
+    at_start = {"removed": True, "added": True}
+    for paragraph in items:
+        yield paragraph, all(at_start.values())
+        for segment in paragraph.segments:
+            for side in at_start:
+                if segment.kind in ("same", side):
+                    at_start[side] = segment.text.endswith("\n")
 
 
 def kind_of(paragraph: Paragraph) -> Literal["removed", "added", "edited"]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from memory_app.text.lines import continues, without_number
+from memory_app.text.lines import common, continues, with_ends, without_number
 from memory_app.text.worddiff.compare import (
     Kind,
     Segment,
@@ -26,9 +26,10 @@ from memory_app.text.worddiff.compare import (
     is_word,
     joined,
     rising,
+    side_of,
     tokens,
 )
-from memory_app.text.worddiff.layout import Paragraph, paragraphs, with_replaced_paragraphs
+from memory_app.text.worddiff.layout import Paragraph, paragraphs, with_replaced_paragraphs, with_starts
 
 
 def diff(before: str, after: str) -> tuple[Segment, ...]:
@@ -67,14 +68,10 @@ def closed(segments: Iterable[Segment]) -> tuple[tuple[Paragraph, ...], str]:
     segments = tuple(segments)
     end = ""
     if segments and segments[-1].kind != "same":
-        before, after = (_side(segments, side) for side in ("removed", "added"))
+        before, after = side_of(segments, "removed"), side_of(segments, "added")
         if end := _missing_end(before, after):
             segments = diff(before + end, after + end)
     return paragraphs(with_replaced_paragraphs(segments)), end
-
-
-def _side(segments: Iterable[Segment], side: Kind) -> str:
-    return "".join(segment.text for segment in segments if segment.kind in ("same", side))
 
 
 def _missing_end(before: str, after: str) -> str:
@@ -127,9 +124,7 @@ def _with_moves(before: str, after: str, moves: Sequence[Move]) -> tuple[Segment
 def _between_ends(before: str, after: str) -> tuple[list[str], list[str]]:
     """Return the lines of both texts with their ends, but for those that both begin and end with."""
     head, tail = common_ends(before, after)
-    middles = (text[head : len(text) - tail].split("\n") for text in (before, after))
-    old, new = ([*(f"{line}\n" for line in lines), *([last] if last else [])] for *lines, last in middles)
-    return old, new
+    return with_ends(before[head : len(before) - tail]), with_ends(after[head : len(after) - tail])
 
 
 def _with_blank_lines(parts: list[Segment]) -> Iterator[Segment]:
@@ -148,14 +143,9 @@ def _torn(segments: Sequence[Segment]) -> set[int]:
     since the lines there were added or removed themselves, the line was changed in its place.
     """
     torn = {one.move for one, other in pairwise(segments) if one.move == other.move}
-    at_start = {"removed": True, "added": True}
-    for paragraph in paragraphs(with_replaced_paragraphs(segments)):
-        if not (paragraph.move and all(at_start.values())):
+    for paragraph, is_start in with_starts(paragraphs(with_replaced_paragraphs(segments))):
+        if not (paragraph.move and is_start):
             torn.update(segment.move for segment in paragraph.segments)
-        for segment in paragraph.segments:
-            for side in at_start:
-                if segment.kind in ("same", side):
-                    at_start[side] = segment.text.endswith("\n")
     return torn - {0}
 
 
@@ -241,19 +231,14 @@ class Move(NamedTuple):
 def moved_lines(old: Sequence[str], new: Sequence[str]) -> list[Move]:
     """Return the lines that were moved, in the order of the text before. The same lines give the same moves, always."""
     kept, put = ([without_number(line).strip() for line in text] for text in (old, new))
-    if _differing(kept, put) < 2:  # one line is in its place among those around it, which are the same
+    if (
+        min(len(kept), len(put)) - sum(common(kept, put)) < 2
+    ):  # one line is in its place among those around it, which are the same
         return []
     pairs = _equal_pairs(kept, put)
     pairs = sorted([*pairs, *_changed_pairs(kept, put, pairs)])
     stays = set(rising(pairs))
     return _joined([pair for pair in pairs if pair not in stays], stays, kept, put)
-
-
-def _differing(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many lines the shorter text has between the first and the last that differ."""
-    shorter = min(len(old), len(new))
-    head = next((at for at in range(shorter) if old[at] != new[at]), shorter)
-    return shorter - head - next((at for at in range(shorter - head) if old[-1 - at] != new[-1 - at]), shorter - head)
 
 
 def _equal_pairs(old: Sequence[str], new: Sequence[str]) -> list[Pair]:
