@@ -13,6 +13,7 @@ from approvals.models import User
 from approvals.notifications.mail import zone_of
 from approvals.services.errors import ProposalNotFound
 from approvals.views import panels
+from approvals.views.request import whole_number
 from memory_app.runtime import deadlines
 from memory_app.runtime.unavailable import is_away
 from memory_app.webserver import requests
@@ -58,8 +59,7 @@ def _has_nul(request: HttpRequest) -> bool:
 
 
 def _length(request: HttpRequest) -> int:
-    length: str = request.META.get("CONTENT_LENGTH") or "0"
-    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else 0
+    return whole_number(request.META.get("CONTENT_LENGTH") or "", digits=19) or 0
 
 
 def _largest_body(request: HttpRequest) -> int:

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from approvals.accounts.sign_in import viewer_of
-from approvals.admin.through_services import PlainList, ReadOnlyAdmin
+from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin
 from approvals.forms.accounts import time_zones
 from approvals.models import Agent, Attention, Policy, SavedFilter, TrustRule, Tutorship, User
 
@@ -31,13 +31,6 @@ class PersonForm(UserChangeForm[User]):
 
 #: What only a superuser gives and takes.
 _RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
-
-
-class NeverDeleted:
-    """Names stay in the history of the memory for ever, so their rows do: switch them off instead."""
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(User)

@@ -65,16 +65,20 @@ class PlainList(admin.ModelAdmin[M]):
 Parent = TypeVar("Parent", bound=Model)
 
 
-class ReadOnly:
+class NeverDeleted:
+    """Names stay in the history of the memory for ever, so their rows do: switch them off instead."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ReadOnly(NeverDeleted):
     """For admins and inlines: everything shown, nothing changed."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 

@@ -59,10 +59,7 @@ class BlockForm(forms.Form):
     """The content of a block as its owner edits it."""
 
     title = forms.CharField(
-        label=_("Title"),
-        max_length=200,
-        required=False,
-        help_text=_("If empty, the label is shown."),
+        label=_("Title"), max_length=200, required=False, help_text=_("If empty, the label is shown.")
     )
     description = forms.CharField(
         label=_("Description"),

@@ -26,6 +26,7 @@ from approvals.accounts.sign_in import client_address, display_names
 from approvals.models import User
 from approvals.notifications.mail import one_line, words_of
 from approvals.notifications.news import NewsItem, waiting_for, with_since
+from approvals.views.request import whole_number
 from memory_app.runtime import rate_limit
 
 # -- `/manifest.webmanifest`: what a browser needs to keep Assent as an app, whose icon shows how many proposals wait.
@@ -89,8 +90,7 @@ def _private(response: HttpResponseBase) -> HttpResponseBase:
 
 def _person(feed_key: str) -> User | None:
     number, _dash, secret = feed_key.partition("-")
-    is_number = number.isascii() and number.isdigit() and len(number) < 19
-    person = User.objects.filter(pk=int(number), is_active=True).first() if is_number else None
+    person = User.objects.filter(pk=whole_number(number, digits=18) or 0, is_active=True).first()
     # Compared in any case: that a number is someone's takes as long as that it is no one's.
     is_theirs = constant_time_compare(secret, (person.feed_key if person else "") or "no feed")
     return person if person and person.feed_key and is_theirs else None

@@ -85,19 +85,11 @@ def history_entries(changes: Sequence[Change], *, older: Change | None = None) -
         [change.proposal_id for change in changes if change.proposal_id is not None]
     )
     names = display_names(change.actor for change in changes)
-    following = [*changes[1:], *([older] if older else [])]
-    entries = []
-    for position, change in enumerate(changes):
-        previous = following[position].commit if position < len(following) else ""
-        entries.append(
-            HistoryEntry(
-                change=change,
-                actor=names.get(change.actor, change.actor),
-                proposal=proposals.get(change.proposal_id) if change.proposal_id is not None else None,
-                previous=previous,
-            )
-        )
-    return tuple(entries)
+    before = [*(change.commit for change in changes[1:]), older.commit if older else ""]
+    return tuple(
+        HistoryEntry(change, names.get(change.actor, change.actor), proposals.get(change.proposal_id or 0), previous)
+        for change, previous in zip(changes, before, strict=False)
+    )
 
 
 def undoable(entries: Iterable[HistoryEntry], viewer: User) -> frozenset[int]:

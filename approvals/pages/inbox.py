@@ -137,13 +137,7 @@ def page(
 
 
 def arrived(
-    proposals: ProposalQuerySet,
-    tab: Tab,
-    since: Key,
-    viewer: User,
-    *,
-    read: Key | None,
-    owners: list[str] | None,
+    proposals: ProposalQuerySet, tab: Tab, since: Key, viewer: User, *, read: Key | None, owners: list[str] | None
 ) -> tuple[int, int]:
     """Return how many of `proposals` came after the newest the reader has, and how many have something new since.
 

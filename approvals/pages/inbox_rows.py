@@ -225,8 +225,8 @@ def _states(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState
         }
         for owner in {proposal.owner for proposal, _revision in about_notes}:
             theirs = [pair for pair in about_notes if pair[0].owner == owner]
-            for (proposal, _revision), standing in zip(theirs, current_states(owner, theirs), strict=True):
-                standings[proposal.pk] = standing
+            pks = [proposal.pk for proposal, _revision in theirs]
+            standings |= zip(pks, current_states(owner, theirs), strict=True)
     except DoltError:
         log.exception("targets_unreadable", proposals=[proposal.pk for proposal, _revision in pairs])
         return {}

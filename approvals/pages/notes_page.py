@@ -280,11 +280,8 @@ def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
 def waiting_notes(owner: str, id_: str | None = None) -> tuple[Proposal, ...]:
     """Open proposals about notes of an owner, oldest first; with `id_` those that touch that note."""
     waiting = Proposal.objects.open().of_owner(owner)
-    if id_ is None:
-        waiting = waiting.filter(target_kind__in=[TargetKind.NOTE, TargetKind.IMPORT])
-    else:
-        waiting = waiting.about_notes([id_])
-    return tuple(waiting.select_related("agent").order_by("created_at", "id"))
+    about = waiting.about_notes([id_]) if id_ else waiting.filter(target_kind__in=[TargetKind.NOTE, TargetKind.IMPORT])
+    return tuple(about.select_related("agent").order_by("created_at", "id"))
 
 
 class Automatic(NamedTuple):

@@ -35,13 +35,8 @@ def when_said(text: str) -> str:
     """Return a time an agent wrote down; text that is no time comes back as it is."""
     try:
         at = parse_datetime(text)
-    except ValueError:
-        at = None
-    if at is None:
-        return plain(text)
-    try:
-        return when(at if timezone.is_aware(at) else timezone.make_aware(at, UTC))
-    except OverflowError:  # the first or last day of the calendar, in another zone
+        return when(at if timezone.is_aware(at) else timezone.make_aware(at, UTC)) if at else plain(text)
+    except (ValueError, OverflowError):  # the first or last day of the calendar has no time in another zone
         return plain(text)
 
 

@@ -320,10 +320,7 @@ def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         return render(request, "memory/block_missing.html", {**context, "last": last}, status=410)
     by_age = request.GET.get("by") == "age"
     blamed = blamed_text(
-        found,
-        chosen=whole_number(request.GET.get("s", "")),
-        now=timezone.now(),
-        query="&by=age" if by_age else "",
+        found, chosen=whole_number(request.GET.get("s", "")), now=timezone.now(), query="&by=age" if by_age else ""
     )
     context |= {"blamed": blamed, "by_age": by_age, "is_peek": "peek" in request.GET}
     is_all = "all" in request.GET

@@ -403,10 +403,10 @@ def comment(request: Request, pk: int) -> HttpResponse:
             found, status = proposal_or_404(pk, viewer), error.status
     elif set(form.errors) != {"said"}:
         form.add_error("said", _("This form is not from this page. Send it again."))
-    if request.htmx and form.errors:
-        return render(request, "talk/thread.html", talk_context(review_of(found, viewer), form=form), status=status)
     if request.htmx:
-        return render(request, "talk/thread.html", talk_context(review_of(found, viewer)) | {"is_new_comment": True})
+        context = talk_context(review_of(found, viewer), form if form.errors else None)
+        context["is_new_comment"] = not form.errors
+        return render(request, "talk/thread.html", context, status=status if form.errors else 200)
     if form.errors:
         return proposal_page(request, found, status=status, comment_form=form)
     return redirect(f"{found.get_absolute_url()}#talk")

@@ -170,6 +170,5 @@ def _import_page(request: Request, person: User, context: dict[str, object], *, 
 
 
 def _download(text: str, name: str, content_type: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=f"{content_type}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=headers)
