@@ -114,8 +114,7 @@ class LocalMemories:
         from approvals.services import imports
 
         with _failing():
-            data = imports.items_as_file(self._user.username, data) if items else data
-            came = imports.import_file(by=self._by, owner=self._user.username, data=data)
+            came = imports.import_file(by=self._by, owner=self._user.username, data=data, items=items)
         return ImportResult(
             status="applied" if came.outcome else "unchanged",
             created=came.created,

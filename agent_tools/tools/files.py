@@ -64,8 +64,8 @@ class ImportArguments(NoteWriteArguments):
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     with refusals.explained(representations.Subject.of_write(call, arguments)):
-        data = imports.items_as_file(call.owner, arguments.file) if arguments.items else arguments.file
-        done = imports.import_file(by=changed_by(call, arguments), owner=call.owner, data=data)
+        by = changed_by(call, arguments)
+        done = imports.import_file(by=by, owner=call.owner, data=arguments.file, items=arguments.items)
         found = imports.find_items(call.owner, arguments.file)[0] if done.has_none and not arguments.items else None
     proposal = done.outcome.proposal if done.outcome else None
     answered = {

@@ -51,11 +51,6 @@ class ImportOutcome:
         return len(self.changes) - self.created
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing in the file looks like a memory: it is probably another file."""
-        return not (self.changes or self.unchanged or self.skipped)
-
-    @property
     def has_none(self) -> bool:
         """Whether nothing in the file is a memory."""
         return not (self.changes or self.unchanged)
@@ -89,8 +84,14 @@ def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
     return ImportOutcome(changes, len(parsed.memories) - len(changes), parsed.skipped)
 
 
-def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
+def import_file(
+    *, by: ChangeContext, owner: str, data: bytes, items: bool = False, chosen: Collection[str] | None = None
+) -> ImportOutcome:
     """Read the bytes of a memories.md and import it, without memories dated in the future.
+
+    Args:
+        items: of another file, its list items that are not in the memory.
+        chosen: ids of the only ones of these that are wanted.
 
     Raises:
         Unreadable: nothing was imported.
@@ -98,7 +99,11 @@ def import_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
         Others: as for `import_memories`.
     """
     with _turn(by, owner):
-        return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=_latest()))
+        if not items:
+            return import_memories(by=by, owner=owner, parsed=memories_md.read(data, latest=_latest()))
+        found, known = find_items(owner, data)
+        wanted = (each for each in found.memories if each.id not in known and (chosen is None or each.id in chosen))
+        return import_memories(by=by, owner=owner, parsed=replace(found, memories=tuple(wanted)))
 
 
 def find_items(owner: str, data: bytes) -> tuple[FoundItems, set[str]]:
@@ -110,19 +115,6 @@ def find_items(owner: str, data: bytes) -> tuple[FoundItems, set[str]]:
     found = list_items.find(data.decode(), latest=_latest())
     every, there = catalogue(owner), reads.find_notes(owner, [memory.id for memory in found.memories])
     return found, {each.id for each in found.memories if each.id in there or every.saying(alike.said_by(each.content))}
-
-
-def items_as_file(owner: str, data: bytes, *, chosen: Collection[str] | None = None) -> bytes:
-    """Return the memories.md of a file's list items, of those that are not in the memory.
-
-    Args:
-        chosen: ids of the only ones that are wanted.
-
-    Raises Unreadable, as `import_file` does.
-    """
-    found, known = find_items(owner, data)
-    wanted = (each for each in found.memories if each.id not in known and (chosen is None or each.id in chosen))
-    return list_items.as_file(wanted, timezone.now().date()).encode()
 
 
 @contextmanager
@@ -170,7 +162,8 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
         changes, outcome = _changes(by, owner, parsed), None
         if changes:
             outcome = notes.change_notes(by=by, owner=owner, kind=Kind.IMPORT, changes=changes, base_commit=commit)
-    return ImportOutcome(changes, len(parsed.memories) - len(changes), parsed.skipped, outcome)
+    unchanged = max(0, len(parsed.memories) - len(changes))  # list items that were brought in are known when repeated
+    return ImportOutcome(changes, unchanged, parsed.skipped, outcome)
 
 
 def _changes(by: ChangeContext, owner: str, parsed: Parsed) -> list[NoteChange]:

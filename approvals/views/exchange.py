@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -25,6 +26,7 @@ from memory_app.runtime import deadlines
 #: Seconds they may take, as with the agent API (`agent_tools.tools.files`).
 _IMPORT_SECONDS = 600
 _EXPORT_SECONDS = 60
+_Service = Callable[..., imports.ImportOutcome]
 #: List items a person can tick at once; a form may have a thousand fields.
 _MOST_ITEMS = 500
 
@@ -68,11 +70,11 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
     is_check, items, offered = "check" in request.POST, request.POST.get("items"), None
     if form.is_valid():
         try:
-            data = form.sent[0]
+            service: _Service = imports.check_file if is_check else imports.import_file
             if items:
                 chosen = None if items == "all" else request.POST.getlist("item")
-                data = imports.items_as_file(owner, data, chosen=chosen)
-            done = _carried_out(person, form, imports.check_file if is_check else imports.import_file, data)
+                service = partial(imports.import_file, items=True, chosen=chosen)
+            done = _carried_out(person, form, service)
             offered = _offered(person, form) if done.has_none else None
         except memories_md.Unreadable as error:
             text = str(error)
@@ -81,7 +83,7 @@ def import_markdown(request: Request, owner: str) -> HttpResponse:
             status = add_refusal(form, error)
     if offered:
         return _import_page(request, person, offered | {"is_none_ticked": bool(items)}, status=422 if items else 200)
-    if done and done.is_empty:
+    if done and done.has_none and not done.skipped:
         text = _("There are no memories in this file: it has no heading such as “### mem-…”.")
         form.add_error(form.source, text)
     if done is None or form.errors:
@@ -100,7 +102,7 @@ def _import_start(request: Request, person: User) -> HttpResponse:
     form = ImportForm(kept)
     if kept.get("carried") and form.is_valid():
         try:
-            check = _carried_out(person, form, imports.check_file, form.sent[0])
+            check = _carried_out(person, form, imports.check_file)
             shown = _offered(person, form) if check.has_none else None
             return _import_page(request, person, context | (shown or _checked(check, form)))
         except (memories_md.Unreadable, *REFUSALS):
@@ -110,13 +112,11 @@ def _import_start(request: Request, person: User) -> HttpResponse:
     return _import_page(request, person, context)
 
 
-def _carried_out(
-    person: User, form: ImportForm, service: Callable[..., imports.ImportOutcome], data: bytes
-) -> imports.ImportOutcome:
+def _carried_out(person: User, form: ImportForm, service: _Service) -> imports.ImportOutcome:
     """Return what became of the file of a valid form, or of what was chosen of it."""
     deadlines.allow(_IMPORT_SECONDS)
     by = ChangeContext(actor=person, reasoning=form.cleaned_data["comment"])
-    return service(by=by, owner=person.username, data=data)
+    return service(by=by, owner=person.username, data=form.sent[0])
 
 
 def _checked(check: imports.ImportOutcome, form: ImportForm) -> dict[str, object]:

@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from assent_client.text import list_items, memories_md
+from assent_client.text import list_items
+from assent_client.text.notes import MAX_TAG
 
 DAY = date(2026, 11, 25)
 
@@ -80,13 +81,13 @@ def test_they_are_counted_in_words(text: str, said: str) -> None:
     assert list_items.find(text).counted == said
 
 
-def test_a_section_of_the_format_gives_the_type_and_the_file_made_of_them_is_read_whole() -> None:
+def test_a_section_of_the_format_gives_the_type_and_a_long_heading_is_cut() -> None:
     found = list_items.find(f"## Decisions\n- Use uv\n## {'A, long | heading ' * 9}\n- Rows\n- > quoted\n")
-    read = memories_md.parse(list_items.as_file(found.memories, DAY))
-    assert read.skipped == ()
-    assert {(each.content, each.type, each.created) for each in read.memories} == {
-        ("Use uv", "decision", DAY),
-        ("Rows", "note", DAY),
-        ("> quoted", "note", DAY),
-    }
-    assert {each.id for each in read.memories} == {each.id for each in found.memories}
+    assert found.skipped == ()
+    long = f"{'A, long | heading ' * 9}"[:MAX_TAG]
+    assert [(each.content, each.type, each.tags) for each in found.memories] == [
+        ("Use uv", "decision", ("Decisions",)),
+        ("Rows", "note", (long,)),
+        ("> quoted", "note", (long,)),
+    ]
+    assert len({each.id for each in found.memories}) == 3

@@ -17,7 +17,7 @@ from approvals.models import Agent, Kind, Mergeability, Proposal, ProposedNote, 
 from approvals.pages import notes_page
 from approvals.review.presentation import review_of
 from approvals.services import notes, trust
-from approvals.services.imports import ImportOutcome, import_memories
+from approvals.services.imports import ImportOutcome, import_file, import_memories
 from approvals.services.recheck import recheck
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
@@ -99,6 +99,13 @@ def test_an_agents_import_is_one_proposal_applied_by_policy_once_and_put_back(al
     assert not ProposedNote.objects.exists()
     services.undo(actor=alice, proposal_id=proposal.pk)
     assert reads.notes("alice") == ()
+
+
+def test_list_items_sent_again_by_one_operation_are_told_as_the_first_time(scribe: Agent) -> None:
+    by = notes.ChangeContext(actor=scribe, may_apply=True, operation="e" * 32)
+    told = [import_file(by=by, owner="alice", data=b"- Tea\n- Rowing\n", items=True) for _ in range(2)]
+    assert [(each.created, each.unchanged) for each in told] == [(2, 0), (2, 0)]
+    assert len(reads.notes("alice")) == 2
 
 
 def test_a_memory_no_note_can_hold_is_skipped_and_the_rest_taken(alice: User) -> None:

@@ -1,18 +1,24 @@
 """What other memory files have: list items under headings, and lines as `[2026-03-01] - She rows.`
 
-Belongs here: finding them in a text, and writing them as a memories.md, which every way of importing takes. Pure.
+Belongs here: finding them in a text. Bringing them in is the import's (`Parsed`). Pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 
-from assent_client.text.memories_md import MOST_MEMORIES, SECTIONS, Memory, Skipped, Unreadable, id_of, write
+from assent_client.text.memories_md import MOST_MEMORIES, TYPE_OF, Memory, Parsed, Skipped, Unreadable, id_of
 from assent_client.text.notes import MAX_CONTENT, MAX_TAG
 
+#: Front matter, code and comments.
+_NO_ITEMS = re.compile(
+    r"\A---[ \t\r]*$[\s\S]*?\n---.*"
+    r"|^[ \t]*(```|~~~)[\s\S]*?(?:\n[ \t]*\1.*|\Z)"
+    r"|^[ \t]*<!--[\s\S]*?(?:-->.*|\Z)",
+    re.MULTILINE,
+)
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)|\*\*([^*]+)\*\*:?")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,4}[.)])(?:[ \t]+(.*)|$)")
 _RULE = re.compile(r"[-*_= ]{3,}")
@@ -20,22 +26,14 @@ _BOX = re.compile(r"\[[ xX]\][ \t]+")
 _DAY = re.compile(
     r"(?:\[([0-9]{4}-[0-9]{2}-[0-9]{2}|unknown)\]|([0-9]{4}-[0-9]{2}-[0-9]{2})(?=:| [-–—] ))[ \t]*[-–—:]?[ \t]*"
 )
-_FENCE = re.compile(r"[ \t]*(```|~~~)")
 _MARKS = re.compile(r"[*_`#:]+")
-_TYPES = {heading.lower(): kind for kind, heading in SECTIONS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundItems:
-    """What a file has.
+class FoundItems(Parsed):
+    """What a file has: an item each, with what is nested in it, tagged with its heading.
 
-    Attributes:
-        memories: an item each, with what is nested in it; tagged with its heading.
-        skipped: what no note can be, such as an item that is too long.
+    What no note can be is skipped, such as an item that is too long.
     """
-
-    memories: tuple[Memory, ...]
-    skipped: tuple[Skipped, ...]
 
     @property
     def headings(self) -> int:
@@ -73,13 +71,8 @@ def find(text: str, *, latest: date | None = None) -> FoundItems:
     for item in _items(text, latest):
         content = "\n".join(item.text).strip()
         heading = _MARKS.sub(" ", item.heading).strip()
-        memory = Memory(
-            id_of(content),
-            _TYPES.get(heading.lower(), "note"),
-            content,
-            (heading[:MAX_TAG],) if heading else (),
-            item.day,
-        )
+        kind, tags = TYPE_OF.get(heading.lower(), "note"), (heading[:MAX_TAG],) if heading else ()
+        memory = Memory(id_of(content), kind, content, tags, item.day)
         if len(content) > MAX_CONTENT:
             over = f"{len(content):,} characters, {len(content) - MAX_CONTENT:,} over the limit of {MAX_CONTENT:,}"
             skipped.append(Skipped(item.line, f"the item has {over}"))
@@ -90,31 +83,17 @@ def find(text: str, *, latest: date | None = None) -> FoundItems:
     return FoundItems(tuple(memories.values()), tuple(skipped))
 
 
-def as_file(memories: Iterable[Memory], today: date) -> str:
-    """Return a memories.md of items; those without a day are of today."""
-    return write(replace(memory, created=memory.created or today) for memory in memories)
-
-
 def _items(text: str, latest: date | None) -> list[_Item]:
     found: list[_Item] = []
     item: _Item | None = None
-    heading, closes, is_after_blank = "", "", False
-    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        line = raw.rstrip()
-        if number == 1 and line == "---" and "\n---" in text:
-            closes = "---"  # of front matter
-        elif closes:
-            is_closed = line.lstrip().startswith(closes) or (closes == "-->" and closes in line)
-            closes = "" if is_closed else closes
-        elif _RULE.fullmatch(line):
-            item = None
-        elif opened := _FENCE.match(line):
-            item, closes = None, opened[1]
-        elif line.lstrip().startswith("<!--"):
-            closes = "" if "-->" in line else "-->"
-        elif not line:
+    heading, is_after_blank = "", False
+    listed = _NO_ITEMS.sub(lambda found: "\n" * found[0].count("\n"), text.removeprefix("\ufeff"))
+    for number, line in enumerate(map(str.rstrip, listed.split("\n")), 1):
+        if not line:
             is_after_blank = True
             continue
+        if _RULE.fullmatch(line):
+            item = None
         elif title := _HEADING.fullmatch(line.strip()):
             item, heading = None, title[1] or title[2] or ""
         elif entry := _ITEM.fullmatch(line) or _DAY.match(line):

@@ -184,7 +184,7 @@ _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 # "Patterns" may be followed by more words ("Patterns we use"): other readers allow it.
 _SECTIONS = re.compile(rf"({'|'.join(SECTIONS.values())})(?!\w)", re.IGNORECASE)
-_TYPE_OF = {heading.lower(): kind for kind, heading in SECTIONS.items()}
+TYPE_OF = {heading.lower(): kind for kind, heading in SECTIONS.items()}
 _SHOWN = 60
 
 
@@ -301,7 +301,7 @@ class _FileReader:
         known = _SECTIONS.match(heading)
         self._unknown_section = "" if known else heading
         if known:
-            self._type = _TYPE_OF[known[1].lower()]
+            self._type = TYPE_OF[known[1].lower()]
 
     def _begin_block(self, number: int, heading: str) -> None:
         self.end_block()
