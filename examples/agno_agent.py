@@ -56,7 +56,7 @@ def the_model() -> Model:
 
 @dataclass
 class ScriptedModel(Model):
-    """Plays a model: lists the blocks, reads one, and proposes to add a line under its first one."""
+    """Plays a model: lists the blocks, reads one, and proposes to add a line under its longest one."""
 
     id: str = "scripted"
 
@@ -65,35 +65,20 @@ class ScriptedModel(Model):
         answers = [str(each.content) for each in messages if each.role == "tool"]
         if not answers:
             return self._call("list_memory_blocks")
+        labels = [line[2:].split(":")[0] for line in answers[0].split("\n") if line.startswith("- ")]
+        if not labels or len(answers) == 3:
+            return ModelResponse(role="assistant", content=answers[-1])
+        label = "goals" if "goals" in labels else labels[0]
         if len(answers) == 1:
-            labels = [line[2:].split(":")[0] for line in answers[0].split("\n") if line.startswith("- ")]
-            if not labels:
-                return ModelResponse(role="assistant", content=answers[0])
-            return self._call("read_memory_block", block_label="goals" if "goals" in labels else labels[0])
-        label = json.loads(self._asked(messages))["block_label"]
-        if len(answers) == 2 and not answers[1].startswith("Error"):
-            lines = [line for line in answers[1].split("\n")[1:] if line]
-            old = max(lines, key=len, default="(empty)")
-            return self._call(
-                "propose_memory_edit",
-                block_label=label,
-                old_string=old,
-                new_string=f"{old}\n\n{asked}",
-                reasoning="You asked me to remember this.",
-            )
-        return ModelResponse(role="assistant", content=answers[-1])
+            return self._call("read_memory_block", block_label=label)
+        old = max(answers[1].split("\n")[1:], key=len, default="") or "(empty)"
+        edit = {"old_string": old, "new_string": f"{old}\n\n{asked}", "reasoning": "You asked me to remember this."}
+        return self._call("propose_memory_edit", block_label=label, **edit)
 
     def _call(self, name: str, **arguments: str) -> ModelResponse:
-        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"name": name, "arguments": json.dumps(arguments)}
         return ModelResponse(
-            role="assistant", tool_calls=[{"id": f"call_{name}", "type": "function", "function": function}]
-        )
-
-    def _asked(self, messages: list[Any]) -> str:
-        """The arguments of the reading call."""
-        calls = [call for each in messages for call in each.tool_calls or ()]
-        return next(
-            str(call["function"]["arguments"]) for call in calls if call["function"]["name"] == "read_memory_block"
+            role="assistant", tool_calls=[{"id": f"call_{name}", "type": "function", "function": call}]
         )
 
     def invoke(self, messages: list[Any], *args: Any, **more: Any) -> ModelResponse:
