@@ -66,7 +66,7 @@ def backup(folder: Path) -> Manifest:
     with _atomic_folder(folder) as partial:
         began_at = _now()
         default = _describe("default", connection.vendor, _version_of_default(), backups.copy_name())
-        memory = _describe("memory", dolt().engine, dolt().version(), dolt().copy_name())
+        memory = _describe("memory", dolt().engine, dolt().version(), dolt().copy_name)
         backups.back_up_default(partial / default.copy)
         head = head_of_main()
         commits, branches = len(dolt().log(head)), len(dolt().branches())

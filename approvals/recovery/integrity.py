@@ -15,8 +15,8 @@ from approvals.review.note_changes import sha256_of
 from approvals.review.targets import matches
 from memory_app import reads
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.engine import MAIN
 from memory_app.dolt.errors import DoltError, RevisionNotFound
+from memory_app.dolt.operations import MAIN
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text.trailers import Trailers

@@ -1,4 +1,4 @@
-"""Dolt's verbs, as SQL that both engines share; what differs between them is `engine`.
+"""Dolt's verbs, as SQL that both engines share, and what each engine has to bring.
 
 `connection.dolt` is an instance for that connection. Verbs that write must run inside
 `connections.dolt_transaction()`, never inside `atomic()`: a verb commits, and Django would believe that
@@ -6,25 +6,53 @@ its transaction is still open.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
-from memory_app.dolt.engine import MAIN, DoltEngine
 from memory_app.dolt.types import Author, Branch, Commit, Row, RowDiff
 from memory_app.text.trailers import Trailers
+
+MAIN = "main"
 
 # What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, and main. Dolt's server panics on
 # `refs/...`, so names are checked here rather than left to the engine.
 BRANCH_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)?")
 
 
-class DoltOperations(DoltEngine):
-    """The verbs of both engines, on one connection."""
+class DoltOperations(ABC):
+    """The verbs of both engines, on one connection at one branch or commit.
+
+    What the engines do in their own ways is abstract: one contract tests it on each.
+    """
+
+    #: Length of a commit hash: 40 hexadecimal digits on DoltLite, 32 base-32 ones on Dolt.
+    hash_pattern: ClassVar[re.Pattern[str]]
+    #: Engine name for people: `/readyz`, benchmarks, system checks.
+    engine: ClassVar[str]
+    #: Name of this database's copy in a backup.
+    copy_name: ClassVar[str]
+    #: Whether a writer of one branch blocks the writers of all others.
+    has_one_writer: ClassVar[bool]
+    #: Bytes the engine keeps of the message of a commit, and of a merge; `commit` and `merge` refuse longer ones.
+    commit_message_limit: ClassVar[int] = 16_000
+    merge_message_limit: ClassVar[int] = 16_000
+    #: The statement that runs a `dolt_*` verb.
+    _run: ClassVar[str]
+    #: The log of a revision as SQL: hash, author, e-mail, date, message and the hashes of the parents, with commas.
+    _log: ClassVar[str]
+
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        self.connection = connection
+        #: The branch this session stands on.
+        self.branch = MAIN
 
     def head(self, revision: str = MAIN) -> str:
         """Return the commit hash of `revision` (a branch, `HEAD` or a hash).
@@ -229,10 +257,7 @@ class DoltOperations(DoltEngine):
                     parameters.append(value)
             if conditions:
                 sql += " WHERE " + " AND ".join(conditions)
-            with self.connection.cursor() as cursor:
-                cursor.execute(sql, parameters)
-                names = [column[0] for column in cursor.description or ()]
-                return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return self._read(sql, parameters)
 
     def row_at_main(self, table: str, where: dict[str, Any]) -> tuple[str, Row] | None:
         """Return one row in the newest commit of main and that commit's hash, in one statement, or None.
@@ -244,14 +269,8 @@ class DoltOperations(DoltEngine):
             raise ValueError(f"this session stands on {self.branch}")
         quote = self.connection.ops.quote_name
         conditions = " AND ".join(f"{quote(column)} = %s" for column in where)
-        with self.named_errors(), self.connection.cursor() as cursor:
-            cursor.execute(f"{self._at_main(table)} WHERE {conditions}", list(where.values()))
-            names = [column[0] for column in cursor.description or ()]
-            found = cursor.fetchone()
-        if found is None:
-            return None
-        row = dict(zip(names, found, strict=True))
-        return str(row.pop("commit_of_main")), row
+        found = self._read(f"{self._at_main(table)} WHERE {conditions}", list(where.values()))
+        return (str(found[0].pop("commit_of_main")), found[0]) if found else None
 
     def diff_rows(
         self, table: str, before: str, after: str, where: dict[str, Any] | None = None, *, columns: Sequence[str] = ()
@@ -277,17 +296,100 @@ class DoltOperations(DoltEngine):
                 parameters += [value, value]
             if conditions:
                 sql += " WHERE " + " AND ".join(conditions)
-            with self.connection.cursor() as cursor:
-                cursor.execute(sql, parameters)
-                names = [column[0] for column in cursor.description or ()]
-                found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            found = self._read(sql, parameters)
         return tuple(sorted(map(_row_diff, found), key=lambda row: row.key))
 
     def reset_hard(self, revision: str) -> None:
         """Discard uncommitted changes and move to `revision`. For tests only."""
         self._call("dolt_reset", "--hard", revision)
 
+    # -- what each engine does in its own way -----------------------------------------------------------
+
+    @abstractmethod
+    def version(self) -> str:
+        """Return the engine's version. Raises NotDolt when the database is something else."""
+
+    @abstractmethod
+    def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
+        """Return SQL (and its parameters) for `table` as it was at `revision`."""
+
+    @abstractmethod
+    def _diff(self, table: str, before: str, after: str) -> tuple[str, list[str]]:
+        """Return SQL and its parameters for the rows of `table` that differ: columns `from_…`, `to_…`, `diff_type`."""
+
+    @abstractmethod
+    def _at_main(self, table: str) -> str:
+        """Return one SQL statement for the rows of `table` in the newest commit of main, with its hash as
+        `commit_of_main`. A WHERE clause may follow. For a session on main."""
+
+    @abstractmethod
+    def _stand_on(self, branch: str) -> None:
+        """Move this session to another branch. Raises RevisionNotFound."""
+
+    @abstractmethod
+    def _merge(self, head: str, message: str, author: Author) -> str:
+        """Merge inside an open transaction and return the new hash. Raises MergeConflict, AlreadyMerged."""
+
+    @abstractmethod
+    def translate(self, error: DatabaseError) -> errors.DoltError | None:
+        """Return our exception for an engine's error, or None when we have none for it."""
+
+    @abstractmethod
+    def is_retryable(self, error: BaseException) -> bool:
+        """Whether the same work, begun again from BEGIN, may succeed."""
+
+    @abstractmethod
+    def lost_connection(self, error: BaseException) -> bool:
+        """Whether the server went away, so that the outcome of a commit is unknown."""
+
+    @abstractmethod
+    def database_at(self, revision: str) -> str:
+        """Return the database name that opens a connection at `revision`."""
+
+    @abstractmethod
+    def gc(self, *, full: bool = False) -> None:
+        """Free the space of commits that no branch reaches. Their texts can then not be read.
+
+        Args:
+            full: also examine what an earlier collection kept; the embedded engine always does.
+
+        Raises:
+            CommandDenied: the server's user lacks the right.
+            EngineUnavailable: another collection took longer than we wait, or the engine gave up.
+        """
+
+    @abstractmethod
+    def damage(self) -> tuple[str, ...]:
+        """Return what is damaged in the database's own file, a line each; empty when it is whole or a server's."""
+
+    def ready_to_migrate(self) -> None:
+        """Make the database ready for rows without a number, those of `django_migrations`; see the server's."""
+        return
+
+    @abstractmethod
+    def back_up(self, to: Path) -> None:
+        """Copy every branch to `to`, which must not exist yet, while others write. Raises CopyFailed."""
+
+    @abstractmethod
+    def restore(self, copied: Path) -> None:
+        """Replace this database, which is empty, by a copy. Raises CopyFailed."""
+
+    @abstractmethod
+    def contents(self) -> str:
+        """Return what prevents a restore into this database, in words for a person; empty when nothing does."""
+
     # -- plumbing ---------------------------------------------------------------------------------
+
+    def _call(self, verb: str, *arguments: str) -> list[tuple[Any, ...]]:
+        """Run one `dolt_*` verb and return its rows."""
+        marks = ", ".join(["%s"] * len(arguments))
+        return self._query(f"{self._run} {verb}({marks})", arguments)
+
+    def _read(self, sql: str, parameters: Sequence[Any]) -> list[Row]:
+        with self.named_errors(), self.connection.cursor() as cursor:
+            cursor.execute(sql, parameters)
+            names = [column[0] for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def _query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self.named_errors(), self.connection.cursor() as cursor:

@@ -21,10 +21,10 @@ from django.utils.dateparse import parse_datetime
 from assent_client.text.memories_md import Memory
 from memory_app.databases.prepared import BATCH, batched
 from memory_app.dolt.connections import dolt, head_of_main, retrying
-from memory_app.dolt.engine import MAIN
 from memory_app.dolt.errors import EngineUnavailable as EngineUnavailable
 from memory_app.dolt.errors import OutcomeUnknown as OutcomeUnknown
 from memory_app.dolt.errors import RevisionNotFound as RevisionNotFound
+from memory_app.dolt.operations import MAIN
 from memory_app.dolt.types import Row
 from memory_app.models import Change, MemoryBlock, MemoryNote, block_id, note_pk
 

@@ -13,8 +13,7 @@ from django.db.utils import OperationalError
 from memory_app.databases import backups
 from memory_app.databases.sqlite.base import QuietSQLiteWrapper
 from memory_app.dolt import errors
-from memory_app.dolt.engine import MAIN
-from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
 from memory_app.runtime import deadlines
 
@@ -28,7 +27,8 @@ _UNREADABLE = re.compile(r"unable to open database|disk I/O error|malformed|not 
 class DoltLiteOperations(DoltOperations):
     hash_pattern = re.compile(r"[0-9a-f]{40}")
     engine = "DoltLite"
-    collects_by_hand = True
+    copy_name = "memory.doltlite"
+    _run = "SELECT"
     has_one_writer = True
     # dolt_merge silently truncates its message there; dolt_commit refuses more than about 20,000 characters.
     merge_message_limit = 255
@@ -48,10 +48,6 @@ class DoltLiteOperations(DoltOperations):
         if engine != "prolly":
             raise errors.NotDolt(f"the file is an ordinary SQLite database (engine {engine})")
         return str(version)
-
-    def _call(self, verb: str, *arguments: str) -> list[tuple[Any, ...]]:
-        marks = ", ".join(["%s"] * len(arguments))
-        return self._query(f"SELECT {verb}({marks})", arguments)
 
     def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
         return f"{self.connection.ops.quote_name(f'dolt_at_{table}')}(%s)", [revision]
@@ -102,9 +98,6 @@ class DoltLiteOperations(DoltOperations):
 
     def gc(self, *, full: bool = False) -> None:
         self._call("dolt_gc")
-
-    def copy_name(self) -> str:
-        return "memory.doltlite"
 
     def back_up(self, to: Path) -> None:
         backups.copy_database(str(self.connection.settings_dict["NAME"]), to)

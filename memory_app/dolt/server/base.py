@@ -21,8 +21,7 @@ from django.db.utils import OperationalError
 
 from memory_app.databases.backups import CopyFailed
 from memory_app.dolt import errors
-from memory_app.dolt.engine import MAIN
-from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.operations import MAIN, DoltOperations
 from memory_app.dolt.types import Author
 from memory_app.runtime import deadlines
 
@@ -57,7 +56,8 @@ _NO_REVISION = re.compile(
 class DoltServerOperations(DoltOperations):
     hash_pattern = re.compile(r"[0-9a-v]{32}")
     engine = "Dolt"
-    collects_by_hand = False
+    copy_name = "memory.dolt"
+    _run = "CALL"
     has_one_writer = False
     # Not dolt_commit_ancestors: asked for one commit, it fails with error 1105 when that is a merge.
     _log = "SELECT commit_hash, committer, email, date, message, parents FROM dolt_log(%s, '--parents')"
@@ -67,10 +67,6 @@ class DoltServerOperations(DoltOperations):
             return str(self._query("SELECT dolt_version()")[0][0])
         except DatabaseError as error:
             raise errors.NotDolt("the server is MySQL or MariaDB, not Dolt") from error
-
-    def _call(self, verb: str, *arguments: str) -> list[tuple[Any, ...]]:
-        marks = ", ".join(["%s"] * len(arguments))
-        return self._query(f"CALL {verb}({marks})", arguments)
 
     def _as_of(self, table: str, revision: str) -> tuple[str, list[str]]:
         return f"{self.connection.ops.quote_name(table)} AS OF %s", [revision]
@@ -233,9 +229,6 @@ class DoltServerOperations(DoltOperations):
                 yield cursor
         finally:
             connection.close()
-
-    def copy_name(self) -> str:
-        return "memory.dolt"
 
     def back_up(self, to: Path) -> None:
         try:
