@@ -16,8 +16,7 @@ from approvals.review.targets import matches
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.dolt.operations import MAIN
-from memory_app.dolt.types import Commit
+from memory_app.dolt.types import MAIN, Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text.trailers import Trailers
 

@@ -18,7 +18,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import InterfaceError, OperationalError
 
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
-from memory_app.dolt.operations import MAIN, DoltOperations
+from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.types import MAIN
 from memory_app.runtime import deadlines
 
 MEMORY = "memory"

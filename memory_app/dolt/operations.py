@@ -17,10 +17,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
-from memory_app.dolt.types import Author, Branch, Commit, Row, RowDiff
+from memory_app.dolt.types import MAIN, Author, Branch, Commit, Row, RowDiff
 from memory_app.text.trailers import Trailers
-
-MAIN = "main"
 
 # What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, and main. Dolt's server panics on
 # `refs/...`, so names are checked here rather than left to the engine.

@@ -1,9 +1,12 @@
-"""What the engines return: frozen, plain values, without Django instances or lazy querysets."""
+"""What the engines take and return: frozen, plain values, without Django instances or lazy querysets."""
 
 import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+#: The branch that is the memory.
+MAIN = "main"
 
 Row = dict[str, Any]
 

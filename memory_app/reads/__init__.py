@@ -24,8 +24,7 @@ from memory_app.dolt.connections import dolt, head_of_main, retrying
 from memory_app.dolt.errors import EngineUnavailable as EngineUnavailable
 from memory_app.dolt.errors import OutcomeUnknown as OutcomeUnknown
 from memory_app.dolt.errors import RevisionNotFound as RevisionNotFound
-from memory_app.dolt.operations import MAIN
-from memory_app.dolt.types import Row
+from memory_app.dolt.types import MAIN, Row
 from memory_app.models import Change, MemoryBlock, MemoryNote, block_id, note_pk
 
 

@@ -13,8 +13,8 @@ from django.db.utils import OperationalError
 from memory_app.databases import backups
 from memory_app.databases.sqlite.base import QuietSQLiteWrapper
 from memory_app.dolt import errors
-from memory_app.dolt.operations import MAIN, DoltOperations
-from memory_app.dolt.types import Author
+from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.types import MAIN, Author
 from memory_app.runtime import deadlines
 
 _NO_REVISION = re.compile(

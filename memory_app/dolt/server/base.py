@@ -21,8 +21,8 @@ from django.db.utils import OperationalError
 
 from memory_app.databases.backups import CopyFailed
 from memory_app.dolt import errors
-from memory_app.dolt.operations import MAIN, DoltOperations
-from memory_app.dolt.types import Author
+from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.types import MAIN, Author
 from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
