@@ -64,11 +64,8 @@ def _recreate_decided(number: int, row: Change) -> None:
     person = None if auto_applied else User.objects.filter(username=row.actor).first()
     _recreate(
         number,
-        owner=row.owner,
-        targets=targets,
+        change_between(row.owner, targets, before, row.commit),
         agent=row.agent,
-        before=before,
-        after=row.commit,
         at=row.at,
         head=next(iter(commit.parents[1:]), ""),
         # If policy applied it, this is the commit's operation: a repeated call finds the proposal by it.
@@ -93,11 +90,8 @@ def _recreate_open(number: int, head: str) -> int:
     ((owner, targets),) = changed.items()
     proposal = _recreate(
         number,
-        owner=owner,
-        targets=targets,
+        change_between(owner, targets, commit.parents[0], head),
         agent=commit.email.partition("@")[0],
-        before=commit.parents[0],
-        after=head,
         at=Trailers.of(commit.message).at or commit.at,
         head=head,
         operation=uuid.uuid4().hex,
@@ -108,25 +102,15 @@ def _recreate_open(number: int, head: str) -> int:
 
 
 def _recreate(
-    number: int,
-    *,
-    owner: str,
-    targets: Sequence[tuple[str, str]],
-    agent: str,
-    before: str,
-    after: str,
-    at: datetime,
-    head: str,
-    **fields: object,
+    number: int, change: ProposedChange, *, agent: str, at: datetime, head: str, **fields: object
 ) -> Proposal:
-    change = change_between(owner, targets, before, after)
     summary = change.summary("", ())
     target = change.target or f"import-{number}"
     reasoning = _("The reason is lost: the backup contains this change, but not what was said about it.")
     with transaction.atomic(durable=True):
         proposal = Proposal.objects.create(
             pk=number,
-            owner=owner,
+            owner=change.owner,
             target_kind=change.target_kind,
             target=target,
             agent=_agent(agent),
@@ -142,12 +126,12 @@ def _recreate(
             branch="" if proposal.auto_applied else branch_name(number, 1),
             head_commit=head,
             created_at=at,
-            **change.texts(summary) | {"base_commit": dolt().parent(head) if head else before},
+            **change.texts(summary) | {"base_commit": dolt().parent(head) if head else change.base_commit},
         )
         if proposal.status == Status.OPEN:
             name_notes(proposal)
         _record_events(proposal, at)
-    log.info("proposal_made_again", proposal=number, user_id=owner, status=str(proposal.status))
+    log.info("proposal_made_again", proposal=number, user_id=change.owner, status=str(proposal.status))
     return proposal
 
 

@@ -168,6 +168,10 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
     assert open_one.current_revision.result_text == "Read a lot.\n"
     assert "lost" in open_one.reasoning
     assert found[reverted.pk].reverted_by_commit
+    # By this the same change is found when its agent asks for it again.
+    assert {each.pk: each.result_sha256 for each in (merged, waiting, applied, reverted)} == {
+        pk: proposal.result_sha256 for pk, proposal in found.items()
+    }
     assert list(problems()) == []
     # They can be worked with as before.
     approve(tim, open_one)
