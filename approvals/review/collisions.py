@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from approvals.models import Mergeability, Proposal, ProposalQuerySet, ProposedNote, Revision
 from approvals.review import targets
@@ -180,12 +180,9 @@ def _current(others: Sequence[Proposal]) -> Iterator[tuple[Proposal, Revision]]:
     if all(each.is_revision_held for each in others):
         yield from ((each, each.current_revision) for each in others)
         return
-    numbers = {each.pk: each.current_revision_number for each in others}
-    revisions = Revision.objects.filter(proposal__in=numbers, number__in=set(numbers.values())).defer("risk_report")
-    found = {each.proposal_id: each for each in revisions.order_by() if each.number == numbers[each.proposal_id]}
-    for proposal in others:
-        if proposal.pk in found:
-            yield proposal, found[proposal.pk]
+    current = Revision.objects.filter(proposal__in=others, number=F("proposal__current_revision_number"))
+    found = {each.proposal_id: each for each in current.defer("risk_report").order_by()}
+    yield from ((each, found[each.pk]) for each in others if each.pk in found)
 
 
 def _of_notes(revision: Revision, others: Sequence[Proposal]) -> Iterator[Collision]:

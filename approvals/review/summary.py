@@ -127,8 +127,9 @@ def summarise(
     return ChangeSummary(segments, beside, found, fields)
 
 
-#: Short titles for the flags of `risks`, for lists; their sentences are in `components/risk.html`.
-_RISK_TITLES: Mapping[str, Any] = {
+#: Short titles for the flags of `risks` in the order of a report, for lists; their sentences are in
+#: `components/risk.html`.
+RISK_TITLES: Mapping[str, Any] = {
     "secrets": _("reads like a secret"),
     "hidden_characters": _("hidden characters"),
     "mixed_scripts": _("mixed alphabets"),
@@ -141,4 +142,4 @@ _RISK_TITLES: Mapping[str, Any] = {
 
 def risk_title(key: str) -> str:
     """Return two or three words; the key itself where it is an old one."""
-    return str(_RISK_TITLES.get(key, key))
+    return str(RISK_TITLES.get(key, key))

@@ -135,17 +135,6 @@ Level = Literal["danger", "warning", "info"]
 #: The flag that policy stops at: nothing with it goes into the memory before a person has seen it.
 SECRETS = "secrets"
 
-#: Every key a `Risk` can have, in the order of a report.
-KEYS = (
-    SECRETS,
-    "hidden_characters",
-    "mixed_scripts",
-    "reads_like_instructions",
-    "deletes_much",
-    "links_added",
-    "contacts_added",
-)
-
 DELETES_MUCH_DANGER = 0.5
 DELETES_MUCH_WARNING = 0.25
 # A change that takes away less than this (about a sentence) and puts something else in its place counts only for what
@@ -180,7 +169,7 @@ class Risk:
     """One flag.
 
     Attributes:
-        key: one of `KEYS`; the pages have the words for it.
+        key: one of `review.summary.RISK_TITLES`; the pages have the words for it.
         params: plain values to fill these in with: `percent` of deletes_much; `count` and up to five `examples` of
             the others; `said` of secrets, how many of them are in the agent's own words alone; `hide_others` where
             some of hidden_characters are seen and cover what stands beside them.
@@ -216,7 +205,7 @@ def report(
     beside: tuple[str, str] = ("", ""),
     said: str = "",
 ) -> RiskReport:
-    """Return how much a change takes away, and its flags in the order of `KEYS`, each at most once.
+    """Return how much a change takes away, and its flags in the order of `RISK_TITLES`, each at most once.
 
     Args:
         segments: the diff of the two texts, when the caller has it already.

@@ -14,12 +14,11 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, Proposal, User
-from approvals.permissions import may_edit
 from approvals.review.targets import DELETION, DELETION_SHA256, NewBlock
 from approvals.services.errors import BlockChanged, NoChange, Refusal, label_invalid, label_taken, require_within
 from approvals.services.preparing import ChangeContext, Proposed, ProposedChange
 from approvals.services.proposing import ask
-from approvals.services.writing import write_as_person
+from approvals.services.writing import require_editor, write_as_person
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT, Change, TargetKind
@@ -228,7 +227,7 @@ def edit_block(
         BlockChanged: it is no longer at `loaded_sha256`; has the current block.
         ForbiddenCharacter: NUL or a lone surrogate in a text.
     """
-    _require_writer(actor, owner)
+    require_editor(actor, owner)
     _require_valid_fields(fields)
     _require_as_loaded(owner, label, loaded_sha256)
     return _write(actor, BlockWrite(owner, label, fields, loaded_sha256), action=Change.Action.EDITED, comment=comment)
@@ -246,7 +245,7 @@ def create_block(
         `not_allowed`, `over_limit`, Refusal, ForbiddenCharacter: as for `edit_block`.
         `label_invalid`, LabelTaken.
     """
-    _require_writer(actor, owner)
+    require_editor(actor, owner)
     if not LABEL.fullmatch(label):
         raise label_invalid()
     _require_valid_fields(fields)
@@ -266,7 +265,7 @@ def delete_block(*, actor: User, owner: str, label: str, loaded_sha256: str, com
     Raises:
         `not_allowed`, BlockNotFound, BlockChanged: as for `edit_block`.
     """
-    _require_writer(actor, owner)
+    require_editor(actor, owner)
     _require_as_loaded(owner, label, loaded_sha256)
     return _write(actor, BlockWrite(owner, label, None, loaded_sha256), action=Change.Action.DELETED, comment=comment)
 
@@ -282,11 +281,6 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, comment: st
         raise BlockChanged(error.current) from error
     log.info("block_written", action=str(action), user_id=write.owner, target=write.label, actor=actor.username)
     return change
-
-
-def _require_writer(actor: User, owner: str) -> None:
-    if not may_edit(actor, owner):
-        raise Refusal(_("You may not edit this memory."), code="not_allowed")
 
 
 def _require_valid_fields(fields: BlockFields) -> None:

@@ -246,7 +246,7 @@ def _reopen(proposal: Proposal) -> None:
     if not reopened:
         raise _LeaseLost
     for branch in branches:
-        commits.drop_branch(proposal.owner, branch)
+        commits.drop_branch(branch)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
 
 

@@ -18,7 +18,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Status, User
-from approvals.permissions import may_edit
 from approvals.review.note_changes import NoteChange, said_beside, sha256_of, stamped, text_of, title_of
 from approvals.review.targets import note_rows_to_write
 from approvals.services.close import withdraw
@@ -33,7 +32,7 @@ from approvals.services.errors import (
 )
 from approvals.services.preparing import ChangeContext, Proposed, ProposedChange, require_texts
 from approvals.services.proposing import amend, anew, earlier, finished, make, own_proposal, require_amendable
-from approvals.services.writing import write_as_person
+from approvals.services.writing import require_editor, write_as_person
 from assent_client.text import notes
 from memory_app import reads
 from memory_app.dolt.connections import head_of_main, retrying
@@ -293,11 +292,6 @@ def _require_alone(by: ChangeContext, proposal: Proposal, note_id: str) -> None:
 log = structlog.get_logger(__name__)
 
 
-def _require_editor(actor: User | Agent, owner: str) -> None:
-    if isinstance(actor, User) and not may_edit(actor, owner):
-        raise Refusal(_("You may not edit this memory."), code="not_allowed")
-
-
 def commit_notes(
     actor: User, owner: str, action: Change.Action, changes: Sequence[NoteChange], *, verb: str, comment: str
 ) -> NoteChangeOutcome:
@@ -311,7 +305,6 @@ def commit_notes(
         NotesChanged: a note is no longer its `before`.
         NoChange: the notes are already so.
     """
-    _require_editor(actor, owner)
     named = changes[0].id if len(changes) == 1 else f"{len(changes)} notes"
     try:
         made = write_as_person(
@@ -383,7 +376,7 @@ def save(
         source=NoteSource.AGENT if isinstance(by.actor, Agent) else NoteSource.USER,
     )
     require_valid(made)
-    _require_editor(by.actor, owner)
+    require_editor(by.actor, owner)
     said = alike.said_by(content)
     with turns.awaited(f"{owner} says {said}"):
         every = catalogue(owner)

@@ -275,7 +275,7 @@ def drop_branches(proposal: Proposal) -> None:
 def drop_branch(proposal: Proposal, name: str) -> None:
     """Drop one branch. A failure only costs space: `recover` drops it later."""
     try:
-        commits.drop_branch(proposal.owner, name)
+        commits.drop_branch(name)
     except Exception:
         log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
 
@@ -290,7 +290,7 @@ def give_up_branch(revision: Revision) -> None:
         with suppress(RevisionNotFound):  # a concurrent `collect` dropped it, and may not know its commit
             Revision.objects.filter(pk=revision.pk).update(head_commit=dolt().head(revision.branch))
         Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=True)
-    commits.drop_branch(proposal.owner, revision.branch)
+    commits.drop_branch(revision.branch)
 
 
 #: Writing 100,000 notes took from 25 s to well over 100 s on a busy server; no other call takes it over before.

@@ -140,8 +140,8 @@ def collect() -> int:
     if not left:
         return 0
     branches = Revision.objects.filter(proposal__in=left).exclude(branch="")
-    for owner, name in branches.values_list("proposal__owner", "branch"):
-        commits.drop_branch(owner, name)
+    for name in branches.values_list("branch", flat=True):
+        commits.drop_branch(name)
     if any(map(_is_readable, left)):
         maintenance.collect_garbage(force=True)
     done = [proposal for proposal in left if not _is_readable(proposal)]

@@ -159,7 +159,7 @@ def finish(
         except rows.TargetMoved as error:
             if is_of_block:
                 raise
-            commits.drop_branch(proposal.owner, proposal.current_revision.branch)
+            commits.drop_branch(proposal.current_revision.branch)
             raise _discarded(proposal) from error
     done = None if is_new else _find_commit(proposal)
     if done is None and not (is_new and proposal.kind != Kind.IMPORT):

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Proposal, Revision, User
+from approvals.permissions import may_edit
 from approvals.recovery.ledger import retry_after_committing_stray_rows
 from approvals.review.targets import targets_of
-from approvals.services.errors import NoChange
+from approvals.services.errors import NoChange, Refusal
 from approvals.services.recheck import after_change
 from memory_app.dolt.errors import NothingToCommit
 from memory_app.dolt.types import Author
@@ -35,6 +36,12 @@ def write_main(
     )
 
 
+def require_editor(by: User | Agent, owner: str) -> None:
+    """Raise `not_allowed` for a person who may not write this memory; what an agent may is asked elsewhere."""
+    if isinstance(by, User) and not may_edit(by, owner):
+        raise Refusal(_("You may not edit this memory."), code="not_allowed")
+
+
 def write_as_person(
     actor: User,
     owner: str,
@@ -48,9 +55,11 @@ def write_as_person(
     """Write what a person changes directly, and recheck the proposals about it.
 
     Raises:
+        `not_allowed`: this person may not write this memory.
         NoChange: the memory says so already.
         What else `commits.write_main` raises.
     """
+    require_editor(actor, owner)
     entry = LedgerEntry(
         action=action,
         owner=owner,

@@ -36,8 +36,7 @@ from approvals.pages.inbox_filters import (
 )
 from approvals.pages.inbox_rows import InboxRow, alike_to, rows_of
 from approvals.permissions import ReviewAction, available_actions, proposals_visible_to, readable_people
-from approvals.review.summary import risk_title
-from approvals.risks import flags
+from approvals.review.summary import RISK_TITLES
 from approvals.services.errors import Refusal
 from approvals.views.decide import beside, counted, ids_on_page
 from approvals.views.panels import Panel
@@ -219,7 +218,7 @@ def _offered(
         ("target", _("Block"), targets.items() if len(targets) <= MOST_CHOICES else []),
         ("agent", _("Agent"), [(name, name) for name in agents]),
         ("kind", _("Kind"), Kind.choices),
-        ("risk", _("Risk"), [(ANY_RISK, _("any")), *((key, risk_title(key)) for key in flags.KEYS)]),
+        ("risk", _("Risk"), [(ANY_RISK, _("any")), *RISK_TITLES.items()]),
         ("age", _("Proposed"), AGES.items()),
     ]
     if tab is Tab.DECIDED:

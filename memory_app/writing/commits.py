@@ -167,8 +167,8 @@ def _wait_for(made: Callable[[], str | None]) -> str | None:
         time.sleep(0.02)
 
 
-def drop_branch(owner: str, name: str) -> None:
-    """Drop the branch of a proposal to this owner's memory, if it exists."""
+def drop_branch(name: str) -> None:
+    """Drop the branch of a proposal, if it exists."""
     with one_after_another():
         retrying(lambda: dolt().drop_branch(name))
 
