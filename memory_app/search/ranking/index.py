@@ -253,9 +253,8 @@ class OwnerIndex:
         terms = scoring.terms_of(
             parsed.words, self._postings, self._word_vectors, similar=has_statements, misspelt=misspelt
         )
-        if self._word_embedder is None or self._word_vectors is None:
-            vector = whole
-        else:
+        vector = whole
+        if self._word_embedder is not None and self._word_vectors is not None:
             meant = [term for term in terms if self._word_vectors.means(term.surface)]
             vector = query_vector(self._word_embedder, [term.surface for term in meant], [term.idf for term in meant])
         cosines = self._cosines(vector)
