@@ -198,8 +198,10 @@ class _History:
         notes.supersede(replacement_id=replacement, **given, **self._of_agent_or_person(owner))
 
     def reinstate_note(self) -> None:
-        owner = self._owner()
-        note = self._one_of([note for note in self._notes(owner) if note.is_superseded])
+        """Of any owner: few notes are outdated, since a change by an agent may wait."""
+        of_all = [note for owner in self.owners for note in self._notes(owner)]
+        note = self._one_of([note for note in of_all if note.is_superseded])
+        owner = self.owners[self.names.index(note.owner)]
         notes.reinstate(note_id=note.id, loaded_sha256=note.sha256, **self._writing(owner))
 
     def import_notes(self) -> None:
