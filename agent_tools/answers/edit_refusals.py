@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from django.db.models import F
+
 from agent_tools import auth
 from agent_tools.answers import representations
 from agent_tools.answers.representations import Subject
@@ -203,6 +205,7 @@ def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
 
 #: Letters of a new_string of which it says something that they are in the text, as words.
 _FEWEST_LETTERS = 4
+_LETTER = re.compile(r"\w")
 
 
 def _says_already(text: str, edit: edits.Replace, found: Repair) -> int | None:
@@ -212,8 +215,10 @@ def _says_already(text: str, edit: edits.Replace, found: Repair) -> int | None:
     """
     new = edit.new_string
     is_shorter = any(new in near.passage and len(new) < len(near.passage) for near in found.places)
-    there = re.search(rf"(?<!\w){re.escape(new)}(?!\w)", text)
-    return there.start() if there and not is_shorter and len(new.strip()) >= _FEWEST_LETTERS else None
+    at = text.find(new)
+    while at >= 0 and _LETTER.search(text[max(at - 1, 0) : at] + text[at + len(new) : at + len(new) + 1]):
+        at = text.find(new, at + 1)
+    return at if at >= 0 and not is_shorter and len(new.strip()) >= _FEWEST_LETTERS else None
 
 
 def passage_help(
@@ -306,12 +311,10 @@ def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
     """Return the agent's newest open proposal on this block that adds `old_string` to the text."""
     waiting = auth.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
     newest = waiting.filter(target_kind=TargetKind.BLOCK, target=subject.label).order_by("-pk")
-    revisions = Revision.objects.filter(proposal__in=newest).select_related("proposal").order_by("-proposal_id")
-    for revision in revisions:
-        is_added = old_string in revision.result_text and old_string not in revision.base_text
-        if is_added and revision.number == revision.proposal.current_revision_number:
-            return revision.proposal
-    return None
+    current = Revision.objects.filter(proposal__in=newest, number=F("proposal__current_revision_number"))
+    revisions = current.select_related("proposal").order_by("-proposal_id")
+    added = (each for each in revisions if old_string in each.result_text and old_string not in each.base_text)
+    return next((each.proposal for each in added), None)
 
 
 def _over_limit(subject: Subject, used: int, limit: int) -> ApiError:

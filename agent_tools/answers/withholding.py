@@ -15,7 +15,7 @@ from approvals.review.targets import agents_revision
 from memory_app import reads
 from memory_app.models import TargetKind
 
-_COUNTED = re.compile(r"\d+ notes")
+_HOW_MANY = re.compile(r"\d+ notes")
 _IN_MEMORY = (Status.APPROVED, Status.APPLIED)
 _MAKING = (Kind.CREATE_BLOCK, Kind.SAVE)
 
@@ -76,9 +76,6 @@ def about_deleted(call: Call, proposals: Sequence[Proposal]) -> frozenset[int]:
         known = reads.made_at_of_notes(owner, [each.target for each in some])
         gone |= {each.pk for each in some if not _is_there(known.get(each.target), there_at[each.pk])}
     # The title of an import says how many notes there are; of a single one it has the first words, as of a note.
-    of_one = [
-        each
-        for each in proposals
-        if each.target_kind == TargetKind.IMPORT and not _COUNTED.fullmatch(each.target_title)
-    ]
+    imports = [each for each in proposals if each.target_kind == TargetKind.IMPORT]
+    of_one = [each for each in imports if not _HOW_MANY.fullmatch(each.target_title)]
     return frozenset(gone | {each.pk for each in of_one if deleted_since(call, each)})

@@ -31,6 +31,7 @@ from memory_app.text.sentences import sentences
 A = TypeVar("A", bound=Arguments)
 
 _AFTER_A_SENTENCE = re.compile(r"(?<=\.)\s")
+_WORD = re.compile(r"\w++")
 
 
 class Effect(StrEnum):
@@ -274,13 +275,12 @@ def for_list(text: str) -> str:
 
     So each sentence has to stand without the others.
     """
-    missing = [name for name in TOOLS if not is_listed(name)]
+    missing = {name for name in TOOLS if not is_listed(name)}
     if not missing:
         return text
-    named = re.compile(rf"\b(?:{'|'.join(missing)})\b")
     kept: list[str] = []
     for sentence in sentences(text):
-        if not named.search(sentence):
+        if missing.isdisjoint(_WORD.findall(sentence)):
             kept.append(sentence)
         elif kept and "\n" in (after := sentence[len(sentence.rstrip()) :]):
             kept[-1] = kept[-1].rstrip() + after  # where a paragraph or an item ends, it ends still

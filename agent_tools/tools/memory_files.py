@@ -45,7 +45,7 @@ from memory_app.text.lines import first_words
 FAMILIES = f"Paths are {BLOCKS}/{{label}}.md for memory blocks and {NOTES}/{{id}}.md for notes."
 
 #: A path that does not begin with /memories, but with a folder in it or a name: `workspace.md`, `notes/hiking.md`.
-_BARE = re.compile(r"(?!memories(?:/|$))\w[\w -]*(?:[./][\w. -]+)*")
+_BARE = re.compile(r"(?!memories(?:/|$))\w[\w -]*(?:[./][\w. -]+(?:/[\w. -]+)*)?")
 
 
 def path_of(path: str) -> MemoryPath:

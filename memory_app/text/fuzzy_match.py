@@ -320,7 +320,8 @@ def nearest(folded: Folded, needle: str) -> list[FoundSpan]:
 
 
 # What may stand for text that a quotation leaves out, and how many letters each part has that is looked for.
-_ELISION = re.compile(r"[\[(]?(?:\.{3,}|…)[\])]?")
+_DOTS = re.compile(r"\.{3,}|…")
+_ELISION = re.compile(rf"[\[(]?(?:{_DOTS.pattern})[\])]?")
 _LEAST_PART = 8
 #: Characters on each side of "..." that tell whether the text has it too.
 _BESIDE = 4
@@ -340,7 +341,7 @@ def _spread(folded: Folded, needle: str) -> list[FoundSpan]:
 def is_elided(needle: str, passage: str) -> bool:
     """Whether the needle has "..." for words of the passage: the passage has it neither after nor before the same."""
     there = fold(passage)
-    for sign in re.finditer(r"\.{3,}|…", needle):
+    for sign in _DOTS.finditer(needle):
         before, after = needle[max(sign.start() - _BESIDE, 0) : sign.start()], needle[sign.end() :][:_BESIDE]
         sides = [fold(side) for side, words in ((before + sign[0], before), (sign[0] + after, after)) if fold(words)]
         if not any(side in there for side in sides):

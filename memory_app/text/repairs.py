@@ -26,34 +26,36 @@ from memory_app.text.merge.carry import carried
 
 # -- what is put around a quotation ---------------------------------------------------------------
 
-_FENCED = re.compile(r"\s*(`{3,}|~{3,})[^\n`]*\n(.*?)(?:\r?\n)?[ \t]*\1\s*", re.DOTALL)
-_QUOTED = re.compile(r"\s*(?:\"(.+)\"|'(.+)'|`+(.+?)`+|“(.+)”|‘(.+)’|„(.+)[“”]|«(.+)»|「(.+)」)\s*", re.DOTALL)
+# At most nine characters of a fence count: `\1` is compared at every place.
+_FENCED = re.compile(r"(`{3,9}+|~{3,9}+)[^\n`]*+\n(.*)\1", re.DOTALL)
+_IN_MARKS = re.compile(r"\"(.+)\"|'(.+)'|`++(.*[^`])`++|“(.+)”|‘(.+)’|„(.+)[“”]|«(.+)»|「(.+)」", re.DOTALL)
+_HEADED = re.compile(r"\s*+#[^\S\n]++(\S.*)\n(?:[^\S\n]*+\n)*+(?=[^\S\n]*+\S)")
 _ESCAPED = {r"\r\n": "\r\n", r"\n": "\n", r"\t": "\t", r"\"": '"'}
 _ESCAPE = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 
 def _without_fence(text: str) -> str:
-    found = _FENCED.fullmatch(text)
-    return found[2] if found else text
+    found = _FENCED.fullmatch(text.strip())
+    return found[2].rstrip(" \t").removesuffix("\n").removesuffix("\r") if found else text
 
 
 def _without_quotation_marks(text: str) -> str:
-    found = _QUOTED.fullmatch(text)
+    found = _IN_MARKS.fullmatch(text.strip())
     return next(filter(None, found.groups())) if found else text
 
 
-def _without_escapes(text: str) -> str:
-    return _ESCAPE.sub(lambda found: _ESCAPED[found[0]], text)
+def _without_heading(text: str, heading: str) -> str:
+    above = _HEADED.match(text)
+    return text[above.end() :] if above and above[1].rstrip() == heading else text
 
 
 def _steps(heading: str) -> dict[str, Callable[[str], str]]:
     """Return what may be taken off, by name: of both strings, where the old_string fits better without it."""
-    above = re.compile(rf"\s*#\s+{re.escape(heading)}[ \t]*(?:\r?\n\s*?)+(?=\S|[ \t]+\S)") if heading else None
     return {
         "code_fence": _without_fence,
         "quotation_marks": _without_quotation_marks,
-        "heading": lambda text: above.sub("", text, count=1) if above and above.match(text) else text,
-        "escapes": _without_escapes,
+        "heading": lambda text: _without_heading(text, heading),
+        "escapes": lambda text: _ESCAPE.sub(lambda found: _ESCAPED[found[0]], text),
         "line_numbers": without_line_numbers,
     }
 

@@ -14,7 +14,7 @@ from memory_app.text.worddiff.compare import is_word, tokens
 # -- numbered lists -------------------------------------------------------------------------------
 
 _NUMBERED = r"([ \t]*)(0|[1-9]\d{0,2})(?=[.)][ \t])"
-_ITEM = re.compile(_NUMBERED)
+_ITS_NUMBER = re.compile(_NUMBERED)
 _ANY_ITEM = re.compile(rf"^{_NUMBERED}", re.MULTILINE)
 
 
@@ -65,7 +65,7 @@ def _with_numbers(text: str, numbers: Mapping[int, int]) -> str:
     """Return the text with a number for the item on each of the lines."""
     result = text.split("\n")
     for place, number in numbers.items():
-        if 0 <= place < len(result) and (item := _ITEM.match(result[place])):
+        if 0 <= place < len(result) and (item := _ITS_NUMBER.match(result[place])):
             result[place] = f"{item[1]}{number}{result[place][item.end() :]}"
     return "\n".join(result)
 
@@ -82,7 +82,7 @@ def _lists(text: str) -> Iterator[list[tuple[int, int]]]:
         return
     for place, line in enumerate(text.split("\n")):
         if line.strip():
-            item = _ITEM.match(line)
+            item = _ITS_NUMBER.match(line)
             indent = len(line) - len(line.lstrip())
             if not (above and lines.continues(above, line)):
                 for other in [each for each in open_lists if each > indent or (each == indent and not item)]:
