@@ -8,11 +8,11 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import click
 
-from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
+from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound, PrimeFormat
 from assent_client.text import memories_md
 from memory_app.configuration.environment import UMASK
 
@@ -95,13 +95,7 @@ class LocalMemories:
         return [_memory(note) for note in found]
 
     def prime(
-        self,
-        *,
-        budget: int,
-        types: Sequence[str],
-        tags: Sequence[str],
-        recent: int | None,
-        format: Literal["markdown", "json"],
+        self, *, budget: int, types: Sequence[str], tags: Sequence[str], recent: int | None, format: PrimeFormat
     ) -> str:
         from agent_tools.tools import guidance
         from memory_app.text.context_budget import ContextFilters

@@ -14,6 +14,7 @@ from agent_tools.calls import registry
 #: Characters of a whole block or proposal: programs have room for it, and one cut short is no block.
 WHOLE = 1_000_000
 _USER = "/api/v1/users/{user_id}/"
+_MESSAGES = f"{_USER}conversations/{{session_id}}/messages/"
 
 
 #: An argument in an address.
@@ -93,20 +94,9 @@ _TABLE = (
     ClientMethod("context_read", "context.get", "GET", f"{_USER}context/"),
     ClientMethod("memory_list_sessions", "conversations.list"),
     ClientMethod("memory_read_session", "conversations.messages"),
-    ClientMethod("message_keep", "conversations.keep", path=f"{_USER}conversations/{{session_id}}/messages/"),
-    ClientMethod(
-        "message_delete",
-        "conversations.delete",
-        "DELETE",
-        f"{_USER}conversations/{{session_id}}/messages/",
-        frozenset({"message_id"}),
-    ),
-    ClientMethod(
-        "message_delete",
-        "conversations.delete_message",
-        "DELETE",
-        f"{_USER}conversations/{{session_id}}/messages/{{message_id}}/",
-    ),
+    ClientMethod("message_keep", "conversations.keep", path=_MESSAGES),
+    ClientMethod("message_delete", "conversations.delete", "DELETE", _MESSAGES, frozenset({"message_id"})),
+    ClientMethod("message_delete", "conversations.delete_message", "DELETE", f"{_MESSAGES}{{message_id}}/"),
     ClientMethod("list_files", "files.list"),
     ClientMethod("view_file", "files.view"),
     ClientMethod("edit_file", "files.edit"),

@@ -144,7 +144,7 @@ class ClientSource:
                 f"arguments.{self._taken[method.called]}",
             ]
             if method.path:
-                parts += [f'method="{method.method}"', f'path="{method.path}"']
+                parts += [f'"{method.method}"', f'"{method.path}"']
             if method.defaults:
                 parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
             one = f"{_constant(method)} = Operation({', '.join(parts)})"

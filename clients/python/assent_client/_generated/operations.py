@@ -8,7 +8,7 @@ from assent_client.exchange import Operation
 BLOCKS_LIST = Operation("list_memory_blocks", answers.BlockList, arguments.BlocksList)
 BLOCKS_GET = Operation("read_memory_block", answers.Block, arguments.BlocksGet, defaults={"max_characters": 1000000})
 BLOCKS_HISTORY = Operation(
-    "block_history", answers.BlockHistory, arguments.PageArguments, method="GET", path="/api/v1/users/{user_id}/blocks/{block_label}/history/"
+    "block_history", answers.BlockHistory, arguments.PageArguments, "GET", "/api/v1/users/{user_id}/blocks/{block_label}/history/"
 )
 BLOCKS_PROPOSE_EDIT = Operation("propose_memory_edit", answers.ProposedEdit, arguments.BlocksProposeEdit)
 BLOCKS_PROPOSE_EDITS = Operation("propose_memory_edits", answers.ProposedEdit, arguments.BlocksProposeEdits)
@@ -18,16 +18,12 @@ BLOCKS_PROPOSE_INSERT = Operation("propose_memory_insert", answers.ProposedEdit,
 BLOCKS_PROPOSE_SECTION = Operation("propose_section_update", answers.ProposedEdit, arguments.BlocksProposeSection)
 BLOCKS_PROPOSE_REWRITE = Operation("propose_memory_rewrite", answers.ProposedEdit, arguments.BlocksProposePrepend)
 BLOCKS_PROPOSE = Operation(
-    "block_propose", answers.ProposedEdit, arguments.BlocksPropose, method="POST", path="/api/v1/users/{user_id}/blocks/{block_label}/propose/"
+    "block_propose", answers.ProposedEdit, arguments.BlocksPropose, "POST", "/api/v1/users/{user_id}/blocks/{block_label}/propose/"
 )
 BLOCKS_CREATE = Operation("propose_memory_block", answers.ProposedEdit, arguments.BlocksCreate)
 BLOCKS_PROPOSE_DELETION = Operation("propose_block_deletion", answers.ProposedEdit, arguments.EditArguments)
-NOTES_LIST = Operation(
-    "note_list", answers.NoteList, arguments.NotesList, method="GET", path="/api/v1/users/{user_id}/notes/"
-)
-NOTES_GET = Operation(
-    "note_read", answers.Note, arguments.NotesGet, method="GET", path="/api/v1/users/{user_id}/notes/{note_id}/"
-)
+NOTES_LIST = Operation("note_list", answers.NoteList, arguments.NotesList, "GET", "/api/v1/users/{user_id}/notes/")
+NOTES_GET = Operation("note_read", answers.Note, arguments.NotesGet, "GET", "/api/v1/users/{user_id}/notes/{note_id}/")
 NOTES_SEARCH = Operation("memory_search", answers.SearchResults, arguments.NotesSearch)
 NOTES_SAVE = Operation("memory_save", answers.ChangedNote, arguments.NotesSave)
 NOTES_UPDATE = Operation("memory_update", answers.ChangedNote, arguments.NotesUpdate)
@@ -43,18 +39,18 @@ PROPOSALS_GET = Operation(
 PROPOSALS_WITHDRAW = Operation("withdraw_proposal", answers.WithdrawnProposal, arguments.ProposalsWithdraw)
 PROPOSALS_COMMENT = Operation("comment_on_proposal", answers.PostedComment, arguments.ProposalsComment)
 CONTEXT_GET = Operation(
-    "context_read", answers.ContextText, arguments.ContextGet, method="GET", path="/api/v1/users/{user_id}/context/"
+    "context_read", answers.ContextText, arguments.ContextGet, "GET", "/api/v1/users/{user_id}/context/"
 )
 CONVERSATIONS_LIST = Operation("memory_list_sessions", answers.ConversationList, arguments.BlocksList)
 CONVERSATIONS_MESSAGES = Operation("memory_read_session", answers.MessageList, arguments.ConversationsMessages)
 CONVERSATIONS_KEEP = Operation(
-    "message_keep", answers.KeptMessages, arguments.ConversationsKeep, method="POST", path="/api/v1/users/{user_id}/conversations/{session_id}/messages/"
+    "message_keep", answers.KeptMessages, arguments.ConversationsKeep, "POST", "/api/v1/users/{user_id}/conversations/{session_id}/messages/"
 )
 CONVERSATIONS_DELETE = Operation(
-    "message_delete", answers.DeletedMessages, arguments.Options, method="DELETE", path="/api/v1/users/{user_id}/conversations/{session_id}/messages/"
+    "message_delete", answers.DeletedMessages, arguments.Options, "DELETE", "/api/v1/users/{user_id}/conversations/{session_id}/messages/"
 )
 CONVERSATIONS_DELETE_MESSAGE = Operation(
-    "message_delete", answers.DeletedMessages, arguments.Options, method="DELETE", path="/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/"
+    "message_delete", answers.DeletedMessages, arguments.Options, "DELETE", "/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/"
 )
 FILES_LIST = Operation("list_files", answers.ListFilesAnswer, arguments.FilesList)
 FILES_VIEW = Operation("view_file", answers.ViewFileAnswer, arguments.FilesView)

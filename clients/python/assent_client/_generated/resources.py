@@ -782,7 +782,7 @@ class Files(Resource):
 
         Args:
             path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
-            content: The text to put at the end, exactly as given.
+            content: The text to add, exactly as given.
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
@@ -804,7 +804,7 @@ class Files(Resource):
 
         Args:
             path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
-            content: The text to put at the beginning, exactly as given.
+            content: The text to add, exactly as given.
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.

@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from assent_client.cli import output
-from assent_client.cli.memories import ChangeResult, Failed, Memories
+from assent_client.cli.memories import ChangeResult, Failed, Memories, PrimeFormat
 from assent_client.text import list_items, memories_md
 from assent_client.text.memories_md import TYPES, Memory
 
@@ -437,7 +437,7 @@ def prime(
     types: tuple[str, ...],
     tags: tuple[str, ...],
     recent: int | None,
-    form: Literal["markdown", "json"],
+    form: PrimeFormat,
 ) -> None:
     """Output memories for context injection."""
     text = session.memories.prime(budget=budget, types=types, tags=tags, recent=recent, format=form)

@@ -11,6 +11,8 @@ import click
 from assent_client.cli.output import visible
 from assent_client.text.memories_md import Memory
 
+PrimeFormat = Literal["markdown", "json"]
+
 
 class Failed(click.ClickException):
     """The command could not do what was asked: the message on stderr, exit code 1."""
@@ -100,13 +102,7 @@ class Memories(Protocol):
         ...
 
     def prime(
-        self,
-        *,
-        budget: int,
-        types: Sequence[str],
-        tags: Sequence[str],
-        recent: int | None,
-        format: Literal["markdown", "json"],
+        self, *, budget: int, types: Sequence[str], tags: Sequence[str], recent: int | None, format: PrimeFormat
     ) -> str:
         """Return the text for an agent's context.
 

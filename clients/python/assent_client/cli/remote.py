@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import httpx2
 
 from assent_client import errors
 from assent_client.answers import Answer
-from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound
+from assent_client.cli.memories import ChangeResult, Failed, ImportResult, MemoryNotFound, PrimeFormat
 from assent_client.client import Assent
 from assent_client.core import OwnerNotKnown
 from assent_client.text import memories_md
@@ -105,13 +105,7 @@ class RemoteMemories:
         return _outcome(id, made.data)
 
     def prime(
-        self,
-        *,
-        budget: int,
-        types: Sequence[str],
-        tags: Sequence[str],
-        recent: int | None,
-        format: Literal["markdown", "json"],
+        self, *, budget: int, types: Sequence[str], tags: Sequence[str], recent: int | None, format: PrimeFormat
     ) -> str:
         with self._failing():
             primed = self._client.notes.prime(
