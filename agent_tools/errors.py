@@ -51,11 +51,7 @@ class ErrorCode(Enum):
     NOT_FOUND = ("not_found", 404, "There is no endpoint at this address.")
     UNKNOWN_TOOL = ("unknown_tool", 404, "There is no tool of that name; `nearest` and `tools` help.")
     PATH_NOT_FOUND = ("path_not_found", 404, "`path` names no file, or, to list, no folder.")
-    BLOCK_NOT_FOUND = (
-        "block_not_found",
-        404,
-        "The owner has no block of that label; `available` lists the labels.",
-    )
+    BLOCK_NOT_FOUND = ("block_not_found", 404, "The owner has no block of that label; `available` lists the labels.")
     NOTE_NOT_FOUND = (
         "note_not_found",
         404,
@@ -84,11 +80,7 @@ class ErrorCode(Enum):
         409,
         "The note given as `argument` is not in the memory yet: it waits for a person as your own `proposal`.",
     )
-    LABEL_TAKEN = (
-        "label_taken",
-        409,
-        "There is a block with this label; `block` is that one.",
-    )
+    LABEL_TAKEN = ("label_taken", 409, "There is a block with this label; `block` is that one.")
     BLOCK_WAITS = (
         "block_waits",
         409,

@@ -111,18 +111,22 @@ class TokenForm(forms.Form):
         return timezone.now() + timedelta(days=days) if days else None
 
 
+#: How long an old secret stays valid; None until somebody ends it.
+_GRACES: dict[str, tuple[Any, timedelta | None]] = {
+    "hour": (_("for an hour"), timedelta(hours=1)),
+    "day": (_("for a day"), timedelta(days=1)),
+    "week": (_("for a week"), timedelta(days=7)),
+    "open": (_("until you end it"), None),
+    "none": (_("not at all: it ends now"), timedelta()),
+}
+
+
 class RotateForm(forms.Form):
     """How long the old secret stays valid beside the new one."""
 
     grace = forms.ChoiceField(
         label=_("The old secret stays valid"),
-        choices=[
-            ("hour", _("for an hour")),
-            ("day", _("for a day")),
-            ("week", _("for a week")),
-            ("open", _("until you end it")),
-            ("none", _("not at all: it ends now")),
-        ],
+        choices=[(grace, label) for grace, (label, _time) in _GRACES.items()],
         initial="day",
         widget=forms.RadioSelect,
     )
@@ -130,12 +134,5 @@ class RotateForm(forms.Form):
     @property
     def until(self) -> datetime | None:
         """Return when it ends; None where the person ends it."""
-        return None if self.cleaned_data["grace"] == "open" else timezone.now() + _GRACES[self.cleaned_data["grace"]]
-
-
-_GRACES = {
-    "none": timedelta(),
-    "hour": timedelta(hours=1),
-    "day": timedelta(days=1),
-    "week": timedelta(days=7),
-}
+        _label, grace = _GRACES[self.cleaned_data["grace"]]
+        return None if grace is None else timezone.now() + grace

@@ -185,7 +185,7 @@ def _coding_agents(address: str) -> tuple[Way, ...]:
             "cursor",
             "Cursor",
             "For one project, or for all of them in your home folder.",
-            (Snippet("cursor", ".cursor/mcp.json", "json", cursor_file(mcp)),),
+            (Snippet("cursor", ".cursor/mcp.json", "json", _json_file(mcp, variable="${env:MEMORY_TOKEN}")),),
         ),
         Way(
             "codex",
@@ -207,13 +207,7 @@ def claude_code_command(mcp: str) -> str:
 
 def claude_code_file(mcp: str) -> str:
     """Return `.mcp.json`."""
-    headers = {"Authorization": "Bearer ${MEMORY_TOKEN}"}
-    return _json({"mcpServers": {"assent": {"type": "http", "url": mcp, "headers": headers}}})
-
-
-def cursor_file(mcp: str) -> str:
-    """Return `.cursor/mcp.json`."""
-    return _json({"mcpServers": {"assent": {"url": mcp, "headers": {"Authorization": "Bearer ${env:MEMORY_TOKEN}"}}}})
+    return _json_file(mcp, variable="${MEMORY_TOKEN}", type="http")
 
 
 def codex_file(mcp: str) -> str:
@@ -222,5 +216,6 @@ def codex_file(mcp: str) -> str:
     return f'[mcp_servers.assent]\nurl = {json.dumps(mcp)}\nbearer_token_env_var = "MEMORY_TOKEN"'
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2)
+def _json_file(mcp: str, *, variable: str, **more: str) -> str:
+    server = {**more, "url": mcp, "headers": {"Authorization": f"Bearer {variable}"}}
+    return json.dumps({"mcpServers": {"assent": server}}, indent=2)

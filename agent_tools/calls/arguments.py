@@ -464,6 +464,9 @@ _REASONS: dict[str, str] = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "string_pattern_mismatch": "must be 64 hexadecimal digits in lower case",
+    "string_too_long": "must have at most {max_length:,} characters",
+    "string_too_short": "must not be empty",
+    "too_long": "must have at most {max_length:,} items",
 }
 
 
@@ -474,27 +477,21 @@ def _reason(model: type[Arguments], detail: ErrorDetails) -> str:
             return _unknown(model, detail["loc"])
         case "literal_error":
             return "must be one of " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
-        case "string_too_long":
-            return f"must have at most {_counted(context['max_length'], 'character')}"
-        case "string_too_short":
-            return "must not be empty"
-        case "too_long":
-            return f"must have at most {_counted(context['max_length'], 'item')}"
         case "too_short":
-            return f"must have at least {_counted(context['min_length'], 'item')}{_such_as(model, detail['loc'])}"
+            least = context["min_length"]
+            return f"must have at least {least} item{'' if least == 1 else 's'}{_such_as(model, detail['loc'])}"
         case "greater_than_equal":
             return f"must be at least {_number(context['ge'])}"
         case "less_than_equal":
             return f"must be at most {_number(context['le'])}"
         case "list_type" | "model_type" | "model_attributes_type":
             return _REASONS[kind] + _such_as(model, detail["loc"])
-    return _REASONS.get(kind) or detail["msg"]
+    return _REASONS[kind].format(**context) if kind in _REASONS else detail["msg"]
 
 
 def _such_as(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
     """Return what has the shape that is wanted at `loc`."""
-    raw = model.model_json_schema()
-    wanted = _clean(raw, raw.get("$defs", {}))
+    wanted = json_schema(model)
     for part in loc:
         wanted = wanted.get("anyOf", [wanted])[-1]
         wanted = wanted.get("items", {}) if isinstance(part, int) else wanted.get("properties", {}).get(part, {})
@@ -511,10 +508,6 @@ def _example(schema: dict[str, Any], number: int = 1) -> Any:
         case "integer":
             return number
     return schema.get("enum", ["…"])[0]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _number(bound: float) -> str:

@@ -274,27 +274,26 @@ def _timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
         key: the call's idempotency key, if it has one.
     """
     seconds = f"{tool.time_limit:g} second{'' if tool.time_limit == 1 else 's'}"
+    help: list[str] = []
+    more: dict[str, Any] = {}
     if tool.effect is Effect.READ_ONLY:
         message = f"it took longer than {seconds} and was stopped. Try again, or ask for less at once."
-        help, more = [], {}
     else:
         message = f"it took longer than {seconds} and was stopped; it may have happened all the same."
+        more = {"may_have_happened": True, "idempotency_key": key}
         if key is not None:
-            help = [
+            help.append(
                 f"Call again with the same arguments and the same idempotency key ({key}): what was begun is "
                 "finished and answered, and nothing happens twice."
-            ]
+            )
         elif not tool.if_timed_out:
-            help = [
+            help.append(
                 "Look first (list_proposals; for notes also recall) and call again only if it is not there; what "
                 "was begun may still be finished within a minute. With an idempotency_key you could simply repeat "
                 "the call."
-            ]
-        else:
-            help = []
+            )
         if tool.if_timed_out:
             help.append(tool.if_timed_out)
-        more = {"may_have_happened": True, "idempotency_key": key}
     return ApiError(
         ErrorCode.TIMEOUT,
         message[0].upper() + message[1:],

@@ -30,7 +30,11 @@ def read_object(request: HttpRequest) -> tuple[dict[str, Any], int]:
         ApiError: body_too_large, length_required, unsupported_media_type, invalid_json, forbidden_character.
     """
     raw = read_json(request)
-    return (parse_object(raw) if raw.strip() else {}), len(raw)
+    value = parse(raw) if raw.strip() else {}
+    if not isinstance(value, dict):
+        raise invalid_json("The body must be one JSON object with the arguments.")
+    check_texts(value)
+    return value, len(raw)
 
 
 def read_json(request: HttpRequest) -> bytes:
@@ -60,15 +64,6 @@ def read_markdown(request: HttpRequest, limit: int) -> bytes:
             details={"content_type": media_type},
         )
     return raw
-
-
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """Return `raw` as a JSON object. Raise ApiError (invalid_json, forbidden_character)."""
-    value = parse(raw)
-    if not isinstance(value, dict):
-        raise invalid_json("The body must be one JSON object with the arguments.")
-    check_texts(value)
-    return value
 
 
 def _read(request: HttpRequest, limit: int) -> bytes:

@@ -72,8 +72,8 @@ class Exchange:
         said = self.meta.get(f"assent/{name}", self.headers.get(header))
         return None if said is None else str(said)
 
-    def failure(self, error: ApiError, *, message: str = "", **more: Any) -> RpcError:
+    def failure(self, error: ApiError) -> RpcError:
         """Return the error of the protocol for a refusal of ours, and note it."""
         self.outcome, self.status = error.code.code, error.code.status
         code = RpcCode.INTERNAL_ERROR if error.code.status >= 500 else RpcCode.INVALID_PARAMS
-        return RpcError(code, message or error.message, data=data_of(error) | more, outcome=error.code.code)
+        return RpcError(code, error.message, data=data_of(error), outcome=error.code.code)

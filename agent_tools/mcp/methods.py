@@ -1,9 +1,9 @@
 """The methods by name, in which era each is there, what each answers, and what a client is told about the server."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
 
@@ -34,24 +34,6 @@ from memory_app.models import LABEL, USERNAME
 SIZE = 100
 #: Characters of a cursor; ours are shorter.
 _LONGEST = 1_000
-
-T = TypeVar("T")
-
-
-def page(items: Sequence[T], params: dict[str, Any], *, key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
-    """Return the items after the cursor in `params`, and the cursor of the next page.
-
-    Args:
-        key: what is different for each item. The cursor names the last one shown.
-    """
-    rest, last = items, cursor_of(params)
-    if last is not None:
-        places = [place for place, item in enumerate(items) if key(item) == last]
-        if not places:
-            raise bad_cursor()
-        rest = items[places[0] + 1 :]
-    shown = rest[:SIZE]
-    return shown, pack(key(shown[-1])) if len(rest) > SIZE else None
 
 
 def cursor_of(params: dict[str, Any]) -> str | None:
@@ -319,13 +301,17 @@ _written: dict[Callable[..., Any], dict[str, Any]] = {}
 
 def list_tools(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Return the tools that the address offers and the token may use."""
-    offered = _offered(exchange)
-    shown, cursor = page(offered, params, key=lambda tool: tool.name)
+    offered = {tool.name: tool for tool in _offered(exchange)}
+    names, last = list(offered), cursor_of(params)
+    if last is not None and last not in offered:
+        raise bad_cursor()
+    begin = 0 if last is None else names.index(last) + 1
+    shown = names[begin : begin + SIZE]
     whose = auth.whom_it_serves(exchange.caller.token) if exchange.owner is None else None
     # Said once: twenty long names in each of ten tools were 1,600 tokens.
     others = None if whose is None else "The first tool says whom."
-    result: dict[str, Any] = {"tools": [_definition(tool, others if at else whose) for at, tool in enumerate(shown)]}
-    return result | ({"nextCursor": cursor} if cursor else {})
+    tools = [_definition(offered[name], others if at else whose) for at, name in enumerate(shown)]
+    return {"tools": tools} | ({"nextCursor": pack(shown[-1])} if begin + SIZE < len(names) else {})
 
 
 def call_tool(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,8 @@ class ApiView(APIView):
     def by_body(self, request: HttpRequest, asked: ApiOperation[Any], **path: str | int) -> ApiResponse:
         """Run a tool or endpoint with the arguments in the body and the address."""
         self.begin(asked)
-        return self.run(request, asked, from_path(self.body(request), **path))
+        given, self.audit.request_bytes = messages.read_object(request)
+        return self.run(request, asked, from_path(given, **path))
 
     def begin(self, asked: ApiOperation[Any]) -> None:
         """Name what is called, for the audit row and for errors of ours, before its arguments are read."""
@@ -106,11 +107,6 @@ class ApiView(APIView):
         if kept.retry_after is not None:
             headers["Retry-After"] = str(kept.retry_after)
         return messages.json_response(kept.payload, status=kept.status, headers=headers, outcome=outcome)
-
-    def body(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the JSON object in the body."""
-        given, self.audit.request_bytes = messages.read_object(request)
-        return given
 
 
 def from_path(given: dict[str, Any], **path: str | int) -> dict[str, Any]:

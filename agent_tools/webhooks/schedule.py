@@ -6,15 +6,8 @@ from email.utils import parsedate_to_datetime
 
 #: After the first attempt, the second and so on: fourteen attempts in a little over a week.
 PAUSES = (
-    timedelta(seconds=5),
-    timedelta(minutes=5),
-    timedelta(minutes=30),
-    timedelta(hours=2),
-    timedelta(hours=5),
-    timedelta(hours=10),
-    timedelta(hours=14),
-    timedelta(hours=20),
-    *[timedelta(hours=24)] * 5,
+    *(timedelta(seconds=5), timedelta(minutes=5), timedelta(minutes=30)),
+    *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24, 24, 24, 24, 24)),
 )
 #: Pauses are made longer by up to this share, so that what failed together is not tried together. Never shorter: the
 #: last attempt comes more than a week after the first.
