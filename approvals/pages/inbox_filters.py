@@ -199,16 +199,9 @@ class InboxFilters(QueryFilters):
     q: str = ""
 
     def apply(self, proposals: ProposalQuerySet, tab: Tab) -> ProposalQuerySet:
-        conditions = Q()
-        for column, value in (
-            ("owner", self.owner),
-            ("target", self.target),
-            ("agent__name", self.agent),
-            ("kind", self.kind),
-            ("decided_by__username", self.by),
-        ):
-            if value:
-                conditions &= Q(**{column: value})
+        exact = {"owner": self.owner, "target": self.target, "agent__name": self.agent, "kind": self.kind}
+        exact["decided_by__username"] = self.by
+        conditions = Q(**{column: value for column, value in exact.items() if value})
         if self.state == REVERTED and tab is Tab.DECIDED:
             conditions &= ~Q(reverted_by_commit="")
         elif self.state in (AS_PROPOSED, CHANGED) and tab is Tab.DECIDED:

@@ -1,7 +1,7 @@
 """Times, numbers and shares on a page, numbers as links to the lists they count, and what people are called."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 
 from django import template
@@ -124,9 +124,12 @@ def named(username: str, names: Mapping[str, str] | None) -> str:
 @register.simple_tag(takes_context=True)
 def person(context: template.Context, username: str) -> str:
     """Return the name of a person. One query per person and page; lists use `named`."""
-    key = "_people"
-    names: dict[str, str] = context.get(key) or {}
-    if username not in names:
-        names = names | display_names({username})
-        context.dicts[0][key] = names
-    return names.get(username, username)
+    return once_a_page(context, ("person", username), lambda: display_names({username}).get(username, username))
+
+
+def once_a_page(context: template.Context, key: Hashable, find: Callable[[], str]) -> str:
+    """Return what `find` returned the first time that this page asked for the key."""
+    known: dict[Hashable, str] = context.dicts[0].setdefault("_once", {})
+    if key not in known:
+        known[key] = find()
+    return known[key]

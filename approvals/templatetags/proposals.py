@@ -28,6 +28,7 @@ from approvals.review.turn import thread_summary
 from approvals.risks.flags import Risk
 from approvals.services.close import BEFORE_EXPIRY
 from approvals.services.hand_back import REASONS
+from approvals.templatetags.figures import once_a_page
 from approvals.templatetags.texts import marked, opening
 from memory_app import conversations
 
@@ -227,14 +228,12 @@ def conversation_url(context: template.Context, owner: str, session_id: str) -> 
     """
     if not session_id:
         return ""
-    key = "_conversations"
-    addresses: dict[tuple[str, str], str] = context.get(key) or {}
-    if (owner, session_id) not in addresses:
-        is_kept = conversations.is_kept(owner, session_id)
-        address = reverse("conversation", args=[owner, session_id]) if is_kept else ""
-        addresses = addresses | {(owner, session_id): address}
-        context.dicts[0][key] = addresses
-    return addresses[owner, session_id]
+    asked = (owner, session_id)
+
+    def find() -> str:
+        return reverse("conversation", args=asked) if conversations.is_kept(*asked) else ""
+
+    return once_a_page(context, asked, find)
 
 
 @register.simple_tag(takes_context=True)

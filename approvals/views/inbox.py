@@ -147,7 +147,6 @@ def _listing(request: Request, kept: Mapping[str, str]) -> Listing:
 
 def _saved(user: User, listing: Listing, kept: Mapping[str, str]) -> dict[str, Any]:
     """Return the saved filters as links; one is shown where the list is narrowed by it now."""
-    found = list(user.saved_filters.order_by("name"))
     links = [
         {
             "pk": each.pk,
@@ -155,7 +154,7 @@ def _saved(user: User, listing: Listing, kept: Mapping[str, str]) -> dict[str, A
             "url": Listing.parse(each.query).url,
             "is_shown": each.query == listing.query,
         }
-        for each in found
+        for each in user.saved_filters.order_by("name")
     ]
     is_saved = any(each["is_shown"] for each in links)
     return {"saved": links, "is_saved": is_saved, "filter_name": kept.get("filter_name", "")}

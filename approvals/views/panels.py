@@ -29,17 +29,15 @@ log = structlog.get_logger(__name__)
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     # Django reports a body over its limit as a bad request, and a timeout away from the form it belongs to.
-    if isinstance(exception, RequestDataTooBig):
-        return _answer(request, "413", 413)
-    return _answer(request, "400", 400)
+    return _answer(request, 413 if isinstance(exception, RequestDataTooBig) else 400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _answer(request, "403", 403)
+    return _answer(request, 403)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _answer(request, "404", 404)
+    return _answer(request, 404)
 
 
 def not_allowed(request: HttpRequest, allowed: str) -> HttpResponse:
@@ -48,7 +46,7 @@ def not_allowed(request: HttpRequest, allowed: str) -> HttpResponse:
     Args:
         allowed: the methods it takes, as the header names them.
     """
-    response = _answer(request, "405", 405)
+    response = _answer(request, 405)
     response["Allow"] = allowed
     return response
 
@@ -83,14 +81,14 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         typed = [value for name in ("comment", "said", "body") if (value := request.POST.get(name, "").strip())]
     except UnreadablePostError:  # the form never arrived in full
         typed = []
-    return _answer(request, "403_csrf", 403, {"typed": typed})
+    return _answer(request, 403, "403_csrf", typed=typed)
 
 
-def _answer(request: HttpRequest, name: str, status: int, context: dict[str, object] | None = None) -> HttpResponse:
-    is_part = bool(getattr(request, "htmx", False))
-    template = "components/error_part.html" if is_part else f"{name}.html"
+def _answer(request: HttpRequest, status: int, name: str = "", **context: object) -> HttpResponse:
+    name = name or str(status)
+    template = "components/error_part.html" if getattr(request, "htmx", False) else f"{name}.html"
     try:
-        return render(request, template, {"error": name, **(context or {})}, status=status)
+        return render(request, template, {"error": name, **context}, status=status)
     except Exception as error:
         if not is_away(error):
             raise
