@@ -89,10 +89,8 @@ PROPOSAL: Fields = {
     "kind": "string: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import",
     "status": "string: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, "
     "withdrawn, expired or applied",
-    "mergeability": (
-        "string | null: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, "
-        "the edit still fits or the deletion still stands), conflict, already_applied or unknown; null once decided"
-    ),
+    "mergeability": "string | null: how an undecided one stands to the block as it is now: clean, rebasable (the block "
+    "changed, and it still fits or stands), conflict, already_applied or unknown; null once decided",
     "revision": "integer: number of the revision that counts",
     "reasoning": "string: yours",
     "confidence": "string: yours: low, medium or high",

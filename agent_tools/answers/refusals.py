@@ -116,10 +116,6 @@ def block_waits(error: Refusal, subject: Subject) -> ApiError:
     )
 
 
-def arguments_invalid(error: Refusal, subject: Subject) -> ApiError:
-    return invalid(error.details["fields"], called=subject.call.called)
-
-
 _NOT_IN_LABELS = re.compile(r"[^a-z0-9_-]+")
 
 
@@ -267,19 +263,6 @@ def _too_many_pending(error: Refusal, subject: Subject) -> ApiError:
     )
 
 
-def _file_too_large(error: memories_md.FileTooLarge, subject: Subject) -> ApiError:
-    return ApiError(ErrorCode.BODY_TOO_LARGE, _sentence(error), details={"limit": memories_md.LARGEST_FILE})
-
-
-def _malformed_file(error: memories_md.Unreadable, subject: Subject) -> ApiError:
-    return ApiError(ErrorCode.MALFORMED_FILE, _sentence(error))
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
-
-
 TABLE: ErrorTable = {
     # Edits of a block.
     "identical_strings": edit_refusals.edit_row(
@@ -305,7 +288,7 @@ TABLE: ErrorTable = {
     "label_invalid": label_invalid,
     "label_taken": block_exists,
     "block_waits": block_waits,
-    "invalid_arguments": arguments_invalid,
+    "invalid_arguments": lambda error, about: invalid(error.details["fields"], called=about.call.called),
     "over_limit": edit_refusals.over_limit,
     "precondition_failed": ErrorRow(
         ErrorCode.PRECONDITION_FAILED,
@@ -339,8 +322,12 @@ TABLE: ErrorTable = {
         details=lambda error, about: {"note_ids": list(error.details["ids"][:50])},
     ),
     # Files.
-    memories_md.FileTooLarge: _file_too_large,
-    memories_md.Unreadable: _malformed_file,
+    memories_md.FileTooLarge: ErrorRow(
+        ErrorCode.BODY_TOO_LARGE,
+        "Nothing was imported: {error}.",
+        details=lambda error, about: {"limit": memories_md.LARGEST_FILE},
+    ),
+    memories_md.Unreadable: ErrorRow(ErrorCode.MALFORMED_FILE, "Nothing was imported: {error}."),
     "import_under_way": ErrorRow(
         ErrorCode.IMPORT_UNDER_WAY,
         "Another import of this user's, or of this agent's, is under way; nothing was taken. "

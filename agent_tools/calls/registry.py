@@ -99,7 +99,7 @@ class ApiOperation(Generic[A]):
         arguments: whether they are `WriteArguments` decides the effect, so that whatever writes is idempotent.
         or_scope: a scope that does instead of `scope`, with what comes of it waiting for a person.
         owner_optional: works without `user_id` also for a token that serves several owners.
-        target: name of the argument that names what the call is about, for the audit row.
+        target: name of the argument that names what the call is about, for the audit row: of `_TARGETS`, if required.
         if_timed_out: what to do when the time was up, where that is more than with other tools.
         called: what a refusal calls it: `the list of notes`.
         is_repeatable: it writes, and the same call again changes nothing more.
@@ -210,6 +210,9 @@ class Declared(TypedDict, total=False):
 
 Run = Callable[[Call, A], Answer]
 
+#: Arguments that name what a call is about, where they are required.
+_TARGETS = frozenset("block_label label path note_id memory_id proposal_id session_id".split())
+
 
 def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
     """Make a function the tool of its name, with the arguments it is annotated with, and register it."""
@@ -236,13 +239,18 @@ def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]],
 
 
 def _declared(run: Run[A], declared: Declared) -> dict[str, Any]:
-    """Return what is said of a function, with its arguments, and which scopes a token needs for what takes these."""
+    """Return what is said of a function, with its arguments, and which scopes a token needs for what takes these.
+
+    What a call is about is in the first of `_TARGETS` that is required, for the audit row.
+    """
     arguments = get_type_hints(run)["arguments"]
+    required = (name for name, field in arguments.model_fields.items() if field.is_required())
+    target = next((name for name in required if name in _TARGETS), "")
     if issubclass(arguments, NoteWriteArguments):
         scopes = {"scope": Scope.NOTES_WRITE, "or_scope": Scope.MEMORY_PROPOSE}
     else:
         scopes = {"scope": Scope.MEMORY_PROPOSE if issubclass(arguments, WriteArguments) else Scope.MEMORY_READ}
-    return {"arguments": arguments, **scopes, **declared}
+    return {"arguments": arguments, "target": target, **scopes, **declared}
 
 
 def switched_on() -> list[Tool[Any]]:

@@ -1,5 +1,6 @@
 """What an agent begins with: prime_memories, and the endpoint with everything for a system prompt."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -118,13 +119,7 @@ def context_read(call: Call, arguments: ContextArguments) -> Answer:
             {"label": block.label, "title": block.display_title, "body": block.body, "sha256": block.body_sha256}
             for block in context.blocks
         ],
-        "blocks_receipt": {
-            "included": [block.label for block in context.blocks],
-            "left_out": context.left_out[:_LEFT_OUT_SHOWN],
-            "left_out_count": len(context.left_out),
-            "tokens": context.tokens,
-            "budget": context.budget,
-        },
+        "blocks_receipt": _counted([block.label for block in context.blocks], context.left_out, context),
         "notes": context.primed.text if context.primed else "",
         "instructions": guidance.instructions(),
         "skill": context.skill,
@@ -135,12 +130,12 @@ def context_read(call: Call, arguments: ContextArguments) -> Answer:
 
 
 def _receipt(primed: context_budget.Primed, commit: str) -> dict[str, Any]:
-    return {
-        "included": list(primed.included),
-        "left_out": [{"note_id": id_, "why": why} for id_, why in primed.left_out[:_LEFT_OUT_SHOWN]],
-        "left_out_count": len(primed.left_out),
-        "tokens": primed.tokens,
-        "budget": primed.budget,
-        "over_budget": primed.is_over_budget,
-        "commit": commit,
-    }
+    left_out = [{"note_id": id_, "why": why} for id_, why in primed.left_out]
+    return _counted(primed.included, left_out, primed) | {"over_budget": primed.is_over_budget, "commit": commit}
+
+
+def _counted(
+    included: Sequence[str], left_out: Sequence[Any], of: guidance.Context | context_budget.Primed
+) -> dict[str, Any]:
+    shown = {"included": list(included), "left_out": left_out[:_LEFT_OUT_SHOWN], "left_out_count": len(left_out)}
+    return shown | {"tokens": of.tokens, "budget": of.budget}

@@ -89,7 +89,6 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
             "at": "string: when it was said (ISO 8601, UTC)",
         }
     ),
-    target="session_id",
 )
 def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
     last = _position(call, arguments)
@@ -170,10 +169,8 @@ def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     _require_session(call, arguments)
     turns = [
         conversations.Turn(
-            role=message.role,
-            content=message.content,
+            **message.model_dump(include={"role", "content", "author"}),
             id=message.id or "",
-            author=message.author,
             at=datetime.fromisoformat(message.at) if message.at else None,
         )
         for message in arguments.messages

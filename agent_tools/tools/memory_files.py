@@ -27,7 +27,7 @@ from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import changed_by
-from agent_tools.tools.propose import made, made_block
+from agent_tools.tools.propose import SectionItem, made, made_block, section_update
 from approvals import services
 from approvals.models import Kind
 from approvals.review.targets import new_block_of
@@ -38,7 +38,7 @@ from assent_client.text.notes import ID
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads.catalogue import catalogue
-from memory_app.text import edits, repairs, sections
+from memory_app.text import edits, repairs
 from memory_app.text.lines import first_words
 
 #: What is said of the paths there are.
@@ -261,7 +261,6 @@ class FileViewArguments(BoundedArguments):
         "read_only": "boolean: agents may not change it",
         "proposal_id": _WAITS,
     },
-    target="path",
 )
 def view_file(call: Call, arguments: FileViewArguments) -> Answer:
     target = file_of(arguments.path)
@@ -329,7 +328,7 @@ class FileChange:
     makes: str | None = None
 
 
-_tool = partial(tool, returns=CHANGED, target="path")
+_tool = partial(tool, returns=CHANGED)
 
 
 class EditFileArguments(FileWriteArguments):
@@ -381,14 +380,8 @@ def prepend_to_file(call: Call, arguments: AddFileArguments) -> Answer:
     return _change(call, arguments, FileChange(edits.Prepend(content), f"prepended {size}", done, content))
 
 
-class SectionFileArguments(FileWriteArguments):
-    section_header: Annotated[
-        str, Field(description='Header text (e.g., "## Current State").', min_length=1, max_length=2_000)
-    ]
-    new_content: Annotated[str, Field(description="New content for the section (without header).")]
-    section_line: Annotated[
-        int | None, Field(description="The line of the header, where several sections have the same.", ge=1)
-    ] = None
+class SectionFileArguments(SectionItem, FileWriteArguments):
+    pass
 
 
 @_tool(
@@ -399,9 +392,8 @@ class SectionFileArguments(FileWriteArguments):
     failing="Error updating section",
 )
 def update_section(call: Call, arguments: SectionFileArguments) -> Answer:
-    content = sections.without_header(arguments.new_content, arguments.section_header)
-    edit = edits.SectionUpdate(arguments.section_header, content, arguments.section_line)
-    asked = f"updated section {arguments.section_header[:_HEADER]} with {len(content)} chars"
+    edit = section_update(arguments)
+    asked = f"updated section {edit.header[:_HEADER]} with {len(edit.content)} chars"
     return _change(call, arguments, FileChange(edit, asked, f"Edited {arguments.path}: {asked}"))
 
 
@@ -527,13 +519,13 @@ def _words(target: MemoryPath, asked: str, outcome: services.Proposed, *, waits:
 
 
 def _edited(target: MemoryPath, text: str, edit: edits.Edit, subject: representations.Subject) -> str:
-    """Return the text of a note, or of a new block that waits, with the change. Raise ApiError where it cannot be."""
+    """Return the text of a note with the change. Raise ApiError where it cannot be."""
     try:
         return repairs.apply(text, (edit,)).text
     except edits.EditError as error:
         if error.code in ("identical_strings", "empty_old_string", "forbidden_character"):
             raise
-        details: dict[str, Any] = {"note_id": target.name} if target.is_note else {"block_label": target.name}
+        details: dict[str, Any] = {"note_id": target.name}
         help = ["Read it with view_file: it has to match exactly."]
         if isinstance(edit, edits.Replace) and error.code == "old_string_not_found":
             help += edit_refusals.passage_help(repairs.repair(text, edit), edit, 0, subject, details)

@@ -69,7 +69,6 @@ class UpdateArguments(NoteWriteArguments):
     ),
     failing="Error updating note",
     returns=_WRITTEN,
-    target="note_id",
     is_repeatable=True,
 )
 def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
@@ -89,7 +88,6 @@ class DeleteArguments(NoteWriteArguments):
     ),
     failing="Error deleting note",
     returns=_WRITTEN,
-    target="note_id",
 )
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
     outcome = _changed(call, arguments, partial(notes.delete, note_id=arguments.note_id))
@@ -133,7 +131,6 @@ class RememberArguments(NoteWriteArguments):
     | fields.WRITTEN,
 )
 def remember(call: Call, arguments: RememberArguments) -> Answer:
-    began = time.perf_counter()
     save = partial(
         notes.save,
         content=arguments.content,
@@ -143,8 +140,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
         tags=arguments.tags,
         note_id=arguments.memory_id,
     )
-    outcome = _changed(call, arguments, save)
-    _audit(execution.remembered, call, arguments, outcome, began, arguments.type)
+    outcome = _told(execution.remembered, call, arguments, save)
     is_there = outcome.is_applied or outcome.known is not None
     data = {"remembered": is_there, "memory_id": outcome.note_id, "memory_type": arguments.type}
     near = 'call forget with memory_id="{old}" and replacement_id="{new}".'
@@ -182,17 +178,13 @@ class ForgetArguments(NoteWriteArguments):
     }
     | _SAME
     | fields.WRITTEN,
-    target="memory_id",
     is_repeatable=True,
 )
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
-    began = time.perf_counter()
     reason = arguments.reason or arguments.reasoning.strip() or None
     new = arguments.replacement_id
     supersede = partial(notes.supersede, note_id=arguments.memory_id, reason=reason, replacement_id=new)
-    outcome = _changed(call, arguments, supersede)
-    before = outcome.changes[0].before
-    _audit(execution.forgotten, call, arguments, outcome, began, before.type if before else "")
+    outcome = _told(execution.forgotten, call, arguments, supersede)
     same, more = _others(call, outcome, "forget with the memory_id")
     data = {"forgotten": outcome.is_applied, "memory_id": outcome.note_id, "reason": arguments.reason}
     data |= {"same_notes": same}
@@ -206,6 +198,19 @@ def _changed(
     """Return what came of a change of a note. Raise ApiError for what is refused."""
     with refusals.explained(Subject.of_write(call, arguments)):
         return change(by=changed_by(call, arguments), owner=call.owner)
+
+
+def _told(
+    signal: Signal, call: Call, arguments: NoteWriteArguments, change: Callable[..., notes.NoteChangeOutcome]
+) -> notes.NoteChangeOutcome:
+    """Return the same, and tell `signal` of it."""
+    began = time.perf_counter()
+    outcome = _changed(call, arguments, change)
+    note = outcome.changes[0].before or outcome.changes[0].after
+    about = {"session_id": arguments.session_id, "type": note.type if note else "", "note_id": outcome.note_id}
+    status = "applied" if outcome.is_applied else "known" if outcome.known else "open"
+    execution.tell(signal, call, began=began, status=status, **about)
+    return outcome
 
 
 #: Other notes that say the same, by their ids, and the line that says it.
@@ -259,11 +264,3 @@ def _not_stored(outcome: notes.NoteChangeOutcome, arguments: SaveArguments | Rem
 
 def _said(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if value else "none"
-
-
-def _audit(
-    record: Signal, call: Call, arguments: NoteWriteArguments, outcome: notes.NoteChangeOutcome, began: float, type: str
-) -> None:
-    status = "applied" if outcome.is_applied else "known" if outcome.known else "open"
-    about = {"session_id": arguments.session_id, "type": type, "note_id": outcome.note_id, "status": status}
-    execution.tell(record, call, began=began, **about)

@@ -148,7 +148,6 @@ _READ = (
     failing="Error reading proposal",
     returns=_READ,
     owner_optional=True,
-    target="proposal_id",
 )
 def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     return _proposal(call, arguments)
@@ -167,7 +166,6 @@ class ProposalAwaitArguments(ProposalReadArguments):
     failing="Error reading proposal",
     returns=_READ,
     owner_optional=True,
-    target="proposal_id",
 )
 def proposal_read(call: Call, arguments: ProposalAwaitArguments) -> Answer:
     return _proposal(call, arguments)
@@ -272,7 +270,6 @@ class WithdrawArguments(WriteArguments):
     failing="Error withdrawing proposal",
     returns=fields.PROPOSAL,
     owner_optional=True,
-    target="proposal_id",
     is_repeatable=True,
 )
 def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
@@ -310,7 +307,6 @@ class CommentArguments(WriteArguments):
     failing="Error commenting on proposal",
     returns={"proposal_id": "integer: its number", "user_id": "string: whose memory"} | fields.COMMENT,
     owner_optional=True,
-    target="proposal_id",
 )
 def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)

@@ -117,7 +117,6 @@ _tool = partial(
     tool,
     failing="Error creating edit proposal",
     returns=fields.PROPOSED,
-    target="block_label",
 )
 
 
@@ -199,14 +198,13 @@ def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
 # -- Adding without a need to read first: propose_memory_append, propose_memory_prepend, propose_memory_insert.
 
 
-class AppendArguments(BlockEditArguments):
+class AddArguments(BlockEditArguments):
     content: Annotated[
-        str,
-        Field(
-            description="The text to add at the end of the block, as new lines. An empty block is filled with it.",
-            min_length=1,
-        ),
+        str, Field(description="The text to add, as lines of its own. An empty block is filled with it.", min_length=1)
     ]
+
+
+class AppendArguments(AddArguments):
     title: Annotated[
         str | None,
         Field(description="To begin a new block where none has this label: what people see it called.", max_length=200),
@@ -229,24 +227,13 @@ def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
     return _add(call, arguments, edits.Append(arguments.content, own_line=True), "the block's last line", "content")
 
 
-class PrependArguments(BlockEditArguments):
-    content: Annotated[
-        str,
-        Field(
-            description="The text to add at the start of the block, as lines before the first one. An empty block is "
-            "filled with it.",
-            min_length=1,
-        ),
-    ]
-
-
 @_tool(
     description=(
         "Add new text at the start of a memory block, such as the newest entry of a log, without reading it first. "
         "Nothing that is there is changed; it begins on a new line after the content. Requires user approval."
     ),
 )
-def propose_memory_prepend(call: Call, arguments: PrependArguments) -> Answer:
+def propose_memory_prepend(call: Call, arguments: AddArguments) -> Answer:
     return _add(call, arguments, edits.Prepend(arguments.content, own_line=True), "content", "the block")
 
 
@@ -271,7 +258,7 @@ def _add(
     return outcomes.of_block(outcome, arguments, placed=placed, warnings=_there_before(edit, outcome))
 
 
-class InsertArguments(BlockEditArguments):
+class InsertArguments(AddArguments):
     insert_line: Annotated[
         int,
         Field(
@@ -280,9 +267,6 @@ class InsertArguments(BlockEditArguments):
             # Not `ge`: which lines there are is said by the refusal.
             json_schema_extra={"minimum": 0},
         ),
-    ]
-    content: Annotated[
-        str, Field(description="The text to put there, as lines of its own between the two.", min_length=1)
     ]
 
 
@@ -330,11 +314,15 @@ def _there_before(edit: edits.Append | edits.Prepend | edits.Insert, outcome: se
 # -- Updating a section: propose_section_update.
 
 
-class SectionArguments(BlockEditArguments):
+class SectionItem(Strict):
+    """Which section, and what is to be in it."""
+
     section_header: Annotated[
         str,
         Field(
-            description='The header of the section, as in the block (e.g., "## Goals").', min_length=1, max_length=2_000
+            description='The header of the section, as it is in the text (e.g., "## Goals").',
+            min_length=1,
+            max_length=2_000,
         ),
     ]
     new_content: Annotated[
@@ -349,6 +337,16 @@ class SectionArguments(BlockEditArguments):
     ] = None
 
 
+def section_update(item: SectionItem) -> edits.SectionUpdate:
+    """Return the edit that is asked for; a header at the beginning of the content is not put in twice."""
+    content = sections.without_header(item.new_content, item.section_header)
+    return edits.SectionUpdate(item.section_header, content, item.section_line)
+
+
+class SectionArguments(SectionItem, BlockEditArguments):
+    pass
+
+
 @_tool(
     description=(
         "Replace what a Markdown section of a memory block contains, found by its header, and leave the rest alone. "
@@ -357,8 +355,8 @@ class SectionArguments(BlockEditArguments):
     ),
 )
 def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
-    content = sections.without_header(arguments.new_content, arguments.section_header)
-    edit = edits.SectionUpdate(arguments.section_header, content, arguments.section_line)
+    edit = section_update(arguments)
+    content = edit.content
     outcome = made(call, arguments.block_label, (edit,), arguments)
     if not _is_of_text(outcome):
         return outcomes.of_block(outcome, arguments)
@@ -411,7 +409,6 @@ class BlockProposeArguments(BlockEditArguments):
     description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
     failing="Error creating edit proposal",
     returns=fields.PROPOSED,
-    target="block_label",
 )
 def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
     if (arguments.body is None) == (arguments.edits is None):
@@ -481,7 +478,6 @@ class NewBlockArguments(ReasonedArguments):
     ),
     failing="Error creating block proposal",
     returns=fields.PROPOSED,
-    target="label",
 )
 def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
     title, description = arguments.title.strip(), arguments.description.strip()
@@ -503,7 +499,6 @@ class BlockDeletionArguments(ProposeArguments):
     ),
     failing="Error creating deletion proposal",
     returns=fields.PROPOSED,
-    target="block_label",
 )
 def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Answer:
     label = arguments.block_label

@@ -82,7 +82,6 @@ class ReadArguments(BoundedArguments):
     ),
     failing="Error reading memory block",
     returns=READ,
-    target="block_label",
     is_exact=True,
 )
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
@@ -120,7 +119,6 @@ class HistoryArguments(paging.PagedArguments):
     description="What happened to a block, newest first: who proposed, who approved, why.",
     failing="Error reading memory block",
     returns=fields.paged(fields.CHANGE),
-    target="block_label",
 )
 def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     label = arguments.block_label

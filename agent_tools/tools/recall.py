@@ -209,7 +209,6 @@ class NoteReadArguments(Arguments):
     description="One note, now or as of a commit or time.",
     failing="Error reading note",
     returns=fields.NOTE | {"commit": "string: the commit it was read at", "as_of": "string | null: as given, or null"},
-    target="note_id",
 )
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     with refusals.explained(representations.Subject(call, as_of=arguments.as_of)):

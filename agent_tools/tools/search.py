@@ -167,12 +167,7 @@ def search(call: Call, arguments: SearchQuery) -> Answer:
 
 def _result(hit: service.SearchHit, *, is_broad: bool) -> dict[str, Any]:
     """Return a hit as data; of the four ids only those it has. For a question about everything no hit is weak."""
-    ids = {
-        "note_id": hit.note_id,
-        "block_label": hit.block_label,
-        "message_id": hit.message_id,
-        "session_id": hit.session_id,
-    }
+    ids = {name: getattr(hit, name) for name in ("note_id", "block_label", "message_id", "session_id")}
     return {name: value for name, value in ids.items() if value} | {
         "text": invisible.escaped(_passage(hit) if hit.block_label else hit.text),
         "score": round(hit.score, 4),

@@ -70,8 +70,8 @@ class BriefProposal(Record):
     #: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, withdrawn, expired
     #: or applied
     status: str = absent()
-    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, the edit still
-    #: fits or the deletion still stands), conflict, already_applied or unknown; null once decided
+    #: how an undecided one stands to the block as it is now: clean, rebasable (the block changed, and it still
+    #: fits or stands), conflict, already_applied or unknown; null once decided
     mergeability: str | None = absent()
     #: yours
     reasoning: str = absent()

@@ -117,8 +117,8 @@ class BlocksProposePrepend(EditArguments, total=False):
 
 
 class BlocksProposeInsert(EditArguments, total=False):
-    insert_line: Required[int]
     content: Required[str]
+    insert_line: Required[int]
 
 
 class BlocksProposeSection(EditArguments, total=False):

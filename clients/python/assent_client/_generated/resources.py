@@ -115,7 +115,7 @@ class Blocks(Resource):
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
-            content: The text to add at the end of the block, as new lines. An empty block is filled with it.
+            content: The text to add, as lines of its own. An empty block is filled with it.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             title: To begin a new block where none has this label: what people see it called.
             confidence: How sure you are that the user will agree, from 0 to 1.
@@ -140,8 +140,7 @@ class Blocks(Resource):
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
-            content: The text to add at the start of the block, as lines before the first one. An empty block is filled
-                with it.
+            content: The text to add, as lines of its own. An empty block is filled with it.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
@@ -164,9 +163,9 @@ class Blocks(Resource):
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
+            content: The text to add, as lines of its own. An empty block is filled with it.
             insert_line: The line after which the content is put, as read_memory_block numbers them with line_numbers: 0
                 = at the start, 1 = after the block's own first line.
-            content: The text to put there, as lines of its own between the two.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
@@ -191,7 +190,7 @@ class Blocks(Resource):
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
-            section_header: The header of the section, as in the block (e.g., "## Goals").
+            section_header: The header of the section, as it is in the text (e.g., "## Goals").
             new_content: The new content of the section, without its header. Empty text empties the section.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             section_line: The line of the header, where several sections have the same: the refusal names them.
@@ -826,9 +825,9 @@ class Files(Resource):
 
         Args:
             path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
-            section_header: Header text (e.g., "## Current State").
-            new_content: New content for the section (without header).
-            section_line: The line of the header, where several sections have the same.
+            section_header: The header of the section, as it is in the text (e.g., "## Goals").
+            new_content: The new content of the section, without its header. Empty text empties the section.
+            section_line: The line of the header, where several sections have the same: the refusal names them.
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
