@@ -335,8 +335,6 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-#: Places of one header in the text; all (up to this many times ten) in `details`.
-_PLACES_SHOWN = 20
 #: Characters of a header or a path in the text.
 _LENGTH = 200
 
@@ -377,7 +375,7 @@ def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
         if len(lines) == 1 or asked_line in lines:
             help += corrected_call("If you meant that section", changed, error.index, subject, details)
         else:
-            shown = ", ".join(map(str, lines[:_PLACES_SHOWN]))
+            shown = ", ".join(map(str, lines[:_LINES_SHOWN]))
             help.append(f"It is there {len(lines)} times, on lines {shown}: set section_line to the one you mean.")
     help.append("To add a section, use propose_memory_append with a content that begins with its header.")
     message = f"section_header '{_cut(said['header'])}' not found in block '{subject.label}'."
@@ -387,11 +385,11 @@ def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
 def section_repeated(error: edits.EditError, subject: Subject) -> ApiError:
     said = error.details
     header, lines, paths, asked_line = _cut(said["header"]), said["lines"], said["paths"], said["asked_line"]
-    details: dict[str, Any] = {"lines": list(lines[: 10 * _PLACES_SHOWN]), "paths": list(paths[: 10 * _PLACES_SHOWN])}
+    details: dict[str, Any] = {"lines": list(lines[: 10 * _LINES_SHOWN]), "paths": list(paths[: 10 * _LINES_SHOWN])}
     places = list(zip(lines, paths, strict=True))
-    help = [f"Line {line}: {_cut(path)}" for line, path in places[:_PLACES_SHOWN]]
-    if len(places) > _PLACES_SHOWN:
-        help.append(f"And {len(places) - _PLACES_SHOWN} more.")
+    help = [f"Line {line}: {_cut(path)}" for line, path in places[:_LINES_SHOWN]]
+    if len(places) > _LINES_SHOWN:
+        help.append(f"And {len(places) - _LINES_SHOWN} more.")
     if asked_line is None:
         message = f"section_header '{header}' appears {len(lines)} times in block '{subject.label}'. "
         message += "Set section_line to the line of the one you mean."

@@ -99,12 +99,7 @@ def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
     }
 
 
-def proposal(
-    proposal: Proposal,
-    *,
-    is_gone: bool = False,
-    asked: ChangeRequest | None = None,
-) -> dict[str, Any]:
+def proposal(proposal: Proposal, *, is_gone: bool = False, asked: ChangeRequest | None = None) -> dict[str, Any]:
     """Return a proposal without its texts: what a list shows.
 
     Args:

@@ -239,8 +239,9 @@ class ProposeArguments(ReasonedArguments):
 
 
 def accepted(model: type[Arguments]) -> list[str]:
-    """Return the names of a model's arguments, its own before those all tools take."""
-    return sorted(model.model_fields, key=lambda name: _generality(model, name))
+    """Return the names of a model's arguments, its own before those all tools take, what is required first."""
+    fields = model.model_fields
+    return sorted(fields, key=lambda name: (_generality(model, name), not fields[name].is_required()))
 
 
 def given(arguments: Arguments, *, without: set[str]) -> dict[str, Any]:

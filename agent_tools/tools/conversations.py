@@ -4,12 +4,12 @@ A token that may read an owner's memory may read all of the owner's conversation
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, representations
-from agent_tools.calls.arguments import BoundedArguments, Strict, WriteArguments, invalid, is_time
+from agent_tools.calls.arguments import BoundedArguments, TurnArguments, WriteArguments, invalid
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
@@ -131,20 +131,13 @@ def _position(call: Call, arguments: paging.PagedArguments) -> tuple[datetime, i
     return time, int(number)
 
 
-class MessageItem(Strict):
+class MessageItem(TurnArguments):
     """One turn of a conversation."""
 
     id: Annotated[
         str | None, Field(description="Your own id for it: sent twice, it is kept once.", min_length=1, max_length=128)
     ] = None
-    role: Annotated[Literal["user", "assistant", "system", "tool"], Field(description="Who said it.")]
-    content: Annotated[str, Field(description="What was said, in its own words.", max_length=20_000)]
     author: Annotated[str, Field(description="The speaker's name.", max_length=128)] = ""
-    at: Annotated[
-        str | None,
-        Field(description="When it was said (ISO 8601, UTC where it has no offset).", max_length=40),
-        AfterValidator(is_time),
-    ] = None
 
 
 class KeepArguments(WriteArguments):

@@ -158,8 +158,7 @@ class ForgetArguments(NoteWriteArguments):
     memory_id: Annotated[str, Field(description="ID of the note to supersede.", min_length=1, max_length=200)]
     reason: Annotated[str | None, Field(description="Why this memory is being superseded.", max_length=2_000)] = None
     replacement_id: Annotated[
-        str | None,
-        Field(description="ID of the note that takes its place (optional).", min_length=1, max_length=200),
+        str | None, Field(description="ID of the note that takes its place (optional).", min_length=1, max_length=200)
     ] = None
 
 

@@ -24,11 +24,7 @@ _Id = Annotated[int, Field(description="The number a proposing tool returned.", 
 
 class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     status: Annotated[
-        str | None,
-        Field(
-            description="Only proposals in this state.",
-            json_schema_extra={"enum": list(Status.values)},
-        ),
+        str | None, Field(description="Only proposals in this state.", json_schema_extra={"enum": list(Status.values)})
     ] = None
     block_label: Annotated[str | None, Field(description="Only proposals to this block.", max_length=200)] = None
     proposal_id: Annotated[
@@ -155,8 +151,7 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
 
 class ProposalAwaitArguments(ProposalReadArguments):
     wait: Annotated[
-        int,
-        Field(description="Seconds to wait while a person has it to decide.", ge=0, le=telling.LONGEST),
+        int, Field(description="Seconds to wait while a person has it to decide.", ge=0, le=telling.LONGEST)
     ] = 0
 
 
@@ -276,10 +271,7 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     with refusals.explained(representations.Subject(call, proposal_id=proposal.pk)):
         proposal = services.withdraw(
-            agent=call.caller.agent,
-            proposal_id=proposal.pk,
-            comment=arguments.reasoning,
-            operation=call.operation,
+            agent=call.caller.agent, proposal_id=proposal.pk, comment=arguments.reasoning, operation=call.operation
         )
     return Answer(f"Proposal {proposal.pk} withdrawn.", refusals.shown(call, proposal))
 
@@ -287,8 +279,7 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
 class CommentArguments(WriteArguments):
     proposal_id: _Id
     comment: Annotated[
-        str,
-        Field(description="What you say: an answer to a person, or a question.", min_length=1, max_length=2_000),
+        str, Field(description="What you say: an answer to a person, or a question.", min_length=1, max_length=2_000)
     ]
     change: Annotated[
         str | None,

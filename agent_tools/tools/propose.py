@@ -113,11 +113,7 @@ class BlockEditArguments(ProposeArguments):
 
 
 #: A tool that proposes edits of a block.
-_tool = partial(
-    tool,
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-)
+_tool = partial(tool, failing="Error creating edit proposal", returns=fields.PROPOSED)
 
 
 # -- Replacing passages: propose_memory_edit and propose_memory_edits.
@@ -131,16 +127,11 @@ class EditItem(Strict):
     ]
     new_string: Annotated[str, Field(description="The text to replace it with. Must be different from old_string.")]
     replace_all: Annotated[
-        bool,
-        Field(description="If True, replace all occurrences. If False (default), old_string must be unique."),
+        bool, Field(description="If True, replace all occurrences. If False (default), old_string must be unique.")
     ] = False
     expected_replacements: Annotated[
         int | None,
-        Field(
-            description="How many occurrences you expect; refused when there are more or fewer.",
-            ge=1,
-            le=100_000,
-        ),
+        Field(description="How many occurrences you expect; refused when there are more or fewer.", ge=1, le=100_000),
     ] = None
 
 
@@ -169,7 +160,7 @@ def _as_edit(item: EditItem) -> edits.Replace:
         "The old_string must match exactly (including whitespace) and must be unique in the block unless "
         "replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. "
         "The edit will FAIL if old_string is not found or is not unique."
-    ),
+    )
 )
 def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
     changes = (_as_edit(arguments),)
@@ -187,7 +178,7 @@ class EditsArguments(BlockEditArguments):
         "propose_memory_edit repeatedly when changes belong together. "
         "They are made in order, each on what the one before left, all of them or none. "
         "Each old_string must match exactly and be unique, as for propose_memory_edit. Requires user approval."
-    ),
+    )
 )
 def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
     changes = tuple(map(_as_edit, arguments.edits))
@@ -216,7 +207,7 @@ class AppendArguments(AddArguments):
         "Add new text at the end of a memory block, such as a new entry, item or section, without reading it first. "
         "Nothing that is there is changed; the content begins on a new line. With title, a block that is not there yet "
         "is proposed as a new one. Requires user approval."
-    ),
+    )
 )
 def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
     label, title = arguments.block_label, arguments.title
@@ -231,7 +222,7 @@ def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
     description=(
         "Add new text at the start of a memory block, such as the newest entry of a log, without reading it first. "
         "Nothing that is there is changed; it begins on a new line after the content. Requires user approval."
-    ),
+    )
 )
 def propose_memory_prepend(call: Call, arguments: AddArguments) -> Answer:
     return _add(call, arguments, edits.Prepend(arguments.content, own_line=True), "content", "the block")
@@ -275,7 +266,7 @@ class InsertArguments(AddArguments):
         "Insert new lines into a memory block after a given line number, such as an item in the middle of a list. "
         "Nothing that is there is changed. Read the block with line_numbers first, so that the number counts lines you "
         "have seen. Requires user approval."
-    ),
+    )
 )
 def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     edit = edits.Insert(arguments.insert_line, arguments.content)
@@ -326,8 +317,7 @@ class SectionItem(Strict):
         ),
     ]
     new_content: Annotated[
-        str,
-        Field(description="The new content of the section, without its header. Empty text empties the section."),
+        str, Field(description="The new content of the section, without its header. Empty text empties the section.")
     ]
     section_line: Annotated[
         int | None,
@@ -352,7 +342,7 @@ class SectionArguments(SectionItem, BlockEditArguments):
         "Replace what a Markdown section of a memory block contains, found by its header, and leave the rest alone. "
         "The section goes up to the next header of the same or a higher level, so its subsections are replaced too; "
         "the header itself stays. Headers inside code fences are not headers. Requires user approval."
-    ),
+    )
 )
 def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
     edit = section_update(arguments)
@@ -393,7 +383,7 @@ class RewriteArguments(BlockEditArguments):
         "Replace the whole text of a memory block, for the rare case that all of it is to be written anew. "
         "Read it with read_memory_block first: what your content leaves out is removed. For anything smaller use "
         "propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval."
-    ),
+    )
 )
 def propose_memory_rewrite(call: Call, arguments: RewriteArguments) -> Answer:
     return _rewrite(call, arguments, arguments.content)

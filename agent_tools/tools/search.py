@@ -18,20 +18,9 @@ Source = Literal["user_memory", "memory_block", "conversation"]
 
 
 Query = Annotated[
-    str,
-    Field(description="Natural language search query.", min_length=1, max_length=20_000),
-    AfterValidator(has_words),
+    str, Field(description="Natural language search query.", min_length=1, max_length=20_000), AfterValidator(has_words)
 ]
-_TopK = Annotated[int, Field(description="Max results to return.", ge=1, le=20)]
-_IncludeConversation = Annotated[bool, Field(description="Also search what was said in conversations.")]
-_Sources = Annotated[
-    list[Source] | None,
-    Field(description="Where to search; overrides include_conversation.", min_length=1, max_length=3),
-]
-_Category = Annotated[str | None, Field(description="Only notes of this category.", min_length=1, max_length=64)]
-_Type = Annotated[Type | None, Field(description="Only notes of this type.")]
 _Tags = Annotated[list[str] | None, Field(description="Only notes with one of these tags.", max_length=50)]
-_AsOf = Annotated[str | None, version_field("Search the memory")]
 
 _RESULTS = {
     "results[].note_id": "optional string: of a note",
@@ -61,15 +50,21 @@ _LONGEST_PASSAGE = 400
 _BEGINNING = 5
 
 
-class SearchArguments(BoundedArguments):
+class SearchFilters(BoundedArguments):
+    top_k: Annotated[int, Field(description="Max results to return.", ge=1, le=20)] = 5
+    include_conversation: Annotated[bool, Field(description="Also search what was said in conversations.")] = False
+    sources: Annotated[
+        list[Source] | None,
+        Field(description="Where to search; overrides include_conversation.", min_length=1, max_length=3),
+    ] = None
+    category: Annotated[str | None, Field(description="Only notes of a category.", min_length=1, max_length=64)] = None
+    type: Annotated[Type | None, Field(description="Only notes of this type.")] = None
+    as_of: Annotated[str | None, version_field("Search the memory")] = None
+
+
+class SearchArguments(SearchFilters):
     query: Query
-    top_k: _TopK = 5
-    include_conversation: _IncludeConversation = False
-    sources: _Sources = None
-    category: _Category = None
-    type: _Type = None
     tags: _Tags = None
-    as_of: _AsOf = None
 
 
 @tool(
@@ -134,7 +129,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
     return Answer("\n".join(filter(None, [_text(results, answers), rest, behind])), data)
 
 
-class SearchQuery(BoundedArguments):
+class SearchQuery(SearchFilters):
     q: Annotated[
         str,
         Field(
@@ -144,13 +139,7 @@ class SearchQuery(BoundedArguments):
         ),
         AfterValidator(has_words),
     ]
-    top_k: _TopK = 5
-    include_conversation: _IncludeConversation = False
-    sources: _Sources = None
-    category: _Category = None
-    type: _Type = None
     tag: _Tags = None
-    as_of: _AsOf = None
 
 
 @endpoint(

@@ -33,16 +33,16 @@ class EditParam(TypedDict, total=False):
 
 class MessageParam(TypedDict, total=False):
     """One turn of a conversation."""
-    #: Your own id for it: sent twice, it is kept once.
-    id: str
     #: Who said it.
     role: Required[Literal["user", "assistant", "system", "tool"]]
     #: What was said, in its own words.
     content: Required[str]
+    #: When it was said (ISO 8601).
+    at: str
+    #: Your own id for it: sent twice, it is kept once.
+    id: str
     #: The speaker's name.
     author: str
-    #: When it was said (ISO 8601, UTC where it has no offset).
-    at: str
 
 
 class Options(TypedDict, total=False):
@@ -158,8 +158,8 @@ class NotesSearch(CallArguments, total=False):
     sources: Sequence[Literal["user_memory", "memory_block", "conversation"]] | None
     category: str | None
     type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
-    tags: Sequence[str] | None
     as_of: str | None
+    tags: Sequence[str] | None
     max_characters: int | None
 
 

@@ -364,10 +364,10 @@ class Notes(Resource):
             top_k: Max results to return.
             include_conversation: Also search what was said in conversations.
             sources: Where to search; overrides include_conversation.
-            category: Only notes of this category.
+            category: Only notes of a category.
             type: Only notes of this type.
-            tags: Only notes with one of these tags.
             as_of: Search the memory as it was then: a date or time (ISO 8601, UTC), or a commit hash.
+            tags: Only notes with one of these tags.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
