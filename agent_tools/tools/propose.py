@@ -308,22 +308,10 @@ def _there_before(edit: edits.Append | edits.Prepend | edits.Insert, outcome: se
 class SectionItem(Strict):
     """Which section, and what is to be in it."""
 
-    section_header: Annotated[
-        str,
-        Field(
-            description='The header of the section, as it is in the text (e.g., "## Goals").',
-            min_length=1,
-            max_length=2_000,
-        ),
-    ]
-    new_content: Annotated[
-        str, Field(description="The new content of the section, without its header. Empty text empties the section.")
-    ]
+    section_header: Annotated[str, Field(description='Its header (e.g., "## Goals").', min_length=1, max_length=2_000)]
+    new_content: Annotated[str, Field(description="The new content without the header; may be empty.")]
     section_line: Annotated[
-        int | None,
-        Field(
-            description="The line of the header, where several sections have the same: the refusal names them.", ge=1
-        ),
+        int | None, Field(description="The line of the header, where several sections have the same.", ge=1)
     ] = None
 
 

@@ -190,10 +190,10 @@ class Blocks(Resource):
 
         Args:
             block_label: The label of the block to edit (e.g., "student", "goals").
-            section_header: The header of the section, as it is in the text (e.g., "## Goals").
-            new_content: The new content of the section, without its header. Empty text empties the section.
+            section_header: Its header (e.g., "## Goals").
+            new_content: The new content without the header; may be empty.
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
-            section_line: The line of the header, where several sections have the same: the refusal names them.
+            section_line: The line of the header, where several sections have the same.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
@@ -825,9 +825,9 @@ class Files(Resource):
 
         Args:
             path: /memories/blocks/{label}.md for a memory block, /memories/notes/{id}.md for a note.
-            section_header: The header of the section, as it is in the text (e.g., "## Goals").
-            new_content: The new content of the section, without its header. Empty text empties the section.
-            section_line: The line of the header, where several sections have the same: the refusal names them.
+            section_header: Its header (e.g., "## Goals").
+            new_content: The new content without the header; may be empty.
+            section_line: The line of the header, where several sections have the same.
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
