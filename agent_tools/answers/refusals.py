@@ -54,7 +54,8 @@ def note_waits(error: Refusal, subject: Subject) -> ApiError:
 
 def note_superseded(error: Refusal, subject: Subject) -> ApiError:
     note: Note = error.details["note"]
-    holds = _what_holds_instead_of(note)
+    # The end of the chain of replacements, unless that was forgotten or deleted; in a circle none holds.
+    holds = next((following.id for following in reads.replacements(note) if not following.is_superseded), None)
     if holds is not None:
         message = f"Note '{note.id}' is superseded: note '{holds}' took its place. If that one has to change, name it."
     else:
@@ -70,11 +71,6 @@ def note_superseded(error: Refusal, subject: Subject) -> ApiError:
         "holds": holds,
     }
     return ApiError(ErrorCode.NOTE_SUPERSEDED, message, details=details)
-
-
-def _what_holds_instead_of(note: Note) -> str | None:
-    """Return the end of the chain of replacements, unless that was forgotten or deleted; in a circle none holds."""
-    return next((following.id for following in reads.replacements(note) if not following.is_superseded), None)
 
 
 _RULES = "lower-case letters, digits, dash and underscore, at most 64, beginning with a letter or a digit"

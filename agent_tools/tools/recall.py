@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -196,7 +195,7 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     items = [representations.note(note, recalled.get(note.id)) for note in shown]
     data = {"items": items, "next": cursor, "index_behind": index_behind}
     behind = bounds.missing_of(index_behind=index_behind)
-    return Answer("\n".join(filter(None, [_listed(shown, "There are no such notes."), behind])), data)
+    return Answer("\n".join(filter(None, [_listed(shown, "There are no such notes.", {}), behind])), data)
 
 
 class NoteReadArguments(Arguments):
@@ -219,8 +218,8 @@ def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})
 
 
-def _listed(notes: Sequence[reads.Note], none: str, same: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
-    """Return a line for each note; with `same`, the ids of others that say what each says, by its id."""
+def _listed(notes: Sequence[reads.Note], none: str, same: Mapping[str, Sequence[str]]) -> str:
+    """Return a line for each note, with the ids in `same`, by its id, of others that say what it says."""
     too = {note.id: representations.said_too(same.get(note.id, ())) for note in notes}
     lines = [f"- {note.id} ({note.type}{_superseded(note)}): {note.content}{too[note.id]}" for note in notes]
     return "\n".join(lines) or none
