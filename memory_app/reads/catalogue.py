@@ -30,6 +30,7 @@ from memory_app.dolt.types import Commit, Row
 from memory_app.models import TargetKind
 from memory_app.reads import NOTES, aware, memories, rows_of_notes, tags_of
 from memory_app.text.alike import near_forms, said_by
+from memory_app.text.context_budget import ContextCandidate
 from memory_app.text.trailers import Trailers
 
 T = TypeVar("T")
@@ -43,23 +44,13 @@ _ENTRY = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class NoteSummary:
-    """A note in short. `words` is everything it says, folded, for finding letters in it; `nbytes` of its text alone.
+class NoteSummary(ContextCandidate):
+    """A note in short. `words` is everything it says, folded, for finding letters in it."""
 
-    `said` is what its text says (`alike.said_by`); empty where it is superseded, since it says nothing any more.
-    """
-
-    id: str
-    created_at: datetime
-    type: str
-    tags: tuple[str, ...]
     source: str
     session_id: str | None
     confidence: float
-    is_superseded: bool
-    nbytes: int
     words: str
-    said: str
     updated_at: datetime
 
     @property

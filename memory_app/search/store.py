@@ -73,20 +73,16 @@ def note_chunks(note: reads.Note) -> tuple[TextChunk, ...]:
 
 def block_documents(owner: str, labels: Sequence[str] | None) -> list[Document]:
     """Return blocks of an owner; without `labels` all of them."""
-    if labels is None:
-        return [Document(Source.MEMORY_BLOCK, block.label, block_chunks(block)) for block in reads.blocks(owner)]
-    found = {label: reads.find_block(owner, label) for label in labels}
-    return [
-        Document(Source.MEMORY_BLOCK, label, block_chunks(block) if block else ()) for label, block in found.items()
-    ]
+    found = reads.blocks(owner) if labels is None else reads.find_blocks([(owner, each) for each in labels]).values()
+    there = {block.label: block_chunks(block) for block in found}
+    return [Document(Source.MEMORY_BLOCK, label, there.get(label, ())) for label in labels or there]
 
 
 def note_documents(owner: str, ids: Sequence[str] | None) -> list[Document]:
     """Return notes of an owner; without `ids` all of them."""
-    if ids is None:
-        return [Document(Source.USER_MEMORY, note.id, note_chunks(note)) for note in reads.notes(owner)]
-    found = reads.find_notes(owner, ids)
-    return [Document(Source.USER_MEMORY, id_, note_chunks(found[id_]) if id_ in found else ()) for id_ in ids]
+    found = reads.notes(owner) if ids is None else reads.find_notes(owner, ids).values()
+    there = {note.id: note_chunks(note) for note in found}
+    return [Document(Source.USER_MEMORY, id_, there.get(id_, ())) for id_ in ids or there]
 
 
 def message_chunks(owner: str, *, after: int) -> list[TextChunk]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Literal, Protocol
+from typing import Literal
 
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
@@ -31,24 +31,22 @@ _PORTION = 100
 _LEAST_AROUND = 40
 
 
-class ContextCandidate(Protocol):
-    """A note that may be primed, without its text. Outdated ones are always left out."""
+@dataclass(frozen=True, slots=True)
+class ContextCandidate:
+    """A note that may be primed, without its text. Outdated ones are always left out.
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def type(self) -> str: ...
-    @property
-    def tags(self) -> tuple[str, ...]: ...
-    @property
-    def created_at(self) -> datetime: ...
-    @property
-    def is_superseded(self) -> bool: ...
-    @property
-    def said(self) -> str: ...
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of the text in UTF-8."""
+    Attributes:
+        nbytes: of its text alone, in UTF-8.
+        said: what its text says (`alike.said_by`); empty where it is superseded, since it says nothing any more.
+    """
+
+    id: str
+    created_at: datetime
+    type: str
+    tags: tuple[str, ...]
+    is_superseded: bool
+    nbytes: int
+    said: str
 
 
 #: The texts of some notes, by id; without those that are deleted or outdated now.

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from memory_app.text.folding import fold
 from memory_app.text.lines import STOPS
-from memory_app.text.worddiff.compare import Difference, coded, differences, is_word, matched, tokens
+from memory_app.text.worddiff.compare import Difference, coded, differences, is_word, matched, tokens, unchanged
 
 # -- tokens ---------------------------------------------------------------------------------------
 
@@ -64,10 +64,10 @@ class _Form:
         changed = {one: min(others) for one, others in seen.items() if len(others) == 1 and others != {one}}
         breaks = [("\n" in one.text) == ("\n" in other.text) for one, other in pairs]
         self.is_wrapped_anew = not all(breaks)
-        texts = {one: other for one, other in changed.items() if one != " " and not _is_other_case(one, other)}
-        self._texts = {one: other for one, other in texts.items() if "\n" not in one + other} | dict.fromkeys(
-            ("\n", "\r\n"), line_end
-        )
+        self._texts = dict.fromkeys(("\n", "\r\n"), line_end)
+        for said, written in changed.items():
+            if said != " " and "\n" not in said + written and not _is_other_case(said, written):
+                self._texts[said] = written
         self._normal: list[Literal["NFC", "NFD"]] = [
             form
             for form in _NORMAL
@@ -121,9 +121,8 @@ class _Carrying:
 
     def __init__(self, base: list[_Token], ours: list[_Token], theirs: list[_Token], line_end: str) -> None:
         self.base, self.ours, self.theirs = base, ours, theirs
-        codes = coded([each.key for each in base], [each.key for each in ours])
-        self.slips = matched(*codes) if codes else [Difference(0, len(base), 0, len(ours))]
-        self.match = dict(_common(self.slips, len(base)))
+        self.slips = matched(*coded([each.key for each in base], [each.key for each in ours]))
+        self.match = dict(unchanged(self.slips, len(base)))
         pairs = [(base[at], ours[place]) for at, place in self.match.items()]
         self.form = _Form(pairs, line_end)
         self.cases = [at for at, place in self.match.items() if _is_other_case(base[at].text, ours[place].text)]
@@ -201,8 +200,8 @@ class _Carrying:
         as_ours = {each.text for each in there}
         if self.cases and any(text.lower() != text.upper() and text not in as_ours for text in texts):
             self._as_cased(change, old, there, texts)
-        codes = coded([each.text for each in old], [each.text for each in new])
-        for at, number in _common(matched(*codes), len(old)) if codes else ():
+        kept = matched(*coded([each.text for each in old], [each.text for each in new]))
+        for at, number in unchanged(kept, len(old)):
             texts[number] = there[at].text
         return texts
 
@@ -244,11 +243,3 @@ def _cased_as(word: str, one: str, other: str) -> str:
     if one[1:] != other[1:] or word[0].isupper() != one[0].isupper():
         raise _Uncertain
     return (word[0].upper() if other[0].isupper() else word[0].lower()) + word[1:]
-
-
-def _common(changes: Sequence[Difference], length: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of what is in both of two sequences; `length` is that of the first."""
-    at = shift = 0
-    for each in [*changes, Difference(length, length, 0, 0)]:
-        yield from ((place, place + shift) for place in range(at, each.start))
-        at, shift = each.end, each.new_end - each.end

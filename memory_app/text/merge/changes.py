@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple, TypeVar
@@ -16,8 +16,7 @@ from memory_app.text.worddiff.compare import Difference, differences, is_spaced,
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """A passage that both sides changed; each text may be empty."""
 
     base: str
@@ -77,22 +76,13 @@ def joined(parts: Iterable[Part]) -> Iterator[Part]:
         yield text
 
 
-def mapped(part: Part, change: Callable[[str], str]) -> Part:
-    """Return the part with each of its texts changed."""
-    if isinstance(part, str):
-        return change(part)
-    return Conflict(change(part.base), change(part.ours), change(part.theirs))
-
-
 def _trimmed(conflict: Conflict) -> tuple[str, Conflict, str]:
-    base, ours, theirs = conflict.base, conflict.ours, conflict.theirs
-    starts = {text[: len(text) - len(text.lstrip())] for text in (base, ours, theirs)}
+    starts = {text[: len(text) - len(text.lstrip())] for text in conflict}
     before = starts.pop() if len(starts) == 1 else ""
-    base, ours, theirs = (text[len(before) :] for text in (base, ours, theirs))
-    ends = {text[len(text.rstrip()) :] for text in (base, ours, theirs)}
+    texts = [text[len(before) :] for text in conflict]
+    ends = {text[len(text.rstrip()) :] for text in texts}
     after = ends.pop() if len(ends) == 1 else ""
-    base, ours, theirs = (text[: len(text) - len(after)] for text in (base, ours, theirs))
-    return before, Conflict(base, ours, theirs), after
+    return before, Conflict(*(text[: len(text) - len(after)] for text in texts)), after
 
 
 # -- words ----------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Merging texts step by step: what only one side changed is taken, what both changed is taken apart further."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -46,26 +48,10 @@ class _Item(NamedTuple):
     last: Place
 
 
-class Threefold(NamedTuple):
-    """Three texts cut into units.
-
-    Attributes:
-        versions: base, ours and theirs.
-        matches: where the units of the base are in each of them.
-        level: how they were cut.
-        moved: for each text, the units that a side took out at one place and put in at another.
-    """
-
-    versions: tuple[Units, Units, Units]
-    matches: tuple[Match, Match, Match]
-    level: Level
-    moved: tuple[frozenset[str], frozenset[str], frozenset[str]]
-
-
 class Gap:
     """A gap in three texts, `left` and `right` being the places of the units around it in each."""
 
-    def __init__(self, texts: Threefold, left: Sequence[int], right: Sequence[int]) -> None:
+    def __init__(self, texts: _Sequence, left: Sequence[int], right: Sequence[int]) -> None:
         self.texts = texts
         self.versions = texts.versions
         self.matches = texts.matches
@@ -293,7 +279,14 @@ def _or_conflict(parts: list[Part] | None, base: str, ours: str, theirs: str) ->
 
 
 class _Sequence:
-    """Three texts cut into units, being merged."""
+    """Three texts cut into units, being merged.
+
+    Attributes:
+        level: how they were cut; `finer` are the levels after it.
+        versions: base, ours and theirs.
+        matches: where the units of the base are in each of them.
+        moved: for each text, the units that a side took out at one place and put in at another.
+    """
 
     def __init__(self, level: Level, finer: Sequence[Level], base: Units, ours: Units, theirs: Units) -> None:
         self.level = level
@@ -303,7 +296,7 @@ class _Sequence:
         itself: Match = list(range(len(base.texts)))
         self.matches = (itself, reconciled(base.texts, our, their), reconciled(base.texts, their, our))
         self._taken = [{place for place in match if place is not None} for match in self.matches]
-        self.texts = Threefold(self.versions, self.matches, level, (frozenset(), self._moved(1), self._moved(2)))
+        self.moved = (frozenset[str](), self._moved(1), self._moved(2))
 
     def parts(self) -> Iterator[Part]:
         """Yield the merged parts: gaps, and between them the units that are in all three texts."""
@@ -354,7 +347,7 @@ class _Sequence:
         base, ours, theirs = (version.raw(*where) for version, where in zip(self.versions, ranges, strict=True))
         text = agreed(base, ours, theirs)
         if text is None:
-            gap = Gap(self.texts, left, right)
+            gap = Gap(self, left, right)
             if gap.is_doubtful():
                 return [Conflict(base, ours, theirs)]
             text = gap.interleaved()

@@ -11,7 +11,17 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel, LCSseq
 
 from memory_app.text import lines
-from memory_app.text.worddiff.compare import coded, coded_words, is_spaced, is_word, rising, tokens, visible_words
+from memory_app.text.worddiff.compare import (
+    coded,
+    coded_words,
+    is_spaced,
+    is_word,
+    matched,
+    rising,
+    tokens,
+    unchanged,
+    visible_words,
+)
 
 _CELL = re.compile(r"(?:\\.|[^|\\]|\\$)+|\|", re.DOTALL)
 _CLOSERS = re.escape(lines.CLOSERS)
@@ -240,8 +250,7 @@ def is_replaced(old: str, new: str, share: float) -> bool:
     if old[:much] == new[:much] or old[-much:] == new[-much:]:
         return False
     words, new_words = _words(old), _words(new)
-    codes = coded(words, new_words) if words and new_words else None
-    return codes is not None and Indel.normalized_similarity(*codes) < share
+    return bool(words and new_words) and Indel.normalized_similarity(*coded(words, new_words)) < share
 
 
 def _words(text: str) -> list[str]:
@@ -308,13 +317,10 @@ def _single_pairs(old: Sequence[str], new: Sequence[str], where: Range) -> list[
 
 def _match_common(old: Sequence[str], new: Sequence[str], where: Range, match: Match) -> None:
     start, end, new_start, new_end = where
-    codes = coded(old[start:end], new[new_start:new_end])
-    if codes is None or (end - start) * (new_end - new_start) > _MOST_PAIRS:
-        return
-    for step in LCSseq.opcodes(*codes):
-        if step.tag == "equal":
-            for offset in range(step.src_end - step.src_start):
-                match[start + step.src_start + offset] = new_start + step.dest_start + offset
+    if (end - start) * (new_end - new_start) <= _MOST_PAIRS:
+        changes = matched(*coded(old[start:end], new[new_start:new_end]))
+        for at, place in unchanged(changes, end - start):
+            match[start + at] = new_start + place
 
 
 # -- similar units ----------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from operator import add
 
 from memory_app.text import lines
 from memory_app.text.lines import MARKER, is_table_row
-from memory_app.text.merge.changes import Conflict, Conflicted, Part, agreed, joined, mapped
+from memory_app.text.merge.changes import Conflict, Conflicted, Part, agreed, joined
 from memory_app.text.merge.sequence import merged
 from memory_app.text.merge.units import paragraphs, rows, sentences
 from memory_app.text.worddiff.compare import is_word, tokens
@@ -58,7 +59,7 @@ def counted(parts: Sequence[Part]) -> list[Part]:
 
 
 def _chosen(parts: Sequence[Part], side: int) -> list[str]:
-    return [part if isinstance(part, str) else (part.base, part.ours, part.theirs)[side] for part in parts]
+    return [part if isinstance(part, str) else part[side] for part in parts]
 
 
 def _with_numbers(text: str, numbers: Mapping[int, int]) -> str:
@@ -142,11 +143,11 @@ def _by_lines(result: Conflicted) -> Iterator[Part]:
 
 
 def _followed(conflict: Conflict, by: Conflict) -> Conflict:
-    return Conflict(conflict.base + by.base, conflict.ours + by.ours, conflict.theirs + by.theirs)
+    return Conflict(*map(add, conflict, by))
 
 
 def _is_whole(conflict: Conflict) -> bool:
-    return all(not text or text.endswith("\n") for text in (conflict.base, conflict.ours, conflict.theirs))
+    return all(not text or text.endswith("\n") for text in conflict)
 
 
 def _ended(text: str, end: str) -> str:
@@ -167,7 +168,13 @@ def merge(base: str, ours: str, theirs: str) -> str | Conflicted:
         return result
     if isinstance(result, str):
         return result.replace("\n", end)
-    return Conflicted(tuple(mapped(part, lambda text: text.replace("\n", end)) for part in result.parts))
+    return Conflicted(tuple(_with_line_ends(part, end) for part in result.parts))
+
+
+def _with_line_ends(part: Part, end: str) -> Part:
+    if isinstance(part, str):
+        return part.replace("\n", end)
+    return Conflict(*(text.replace("\n", end) for text in part))
 
 
 def _common_line_end(base: str, ours: str, theirs: str) -> str | None:

@@ -159,7 +159,6 @@ def _longest(most: int, fits: Callable[[int], bool]) -> int:
 
 
 _SURROGATES = range(0xD800, 0xE000)
-_MOST_CODES = 0x110000 - len(_SURROGATES)
 
 
 class Difference(NamedTuple):
@@ -171,14 +170,12 @@ class Difference(NamedTuple):
     new_end: int
 
 
-def coded(*texts: Sequence[str]) -> list[str] | None:
-    """Return lists as strings with one character per distinct item, or None when there are not enough of them."""
+def coded(*texts: Sequence[str]) -> list[str]:
+    """Return lists as strings with one character per distinct item. No text that is stored has more of them."""
     codes: dict[str, str] = {}
     for item in chain(*texts):
         if item not in codes:
             number = len(codes)
-            if number >= _MOST_CODES:
-                return None
             # Half of a surrogate pair is no character; the codes go on after them.
             codes[item] = chr(number if number < _SURROGATES.start else number + len(_SURROGATES))
     return ["".join(map(codes.__getitem__, text)) for text in texts]
@@ -193,9 +190,7 @@ def visible_words(text: str) -> list[str]:
 
 def coded_words(texts: Iterable[str]) -> list[str]:
     """Return each text as a string with a character for each of its words and signs."""
-    found = coded(*map(visible_words, texts))
-    assert found is not None  # a text of the longest has fewer words than there are codes
-    return found
+    return coded(*map(visible_words, texts))
 
 
 def matched(old: str, new: str) -> list[Difference]:
@@ -208,6 +203,14 @@ def matched(old: str, new: str) -> list[Difference]:
         for step in LCSseq.opcodes(old, new)
         if step.tag != "equal"
     ]
+
+
+def unchanged(changes: Sequence[Difference], length: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of what did not change in both sequences; `length` is that of the old one."""
+    at = shift = 0
+    for each in [*changes, Difference(length, length, 0, 0)]:
+        yield from ((place, place + shift) for place in range(at, each.start))
+        at, shift = each.end, each.new_end - each.end
 
 
 def rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -242,26 +245,9 @@ def diff_in_order(before: str, after: str) -> tuple[Segment, ...]:
     """Return what `diff` returns of two texts of which no line was moved."""
     head, tail = common_ends(before, after)
     old, new = tokens(before[head : len(before) - tail]), tokens(after[head : len(after) - tail])
-    return tuple(
-        _with_ends(
-            before[:head], _segments(old, new, _by_lines(differences(old, new), old, new)), before[len(before) - tail :]
-        )
-    )
-
-
-def _with_ends(head: str, middle: Iterable[Segment], tail: str) -> Iterator[Segment]:
-    """Yield the segments with what had been set aside, joined to the unchanged ones beside it."""
-    same = head
-    for segment in middle:
-        if segment.kind == "same":
-            same += segment.text
-            continue
-        if same:
-            yield Segment("same", same)
-            same = ""
-        yield segment
-    if same or tail:
-        yield Segment("same", same + tail)
+    middle = _segments(old, new, _by_lines(differences(old, new), old, new))
+    ends = (Segment("same", before[:head]), Segment("same", before[len(before) - tail :]))
+    return joined(segment for segment in (ends[0], *middle, ends[1]) if segment.text)
 
 
 def _by_lines(changes: Iterable[Difference], old: list[str], new: list[str]) -> Iterator[Difference]:
@@ -299,10 +285,7 @@ def _segments(old: list[str], new: list[str], changes: Iterable[Difference]) -> 
 
 def differences(old: list[str], new: list[str]) -> list[Difference]:
     """Return everything that differs between two lists of tokens, in order, tidied. No two changes touch."""
-    codes = coded(old, new)
-    if codes is None:
-        return [Difference(0, len(old), 0, len(new))]
-    rough = _joined(_compared(codes, old, new))
+    rough = _joined(_compared(coded(old, new), old, new))
     return _merge_small_gaps(_shifted(rough, old, new), old, new)
 
 
@@ -359,9 +342,9 @@ def _lines(items: list[str]) -> list[list[str]]:
 def _differing_lines(old: list[str], new: list[str], gap: Difference) -> list[Difference]:
     """Return what differs inside a gap by whole lines, counted in tokens from the start of the texts."""
     lines, new_lines = _lines(old[gap.start : gap.end]), _lines(new[gap.new_start : gap.new_end])
-    codes = coded(["".join(line) for line in lines], ["".join(line) for line in new_lines])
-    if codes is None or len(lines) * len(new_lines) > MOST_PAIRS:
+    if len(lines) * len(new_lines) > MOST_PAIRS:
         return [gap]
+    codes = coded(["".join(line) for line in lines], ["".join(line) for line in new_lines])
     starts, new_starts = _sums(map(len, lines)), _sums(map(len, new_lines))
     return [
         _moved(

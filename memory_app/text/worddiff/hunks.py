@@ -11,7 +11,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 from typing import NamedTuple
 
 from memory_app.text import lines
@@ -172,14 +172,11 @@ def _line_count(text: str) -> int:
 
 def _id(what: tuple[str, ...], seen: set[str]) -> str:
     """Return the hash, of the first few that is not taken."""
-    number = 0
-    while True:
-        whole = repr((*what, number)).encode()
-        name = hashlib.sha256(whole).hexdigest()[:_ID_LENGTH]
-        if name not in seen:
-            seen.add(name)
-            return name
-        number += 1
+    wholes = (repr((*what, number)).encode() for number in count())
+    names = (hashlib.sha256(whole).hexdigest()[:_ID_LENGTH] for whole in wholes)
+    name = next(name for name in names if name not in seen)
+    seen.add(name)
+    return name
 
 
 # -- which paragraphs belong together ---------------------------------------------------------------

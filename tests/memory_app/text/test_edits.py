@@ -186,7 +186,8 @@ def test_whatever_applies_can_be_stored_and_applied_again_with_the_same_result(t
     except edits.EditError:
         return
     stored = edits.from_json(json.loads(json.dumps(edits.to_json(applied.edits))))
-    assert stored == applied.edits
+    made = [replace(edit, expected_replacements=None) if isinstance(edit, Replace) else edit for edit in applied.edits]
+    assert stored == tuple(made)  # `occurrences` says it
     assert reapply(text, stored, base_text=text) == applied.text
     assert applied.replaced == sum(edit.occurrences or 0 for edit in applied.edits if isinstance(edit, Replace))
 
