@@ -267,14 +267,15 @@ def test_a_section_that_cannot_be_updated_is_refused_with_the_reason(header: str
 @given(text=lines, edit=additions)
 def test_an_addition_keeps_all_there_is_and_adds_the_content(text: str, edit: Append | Prepend | Insert) -> None:
     try:
-        result = apply(text, [edit]).text
+        applied = apply(text, [edit])
     except edits.EditError:
         return
     ends = ("", "\n", "\r\n") if isinstance(edit, Insert) or edit.own_line else ("",)
     lines_above = text.split("\n")[: edit.line] if isinstance(edit, Insert) else []
     at = len(text) if isinstance(edit, Append) else min(len("\n".join([*lines_above, ""])), len(text))
     above, below = text[:at], text[at:]
-    assert result in {above + first + edit.content + second + below for first in ends for second in ends}
+    (made,) = applied.edits  # with the line ends of the text
+    assert applied.text in {above + first + made.content + second + below for first in ends for second in ends}
 
 
 # -- again, on a text that has changed since ------------------------------------------------------
