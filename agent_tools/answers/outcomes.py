@@ -3,21 +3,23 @@
 Each family of tools has its `Words`; which of them are said, and what follows, is decided here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from agent_tools.answers import fields, representations
 from agent_tools.calls.arguments import ReasonedArguments
 from agent_tools.calls.registry import Answer, in_list
-from approvals.models import Kind, Proposal, Revision, Status
+from approvals.models import Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.review.collisions import MOST_COMPARED, Collision, collisions_of, others_on_target
 from approvals.review.targets import WHOLE_KINDS
 from approvals.review.turn import change_request
 from approvals.services import Proposed
 from approvals.services.notes import NoteChangeOutcome
+from memory_app.databases.prepared import Prepared
+from memory_app.models import TargetKind
 from memory_app.reads import Block
 from memory_app.text.lines import first_words
 
@@ -156,16 +158,37 @@ _TWICE = (
 )
 
 
+def _current(proposals: ProposalQuerySet) -> QuerySet[Revision]:
+    current = Revision.objects.filter(proposal__in=proposals, number=F("proposal__current_revision_number"))
+    return current.defer("risk_report").select_related("proposal").order_by("proposal_id")[:MOST_COMPARED]
+
+
+#: Asked by each call that proposes: compiling it took 1.5 ms.
+_OF_BLOCK = Prepared(
+    lambda owner, target, agent, pk: _current(
+        Proposal.objects.decidable().on_target(owner, TargetKind.BLOCK, target).filter(agent=agent).exclude(pk=pk)
+    ),
+    owner=str,
+    target=str,
+    agent=int,
+    pk=int,
+)
+
+
 def own_collisions(proposal: Proposal, read: Callable[[], Block | None]) -> tuple[Collision, ...]:
     """Return the other undecided proposals of the same agent that change the same, the oldest first.
 
     Args:
         read: reads the block as it is now, where there are others.
     """
-    mine = others_on_target(proposal).by_agent(proposal.agent)
-    current = Revision.objects.filter(proposal__in=mine, number=F("proposal__current_revision_number"))
+    found: Iterable[Revision]
+    if proposal.target_kind == TargetKind.BLOCK:
+        about = {"owner": proposal.owner, "target": proposal.target}
+        found = _OF_BLOCK.all(agent=proposal.agent_id, pk=proposal.pk, **about)
+    else:
+        found = _current(others_on_target(proposal).by_agent(proposal.agent))
     others = []
-    for revision in current.defer("risk_report").select_related("proposal").order_by("proposal_id")[:MOST_COMPARED]:
+    for revision in found:
         revision.proposal.hold_current_revision(revision)
         others.append(revision.proposal)
     return collisions_of(proposal.current_revision, others, read()) if others else ()
