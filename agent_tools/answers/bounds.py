@@ -107,7 +107,7 @@ class Cut:
     def rest(self, tool: str) -> str:
         """Return what is said below a text: that it was cut, or that not all of it can be seen."""
         first = self.shown[0] if self.shown else 1
-        lines = enumerate(with_ends(self.text), first)
+        lines = enumerate(with_ends(self.text) if invisible.escaped(self.text) != self.text else (), first)
         unseen = [str(number) for number, line in lines if invisible.escaped(line) != line]
         told = f"\n\n(There are unseen characters in line {', '.join(unseen[:20])}.)" if unseen else ""
         if self.shown and self.following:

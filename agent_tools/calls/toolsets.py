@@ -5,12 +5,13 @@ whatever a list has. Not here: what a definition says (`registry`).
 """
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated, Any
 
+from django.conf import settings
 from pydantic import Field
 
-from agent_tools import auth
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import invalid
 from agent_tools.models import AgentToken
@@ -75,7 +76,7 @@ def choose(tools: Sequence[str], sets: Sequence[str], *, called: str) -> frozens
     return frozenset(one_by_one).union(*map(tools_of, by_set)) if one_by_one or by_set else None
 
 
-def offered(token: AgentToken, chosen: Collection[str] | None = None) -> list[registry.Tool[Any]]:
+def offered(token: AgentToken, chosen: frozenset[str] | None = None) -> Sequence[registry.Tool[Any]]:
     """Return the tools in the list of a token's agent, in the order agents meet them.
 
     One that the token has no scope for is left out: it would only teach a model to fail.
@@ -83,11 +84,14 @@ def offered(token: AgentToken, chosen: Collection[str] | None = None) -> list[re
     Args:
         chosen: what the address chooses; otherwise the token says, and `CORE` where it does not.
     """
-    if chosen is None:
-        chosen = frozenset[str]().union(*map(tools_of, _names_in([token.toolset or CORE])))
-    return [
-        tool for tool in registry.switched_on() if tool.name in (chosen or ()) and auth.has_scope(token, *tool.scopes)
-    ]
+    return _offered(token.toolset or CORE if chosen is None else chosen, tuple(token.scopes), settings.MEMORIES_ENABLED)
+
+
+@lru_cache(maxsize=256)  # asked for with each call
+def _offered(chosen: frozenset[str] | str, scopes: tuple[str, ...], has_notes: bool) -> Sequence[registry.Tool[Any]]:
+    names = frozenset[str]().union(*map(tools_of, _names_in([chosen]))) if isinstance(chosen, str) else chosen
+    there = [tool for tool in registry.switched_on() if tool.name in names]
+    return tuple(tool for tool in there if not {scope.value for scope in tool.scopes}.isdisjoint(scopes))
 
 
 def _names_in(values: Sequence[str]) -> list[str]:

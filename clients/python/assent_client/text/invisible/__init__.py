@@ -447,11 +447,12 @@ def plain(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Return `text` for a model: each unseen character as an escape, such as `\\u202e`."""
-    shown = list(text)
-    for hidden in find(text):
+    found = find(text)
+    shown = list(text) if found else []
+    for hidden in found:
         if hidden.kind not in HARMLESS:
             shown[hidden.offset] = hidden.char.encode("unicode-escape").decode()
-    return "".join(shown)
+    return "".join(shown) or text
 
 
 def mark_whitespace(
