@@ -288,9 +288,8 @@ def _timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
             )
         elif not tool.if_timed_out:
             help.append(
-                "Look first (list_proposals; for notes also recall) and call again only if it is not there; what "
-                "was begun may still be finished within a minute. With an idempotency_key you could simply repeat "
-                "the call."
+                "Look first (list_proposals; for notes also memory_search) and call again only if it is not there; "
+                "what was begun may still be finished within a minute."
             )
         if tool.if_timed_out:
             help.append(tool.if_timed_out)

@@ -105,8 +105,7 @@ _BY_PEOPLE = (Status.APPROVED.value, Status.REJECTED.value, Status.EXPIRED.value
 _PROPOSALS_READ = 20
 _ACT = """\
 Go through them one by one:
-- Changes are requested: read it with `get_proposal`, then answer with the same tool as before and its number as
-  `proposal_id`.
+- Changes are requested: answer with the same tool as before and its number as `proposal_id`.
 - Approved: the memory says so now. Where a person used other words than yours, keep to theirs.
 - Rejected: do not propose it again. Read the reason, and take it into account in what you propose next.
 - Expired or a conflict: read the block again, and propose the change anew only if it is still right."""

@@ -76,7 +76,7 @@ def test_without_a_key_the_agent_is_told_to_look_first(call: Call, alice: User) 
 
     with memory_is_stuck(), in_time():
         error = refused(call("memory_save", content="She sails."), 504, "timeout")
-    assert "Look first (list_proposals; for notes also recall)" in error["text"]
+    assert "Look first (list_proposals; for notes also memory_search)" in error["text"]
     assert error["details"]["idempotency_key"] is None
     # Whoever reads next finishes it. A server that hangs is met before anything is begun.
     begun = ["applied"] if environment.is_embedded() else []
