@@ -7,6 +7,7 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,24 @@ pytest.register_assert_rewrite("tests.integrations.contract")
 #: A call of a model's: the name of a tool, and its arguments.
 Call = tuple[str, dict[str, Any]]
 READ_GOALS: Call = ("read_memory_block", {"block_label": "goals"})
+
+
+class JsonHandler(BaseHTTPRequestHandler):
+    """What a scripted model answers with: JSON in, JSON out, nothing logged."""
+
+    def asked(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def answer(self, value: Any) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,25 @@
 """docs/agents/gemini.md, as it stands, with a script in the place of Google's API."""
 
-import json
 import re
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from tests.integrations.conftest import ROOT, Call, RunningServer, assert_reads_and_proposes
+from tests.integrations.conftest import ROOT, Call, JsonHandler, RunningServer, assert_reads_and_proposes
 
 (PROGRAM,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/agents/gemini.md").read_text(), re.M | re.S)
 
 
-class ScriptedGemini(BaseHTTPRequestHandler):
+class ScriptedGemini(JsonHandler):
     """Makes the calls of `script`, one for each request, and then says "done"; keeps the texts it was shown."""
 
     script: tuple[Call, ...] = ()
     shown: list[str] = []
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = self.asked()
         (tool,) = asked["tools"]
         offered = {each["name"]: each["parameters_json_schema"] for each in tool["functionDeclarations"]}
         assert {name for name, _ in self.script} <= offered.keys()
@@ -34,15 +33,7 @@ class ScriptedGemini(BaseHTTPRequestHandler):
             name, arguments = self.script[place]
             said = {"functionCall": {"name": name, "args": arguments}}
         candidate = {"content": {"role": "model", "parts": [said]}, "finishReason": "STOP", "index": 0}
-        body = json.dumps({"candidates": [candidate]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+        self.answer({"candidates": [candidate]})
 
 
 def test_the_model_reads_our_text_and_its_proposal_waits(

@@ -7,40 +7,32 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integrations.conftest import Call, RunningServer
+from tests.integrations.conftest import Call, JsonHandler, RunningServer
 
 HERE = Path(__file__).resolve().parent
 
 
-class ScriptedModel(BaseHTTPRequestHandler):
+class ScriptedModel(JsonHandler):
     """Makes the calls of `script`, one for each request, and then says "done"; keeps the texts it was shown."""
 
     script: tuple[Call, ...] = ()
     shown: list[str] = []
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = self.asked()
         assert self.path == "/responses"
         assert {name for name, _ in self.script} <= {tool["name"] for tool in asked["tools"]}
         type(self).shown[:] = [
             text_of(item["output"]) for item in asked["input"] if item.get("type") == "function_call_output"
         ]
         place = len(self.shown)
-        body = json.dumps(answer(place, self.script)).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+        self.answer(answer(place, self.script))
 
 
 def text_of(output: Any) -> str:
