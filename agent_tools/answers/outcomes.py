@@ -62,6 +62,11 @@ _REPAIRED = (
 )
 
 
+def of_repaired(repaired: Sequence[Mapping[str, Any]], *, of_several: bool = False) -> list[str]:
+    """Return a line for each replacement that was made otherwise than it was given; see `repairs.differing`."""
+    return [_REPAIRED.format(f" of edit {each['edit'] + 1}" if of_several else "") for each in repaired]
+
+
 def answer(
     outcome: Proposed,
     words: Words,
@@ -78,8 +83,7 @@ def answer(
         beside: data of the tool itself.
     """
     warnings = [*outcome.warnings, *warnings]
-    of_several = len(outcome.asked) > 1
-    repaired = (_REPAIRED.format(f" of edit {each['edit'] + 1}" if of_several else "") for each in outcome.repaired)
+    repaired = of_repaired(outcome.repaired, of_several=len(outcome.asked) > 1)
     text = "\n".join([told(outcome, words), *repaired, *placed, *warnings])
     return Answer(text, {**(beside or {})} | data_of(outcome) | {"warnings": warnings})
 

@@ -208,7 +208,7 @@ def _execute(
     def run(operation: str | None) -> dict[str, Any]:
         call = Call(caller=caller, owner=owner, name=tool.name, called=tool.called, operation=operation)
         answer: Answer = tool.run(call, arguments)
-        if tool.effect is Effect.READ_ONLY and not tool.is_exact:
+        if not tool.is_exact:
             answer = replace(answer, text=invisible.escaped(answer.text))
         audit.owner = audit.owner or str(answer.data.get("user_id", ""))
         done.append((call, answer))

@@ -103,7 +103,7 @@ class ApiOperation(Generic[A]):
         if_timed_out: what to do when the time was up, where that is more than with other tools.
         called: what a refusal calls it: `the list of notes`.
         is_repeatable: it writes, and the same call again changes nothing more.
-        is_exact: it reads what edits quote, or a file: unseen characters stay as they are. Other reads escape them.
+        is_exact: it reads what edits quote, or a file: unseen characters stay as they are. Others escape them.
     """
 
     run: Callable[[Call, A], Answer]

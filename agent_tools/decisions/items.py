@@ -14,6 +14,7 @@ from agent_tools.calls.registry import Call, for_list
 from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
 from approvals.review.reworded import ChangedApproval, taken_of
+from assent_client.text import invisible
 from memory_app.models import TargetKind
 from memory_app.text.lines import first_words
 
@@ -67,7 +68,7 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None) -> dict[st
         **_wording(event, taken),
     }
     about = f" {asked.in_short(proposal, is_gone=is_gone)}".rstrip()
-    return item | {"text": _line(item, proposal) + about, "cursor": reading.after(event.pk)}
+    return item | {"text": invisible.escaped(_line(item, proposal) + about), "cursor": reading.after(event.pk)}
 
 
 def _reason(event: Event) -> str | None:

@@ -112,7 +112,7 @@ def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
         otherwise: what to do where there is no file.
     """
     is_missing = error.code in (ErrorCode.BLOCK_NOT_FOUND, ErrorCode.NOTE_NOT_FOUND)
-    first = _FIRST.get(error.code, error.message).format(path=target.canonical)
+    first = _FIRST[error.code].format(path=target.canonical) if error.code in _FIRST else error.message
     help = error.text.split("\n")[1:]
     if is_missing:
         nearest = error.details.get("nearest")
@@ -480,14 +480,13 @@ def _change_note(call: Call, target: MemoryPath, arguments: FileWriteArguments, 
     by = changed_by(call, arguments)
     subject = representations.Subject.of_write(call, arguments)
     with refusals.explained(subject):
-        found = _find(call, target)
+        found, repaired = _find(call, target), list[dict[str, Any]]()
         if found is not None:
+            edited = _edited(target, found.text, change.edit, subject)
+            repaired = repairs.differing([change.edit], edits.to_json(edited.edits))
+            sha256 = arguments.expected_sha256
             outcome = notes.update(
-                by=by,
-                owner=call.owner,
-                note_id=target.name,
-                content=_edited(target, found.text, change.edit, subject),
-                loaded_sha256=arguments.expected_sha256,
+                by=by, owner=call.owner, note_id=target.name, content=edited.text, loaded_sha256=sha256
             )
         elif change.makes is not None:
             # Agents choose no `note-…` id: it could be that of somebody else's note.
@@ -502,10 +501,10 @@ def _change_note(call: Call, target: MemoryPath, arguments: FileWriteArguments, 
     proposed = outcomes.of_notes(outcome)
     waits = f"The user will be asked to approve proposal {proposed.proposal.pk}."
     words = _words(named, change.asked, proposed, waits=waits, applied=change.done)
-    told = [outcomes.told(proposed, words), *_glued(found, change.edit)]
+    told = [outcomes.told(proposed, words), *outcomes.of_repaired(repaired), *_glued(found, change.edit)]
     if named != target:
         told.append(f"Notes are named by their ids: this one is {named.canonical}.")
-    return Answer("\n".join(told), beside | outcomes.data_of(proposed))
+    return Answer("\n".join(told), beside | outcomes.data_of(proposed) | {"repaired": repaired})
 
 
 def _words(target: MemoryPath, asked: str, outcome: services.Proposed, *, waits: str, applied: str) -> outcomes.Words:
@@ -518,10 +517,10 @@ def _words(target: MemoryPath, asked: str, outcome: services.Proposed, *, waits:
     )
 
 
-def _edited(target: MemoryPath, text: str, edit: edits.Edit, subject: representations.Subject) -> str:
+def _edited(target: MemoryPath, text: str, edit: edits.Edit, subject: representations.Subject) -> edits.Applied:
     """Return the text of a note with the change. Raise ApiError where it cannot be."""
     try:
-        return repairs.apply(text, (edit,)).text
+        return repairs.apply(text, (edit,))
     except edits.EditError as error:
         if error.code in ("identical_strings", "empty_old_string", "forbidden_character"):
             raise

@@ -31,7 +31,7 @@ from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import TargetKind
 from memory_app.runtime import deadlines
-from memory_app.text import edits
+from memory_app.text import edits, repairs
 from memory_app.writing import commits
 
 #: Share of a block's limit from which the agent gets a warning.
@@ -195,12 +195,7 @@ class Proposed:
         """Return the replacements that were made on a passage written otherwise than its old_string."""
         if not (self.created or self.amended) or len(self.asked) != len(self.revision.edits):
             return []
-        pairs = enumerate(zip(self.asked, self.revision.edits, strict=True))
-        return [
-            {"edit": index, "old_string": made["old_string"], "new_string": made["new_string"]}
-            for index, (asked, made) in pairs
-            if isinstance(asked, edits.Replace) and made.get("old_string", asked.old_string) != asked.old_string
-        ]
+        return repairs.differing(self.asked, self.revision.edits)
 
     @property
     def used(self) -> int:

@@ -9,8 +9,9 @@ Not here: finding passages (`fuzzy_match`), how an edit is made (`edits`), and t
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memory_app.text import edits
 from memory_app.text.edits import EditError, Replace
@@ -149,6 +150,19 @@ _QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛"), "'"), **dict.fromkeys(map(o
 
 def _plain(text: str) -> str:
     return "".join(text.translate(_QUOTES).split())
+
+
+def differing(asked: Sequence[edits.Edit], made: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return which replacements were made on a passage written otherwise than their old_string, and how.
+
+    Args:
+        made: as `edits.to_json` has them, one for each that was asked for.
+    """
+    return [
+        {"edit": index, "old_string": done["old_string"], "new_string": done["new_string"]}
+        for index, (edit, done) in enumerate(zip(asked, made, strict=True))
+        if isinstance(edit, Replace) and done.get("old_string", edit.old_string) != edit.old_string
+    ]
 
 
 def apply(text: str, wanted: Sequence[edits.Edit], *, heading: str = "") -> edits.Applied:

@@ -110,6 +110,17 @@ def test_what_was_rejected_before_is_told_without_an_argument_that_no_command_ha
     assert str(refused.value) == f"The user rejected this before.\nNothing was made.{TOLD}"
 
 
+@pytest.mark.parametrize("repaired", [True, False])
+def test_an_edit_that_was_made_elsewhere_than_quoted_is_shown(repaired: bool) -> None:
+    made = {"edit": 0, "old_string": "said “hi”", "new_string": "says “hi”"}
+    answer = Said(data={"proposal_id": 8, "status": "open", "repaired": [made] if repaired else []})
+    note = "/memories/notes/mem-1-aaaa.md"
+    read, whole = Said(data={"content": "She said “hi”.", "proposal_id": None}), Said(data={"result": "She greets."})
+    steps = memory_files.str_replace(note, 'said "hi"', 'says "hi"', {})
+    shown = done(steps, read, answer, *(() if repaired else (whole,)))
+    assert ("     1\tShe says “hi”." if repaired else "     1\tShe greets.") in shown
+
+
 def test_an_empty_line_is_inserted() -> None:
     steps = memory_files.insert(GOALS, 1, "", {})
     next(steps)

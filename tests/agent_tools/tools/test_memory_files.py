@@ -222,7 +222,7 @@ def test_other_refusals_are_about_files_too(call: Call, goals: Block, note: str)
     refused(call("edit_file", path=GOALS, old_string="x", new_string="x"), 400, "identical_strings")
     answer = call("edit_file", path=GOALS, old_string="a", new_string="b", replace_all=True)
     assert list(refused(answer, 400, "invalid_arguments")["details"]["fields"]) == ["replace_all"]
-    answer = call("update_section", path=GOALS, section_header="## No", new_content="")
+    answer = call("update_section", path=GOALS, section_header="## No {x}", new_content="")
     error = refused(answer, 422, "section_not_found")
     assert GOALS in error["text"]
     assert "propose_memory_append" not in error["text"]
@@ -304,8 +304,12 @@ def test_a_note_is_changed_as_its_owners_policy_says(call: Call, note: str) -> N
     assert reads.note("alice", "mem-1-aaaa").content == "She sails."
     assert "“She sails.”" in answered(call("append_to_file", path=note, content=" Daily."))["text"]
     assert reads.note("alice", "mem-1-aaaa").content == "She sails. Daily."
-    answered(call("write_file", path="/memories/notes/mem-2-aaaa.md", content="She sings."))
-    assert reads.note("alice", "mem-2-aaaa").content == "She sings."
+    answered(call("write_file", path="/memories/notes/mem-2-aaaa.md", content="She said “hi” to Ben."))
+    greets = {"path": "/memories/notes/mem-2-aaaa.md", "old_string": 'said "hi"', "new_string": 'says "hi"'}
+    answer = answered(call("edit_file", **greets))
+    assert reads.note("alice", "mem-2-aaaa").content == "She says “hi” to Ben."
+    assert "your change was made in the passage as it stands" in answer["text"]
+    assert answer["data"]["repaired"] == [{"edit": 0, "old_string": "said “hi”", "new_string": "says “hi”"}]
 
 
 @pytest.mark.parametrize("tool", ["append_to_file", "prepend_to_file", "write_file"])

@@ -252,10 +252,7 @@ def str_replace(path: object, old_str: object, new_str: object, said: Provenance
     note = "\nIt differed from old_str in white space, line ends or quotation marks only." if repaired else ""
     if repaired:
         old, new = repaired[0]["old_string"], repaired[0]["new_string"]
-    if not content.count(old) and target.is_note:
-        after, _ = yield from content_of(target)
-        line = _line_of(after, new)
-    elif not content.count(old):  # only an edit of this agent's that waits has it
+    if not content.count(old):  # only an edit of this agent's that waits has it, or who wrote in between
         proposal = yield Step("get_proposal", {"proposal_id": answer.data["proposal_id"], "max_characters": WHOLE})
         after = str(proposal.data["result"])
         line = _line_of(after, new)
@@ -365,8 +362,8 @@ def _lines_with(text: str, wanted: str) -> str:
 
 
 def _line_of(text: str, wanted: str) -> int:
-    """Return the line, from 0, where `wanted` begins for the first time."""
-    return text.count("\n", 0, text.index(wanted))
+    """Return the line, from 0, where `wanted` begins for the first time; the first where it is not there."""
+    return text.count("\n", 0, max(text.find(wanted), 0))
 
 
 # -- How files and folders are shown, in the words of the Anthropic package's tool.
