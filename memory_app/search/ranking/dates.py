@@ -1,7 +1,8 @@
 """Days that texts and queries name, and how well a chunk agrees with those of a query.
 
-Belongs here: reading "8 May 2023", "May 8th", "8. Mai 2023", "8.5.2023", "2023-05-08", "in 2022", "last week" (month
-names are English and German), and how well the days that a text names, and the day it was saved or said, agree.
+Belongs here: reading "8 May 2023", "May 8th", "8. Mai 2023", "8.5.2023", "2023-05-08", "am achten Mai", "8–10 May",
+"KW 19/2023", "in 2022", "last week" (words are English and German), and how well the days that a text names, and the
+day it was saved or said, agree.
 Not here: times of day and time zones (a chunk's day is UTC's, and a named day reaches a week around), and questions
 *for* a date (`query`).
 
@@ -13,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +36,8 @@ _ENGLISH = "january february march april may june july august september october 
 _GERMAN = "januar februar marz april mai juni juli august september oktober november dezember".split()
 _MONTHS = {name[:end]: i for names in (_ENGLISH, _GERMAN) for i, name in enumerate(names, 1) for end in (3, None)}
 _MONTHS |= {"sept": 9, "mrz": 3, "maerz": 3, "janner": 1, "jaenner": 1, "feber": 2}
-_MONTH = re.compile(rf"(?<![^\W\d_])({'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?")
+_ANY_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH = re.compile(rf"(?<![^\W\d_])({_ANY_MONTH})\b\.?")
 # "may", "march" and "mar" are words as well: they are months after one of these, or beside a number.
 _DOUBTFUL = frozenset("may march mar sep dec jan jun nov oct".split())
 _BEFORE_MONTH = re.compile(
@@ -42,13 +45,40 @@ _BEFORE_MONTH = re.compile(
     r"|im|seit|bis|ab|vor|nach|mitte|anfang|ende)[\s-]+$"
 )
 _DAY_BEFORE = re.compile(r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th)?[.,]?[\s-]*(?:of\s+)?$")
-_DAY_AFTER = re.compile(r"\s*(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?!\s*[:.]\d)")
+_TO = r"(?:[-–—]|bis(?: zum)?\b|to\b|until\b|till\b|through\b)"
+_AND = r"(?:and|und|or|oder)\b"
+_DAY_AFTER = re.compile(
+    r"\s*(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?!\s*[:.]\d)"
+    rf"(?:\s*(?:{_TO}|{_AND})\s*(?:the\s)?(\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*[:.]\d))?"
+)
+# The first day of "20–22 November", "vom 20. bis 22.11.", "3 and 5 May".
+_FIRST_DAY = re.compile(
+    rf"(?<![\w./:-])(\d\d?)(?:st|nd|rd|th|\.)?\s?(?:{_TO}|{_AND})\s?(?:the )?"
+    rf"(?=\d\d?(?:\.\s?\d\d?\.|(?:st|nd|rd|th|\.)?[\s-]?(?:of )?(?:{_ANY_MONTH})\b))"
+)
+_BETWEEN = re.compile(rf"(?:st|nd|rd|th|\.)?\s*{_TO}\s*(?:the |dem |zum )?")
+#: Of a longer time each month counts and not each day. With so many days in a text, only the ends of times count.
+_LONGEST_SPAN, _MOST_DAYS = 31, 200
+_TENTHS_DE = "zehnte elfte zwolfte dreizehnte vierzehnte funfzehnte sechzehnte siebzehnte achtzehnte neunzehnte"
+_TENTHS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+_FIRSTS_DE = f"erste zweite dritte vierte funfte sechste siebte achte neunte {_TENTHS_DE} zwanzigste".split()
+_FIRSTS = f"first second third fourth fifth sixth seventh eighth ninth {_TENTHS} twentieth".split()
+_ORDINALS = {word: number for words in (_FIRSTS_DE, _FIRSTS) for number, word in enumerate(words, 1)}
+_ORDINALS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("ein zwei drei vier funf sechs".split(), 1)}
+_ORDINALS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("sieben acht neun".split(), 7)}
+_ORDINALS |= {f"twenty-{unit}": 20 + n for n, unit in enumerate(_FIRSTS[:9], 1)}
+_ORDINALS |= {"dreissigste": 30, "einunddreissigste": 31, "thirtieth": 30, "thirty-first": 31}
+_ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})[nrs]?(?= (?:of )?(?:{_ANY_MONTH})\b)")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b(?!-\d)")
 _YEAR_AFTER = re.compile(r",?[\s-]+((?:19|20)\d\d)\b")
 # What stands before a month is looked for in so many characters, not in the whole text for each of its months.
 _NEAR = 16
 _DIGIT = re.compile(r"\d")
+# "10.-21.8." has a dash that is none of "10-21-2026".
+_AT_DASH = re.compile(r"(?<=\d\.)-(?=\d)")
 _NUMBERS = (
+    # 3.5. of "3.5.–4.6.2026"
+    re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?=\s?{_TO}\s?\d)"),
     # 2026-11-20, 2026/11/20, 2026年11月20日; 2026-11
     re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-/.年](?P<month>\d\d?)[-/.月](?P<day>\d\d?)日?(?![\d-])"),
     re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-年](?P<month>\d\d?)月?(?![\d-])"),
@@ -98,11 +128,47 @@ class NamedDay(NamedTuple):
 
 def named_days(text: str) -> list[NamedDay]:
     """Return the days and months that a text names, which has to be folded (`memory_app.text.stems`)."""
-    found = []
-    for pattern in _NUMBERS if _DIGIT.search(text) else ():
-        found += [NamedDay(cue, *match.span()) for match in pattern.finditer(text) if (cue := _of_numbers(match))]
-        text = pattern.sub(lambda match: " " * len(match[0]), text)
-    return [*found, *_months(text)]
+    whole = text = _ORDINAL.sub(lambda match: f"{_ORDINALS[match[1]]}.".rjust(len(match[0])), text)
+    found, firsts = list[NamedDay](), dict[int, re.Match[str]]()
+    if _DIGIT.search(text):
+        text = _AT_DASH.sub("–", text)
+        firsts = {match.end(): match for match in _FIRST_DAY.finditer(text)}
+        text = _FIRST_DAY.sub(lambda match: ("ab " * (len(match[0]) > 2)).rjust(len(match[0])), text)
+        for pattern in _NUMBERS:
+            found += [
+                NamedDay(cue, match.start(1), match.end())
+                for match in pattern.finditer(text)
+                if (cue := _of_numbers(match))
+            ]
+            text = pattern.sub(lambda match: " " * len(match[0]), text)
+    found += _months(text)
+    found += [
+        NamedDay(replace(day.cue, day=int(first[1])), *first.span(1))
+        for day in found
+        if (first := firsts.get(day.start)) and int(first[1]) < (day.cue.day or 0)
+    ]
+    found.sort(key=lambda day: day.start)
+    for one, other in pairwise(tuple(found)):
+        is_span = one.cue.day and other.cue.day and _BETWEEN.fullmatch(whole, one.end, other.start)
+        if is_span and len(found) < _MOST_DAYS:
+            found += _from_to(one, other)
+    return found
+
+
+def _from_to(first: NamedDay, last: NamedDay) -> list[NamedDay]:
+    """Return the days from the first to the last, or else, where they are many, the months."""
+    year = last.cue.year or first.cue.year or 2000
+    try:
+        begin = date(first.cue.year or year, first.cue.month or 1, first.cue.day or 1)
+        end = date(year, last.cue.month or 1, last.cue.day or 1)
+        if begin.month > end.month and not first.cue.year:  # 20 December to 3 January 2027
+            begin = begin.replace(year=year - 1)
+    except ValueError:
+        return []
+    days = [begin + timedelta(days) for days in range(min((end - begin).days, 366) + 1)]
+    is_dated = bool(last.cue.year or first.cue.year)
+    cues = [Cue(day.year * is_dated or None, day.month, day.day * (len(days) <= _LONGEST_SPAN) or None) for day in days]
+    return [NamedDay(cue, first.start, last.end) for cue in dict.fromkeys(cues)]
 
 
 def cues(query: str, today: date | None = None) -> tuple[Cue, ...]:
@@ -191,6 +257,9 @@ def _months(text: str) -> Iterator[NamedDay]:
         day = int(number[1]) if number and 1 <= int(number[1]) <= 31 else None
         cue = Cue(int(year[1]) if year else None, _MONTHS[match[1]], day)
         start, last = (before or match).start(), year or after or match
+        if day and after and after[2] and int(after[2]) <= 31:
+            yield NamedDay(cue, start, after.end(1))
+            cue, start = replace(cue, day=int(after[2])), after.start(2)
         yield NamedDay(cue, start, last.end(), told is not None)
 
 
