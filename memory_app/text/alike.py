@@ -6,6 +6,7 @@ The same matter is a guess from common words, for linking a second try to the fi
 Which notes say the same is decided more strictly (`said_by`): of two that do, only one is kept.
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,13 +26,22 @@ _SHORT = 4
 _FEW = 2
 #: What may stand at the edges of a word without changing what it says; 5°, C++ and -3 keep theirs.
 _EDGES = ".,;:!?…()[]{}“”„‘’\"'«»*_`|"
-#: The same of a note, at the beginning and at the end of a word: .5 keeps its point.
-_OPENING = _EDGES.replace(".", "").replace(",", "") + "「『（¿¡"
-_CLOSING = _EDGES + "。、」』؟।"
-#: Full-width forms as plain ones, and the apostrophe that is typed for the typographic one.
-_PLAIN = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x2019: "'"}
+#: The same of a note, at the beginning and at the end of a word: .5, != and "Vegetarian?" keep their signs.
+_OPENING, _CLOSING = "(){}[]“”„‘«»…:;¿¡「『", ".,;:!…(){}[]“”„‘«»。」』।"
+#: At both ends only where it opens and closes something: f' and A* are not f and A.
+_PAIRED = "\"'*_`|"
+_PAIRED_SIGNS = frozenset(_PAIRED)
+#: Full-width forms as plain ones, and what is typed for typographic signs.
+_PLAIN = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | str.maketrans("’–—、؟", "'--,?")
+_ITEM = re.compile(r"^\s*[-*+•]\s", re.MULTILINE)
+# Thai to Myanmar, Khmer, hiragana and Han. Katakana makes words.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff"
+_PIECE = re.compile(f"[{_UNSPACED}]|[^{_UNSPACED}]+")
+_UNSPACED_WORD = re.compile(f"[{_UNSPACED}]")
 #: Shorter statements differ by a word in everything they say; longer ones are worded anew rather than by a word.
 _SHORTEST_NEAR, _LONGEST_NEAR = 3, 60
+#: The same in characters of scripts without spaces, whose words are of one or two.
+_SHORTEST_UNSPACED, _WORD_UNSPACED = 5, 2
 
 
 class Said(NamedTuple):
@@ -82,10 +92,21 @@ def said_by(text: str) -> str:
 
     Case, white space, the punctuation around words and the form of Unicode do not count. Accents do, and so do the
     signs of C++, -3 and .5: "schon" and "schön" are two words, and of two notes that say the same only one is kept.
+    In scripts without spaces each character is a word.
     """
-    if not text.isascii():
+    is_ascii = text.isascii()
+    if not is_ascii:
         text = unicodedata.normalize("NFC", text).translate(_PLAIN)
-    words = [each.lstrip(_OPENING).rstrip(_CLOSING) for each in text.lower().split()]
+    words = _ITEM.sub("", text.lower()).split()
+    paired = ""
+    if not _PAIRED_SIGNS.isdisjoint(text):
+        inked = [each for each in words if each.strip(_OPENING + _CLOSING + _PAIRED)]
+        opening = "".join(each[: len(each) - len(each.lstrip(_OPENING + _PAIRED))] for each in inked)
+        closing = "".join(each[len(each.rstrip(_CLOSING + _PAIRED)) :] for each in inked)
+        paired = "".join(_PAIRED_SIGNS.intersection(opening).intersection(closing))
+    words = [each.lstrip(_OPENING + paired).rstrip(_CLOSING + paired) for each in words]
+    if not is_ascii:
+        words = [piece for each in words for piece in _PIECE.findall(each)]
     return " ".join(filter(None, words)) or " ".join(text.split())
 
 
@@ -98,10 +119,13 @@ def near_forms(said: str) -> frozenset[str]:
         said: as `said_by` returns it; none are returned where it is too short or too long to be near another.
     """
     words = said.split(" ")
-    if not _SHORTEST_NEAR <= len(words) <= _LONGEST_NEAR:
+    is_unspaced = not said.isascii() and _UNSPACED_WORD.search(said)
+    least, longest = (_SHORTEST_UNSPACED, _WORD_UNSPACED) if is_unspaced else (_SHORTEST_NEAR, 1)
+    if not least <= len(words) <= _LONGEST_NEAR:
         return frozenset()
-    without = range(len(words)) if len(words) > _SHORTEST_NEAR else ()
-    return frozenset([said, *(" ".join(words[:at] + words[at + 1 :]) for at in without)])
+    lengths = range(1, min(longest, len(words) - least) + 1)
+    cut = (" ".join(words[:at] + words[at + by :]) for by in lengths for at in range(len(words) - by + 1))
+    return frozenset([said, *cut])
 
 
 def _normalised(text: str) -> Iterable[str]:

@@ -28,6 +28,8 @@ def saved(call: Call, content: str = CAT, **more: Any) -> dict[str, Any]:
         ("memory_save", "note_id", CAT, " sofia HAS a\u00a0cat"),
         ("remember", "memory_id", "Ana está en el café.", "Ana esta\u0301 en el cafe\u0301"),
         ("write_file", "note_id", "私は犬が好きです。", "私は犬が好きです"),
+        ("memory_save", "note_id", "我喜欢 Python，不喜欢 Java", "- 我喜欢Python,不喜欢Java。"),
+        ("memory_save", "note_id", "Lives near Graz – “for now”", '* lives near Graz - "for now".'),
     ],
 )
 def test_what_is_known_is_not_made_again(call: Call, tool: str, named: str, first: str, again: str) -> None:
@@ -51,9 +53,15 @@ def test_what_else_was_given_is_said_to_be_left(call: Call) -> None:
     assert f'call forget with memory_id="{known}"' in answered(call("remember", content=CAT, type="risk"))["text"]
 
 
-@pytest.mark.parametrize("other", ["Sofia has a cát.", "Sofia has a -cat.", "Sofia has C++.", "Sofia has .5 cats."])
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("Sofia has a cát.", "Sofia has a -cat.", "Sofia has C++.", "Sofia has .5 cats.", "Sofia has a cat?"),
+        *("Sofia has c'.", "Sofia has an C*.", "Sofia has C != 5 cats.", "Sofia has 5 * cats.", "不,喜欢猫"),
+    ],
+)
 def test_what_says_something_else_is_saved(call: Call, other: str) -> None:
-    for content in (CAT, "Sofia has C.", "Sofia has 5 cats."):
+    for content in (CAT, "Sofia has C.", "Sofia has an C", "Sofia has 5 cats.", "Sofia has C = 5 cats.", "不喜欢猫"):
         saved(call, content)
     assert saved(call, other)["data"]["status"] == "applied"
 
@@ -107,6 +115,20 @@ def test_what_says_nearly_the_same_is_named_with_the_next_call(call: Call) -> No
     told = answered(call("remember", content="Room 4 on Monday at ten."))["text"]
     assert f'forget with memory_id="{new}" and replacement_id="' in told
     assert "nearly" not in saved(call, "Tea in the morning, always.")["text"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "else_"),
+    [
+        ("她住在北京的朝阳区", "她住在北京的海淀区。", "她喜欢北京的海淀公园"),
+        ("彼女は毎朝コーヒーを飲む", "彼女は毎朝紅茶を飲む", "彼女は犬を飼っている"),
+        ("Живёт с двумя друзьями", "Живёт с тремя друзьями", "Живёт одна в Москве"),
+    ],
+)
+def test_what_is_near_in_other_scripts_is_named_too(call: Call, one: str, other: str, else_: str) -> None:
+    old = saved(call, one)["data"]["note_id"]
+    assert "nearly" not in saved(call, else_)["text"]
+    assert saved(call, other)["data"]["same_notes"] == [old]
 
 
 def test_a_search_names_what_it_folds_and_still_finds_enough(call: Call, alice: User) -> None:
