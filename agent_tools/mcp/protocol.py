@@ -55,7 +55,7 @@ def read(value: Any) -> RpcMessage:
     The texts are checked but for a tool's arguments, of which the tool says what is wrong.
     """
     if isinstance(value, list):
-        raise _invalid_request(f"Send one message at a time: batches are those of {_BATCHES} alone.")
+        raise _invalid_request(f"Send one message; in version {_BATCHES} alone, 1 to {_MOST_TOGETHER} in one list.")
     if not isinstance(value, dict):
         raise _invalid_request("The body must be one JSON-RPC message.")
     if value.get("jsonrpc") != "2.0":
@@ -80,9 +80,22 @@ def is_batch(value: Any, headers: Mapping[str, str]) -> bool:
     return True
 
 
+def read_of_batch(value: Any) -> RpcMessage:
+    """Return a decoded message of a batch. Raise RpcError, as `read`, and for a handshake, which comes alone."""
+    message = read(value)
+    if message.method == "initialize":
+        raise _invalid_request("initialize comes alone: no batch may have it.")
+    return message
+
+
+def is_response(value: Any) -> bool:
+    """Whether a message answers a request of ours: of which there are none, and its id is none of a client's."""
+    return isinstance(value, dict) and "method" not in value and not value.keys().isdisjoint(("result", "error"))
+
+
 def id_of(value: Any) -> Id:
-    """Return the id of a decoded body, or None where it has none. Raise RpcError for one that is no id."""
-    if not isinstance(value, dict) or "id" not in value:
+    """Return the id of a decoded request, or None where it has none. Raise RpcError for one that is no id."""
+    if not isinstance(value, dict) or "id" not in value or is_response(value):
         return None
     id = value["id"]
     if isinstance(id, str):

@@ -3,6 +3,7 @@
 A view of Django alone: no session, no stream, no state between two requests. What the methods do: `agent_tools.mcp`.
 """
 
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from agent_tools.http.messages import ApiResponse, as_api_error
 from agent_tools.mcp import methods, protocol
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.mcp.options import CALLED, AddressQuery
+from agent_tools.mcp.protocol import RpcMessage
 from agent_tools.views.api import from_query
 
 #: Where it is; the second for people who end an address with a slash.
@@ -41,7 +43,10 @@ def mcp(request: HttpRequest) -> HttpResponse:
         if protocol.is_batch(value, request.headers):
             for _ in value[1:]:  # all before the first is answered: what was done must not be done again
                 count_call(caller.token)
-            return json_rpc.together([_answer(request, caller, Audit(), message) for message in value])
+            asked = (message for message in value if not protocol.is_response(message))
+            return json_rpc.together(
+                [_answer(request, caller, Audit(), message, read=protocol.read_of_batch) for message in asked]
+            )
     except RpcError as error:
         return json_rpc.failed(error)
     except Exception as error:
@@ -49,14 +54,21 @@ def mcp(request: HttpRequest) -> HttpResponse:
     return _answer(request, caller, audit, value)
 
 
-def _answer(request: HttpRequest, caller: Caller, audit: Audit, value: object) -> ApiResponse:
+def _answer(
+    request: HttpRequest,
+    caller: Caller,
+    audit: Audit,
+    value: object,
+    *,
+    read: Callable[[object], RpcMessage] = protocol.read,
+) -> ApiResponse:
     """Return the answer to a decoded body, after the audit row is written where a tool or resource was asked for."""
     id: Id = None
     is_modern = False
     exchange = None
     try:
         id = protocol.id_of(value)
-        message = protocol.read(value)
+        message = read(value)
         is_modern = protocol.is_modern(message, request.headers)
         if is_modern:
             protocol.check_envelope(message, request.headers)

@@ -122,6 +122,7 @@ def test_a_batch_is_answered_in_the_version_that_has_them(token: str, headers: d
         notice,
         {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": save},
         {"jsonrpc": "2.0", "id": 3, "method": "nothing"},
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
         [],
     ]
     response = peer.send(batch, **headers)
@@ -130,7 +131,12 @@ def test_a_batch_is_answered_in_the_version_that_has_them(token: str, headers: d
     assert first == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert (second["id"], second["result"]["isError"]) == ("two", False)
     assert (third["id"], third["error"]["code"], last["id"], last["error"]["code"]) == (3, NO_METHOD, None, INVALID)
-    assert peer.send([notice, notice], **headers).status_code == 202
+    assert "1 to 20 in one list" in last["error"]["message"]
+    begin = {"jsonrpc": "2.0", "id": 4, "method": "initialize", "params": {"protocolVersion": OLD[1]}}
+    alone, pong = peer.send([begin, batch[0]], **headers).json()
+    assert (alone["id"], alone["error"]["code"], pong["result"]) == (4, INVALID, {}), "a handshake comes alone"
+    for unanswered in ([notice, notice], [{"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}}]):
+        assert peer.send(unanswered, **headers).status_code == 202
     error_of(peer.send(batch[:1] * 21, **headers), INVALID, 400)
     early_in_a_minute()
     with override_settings(RATE_LIMIT=4):
