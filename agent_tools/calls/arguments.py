@@ -68,9 +68,9 @@ class Strict(BaseModel):
         for alias in given.keys() & ALIASES.keys() - cls.model_fields.keys():
             if name := named_by(cls, alias):
                 if name in named:
-                    raise PydanticCustomError(
-                        "twice", "is another name for {name}; give one of them", {"name": name, "alias": alias}
-                    )
+                    shown = shown_names(cls)[name]
+                    context = {"name": name if alias == shown else shown, "alias": alias}
+                    raise PydanticCustomError("twice", "is another name for {name}; give one of them", context)
                 named[name] = named.pop(alias)
         for name in named.keys() & cls.model_fields.keys():
             named[name] = taken(name, cls.model_fields[name].annotation, named[name])
@@ -349,8 +349,9 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
     }
 
 
-#: What OpenAI's strict mode knows; a text's length and a default are the server's to say, when it refuses.
-_STRICT_KEYWORDS = frozenset("type description enum pattern minimum maximum minItems maxItems".split())
+#: What all strict modes know, beside objects and lists. Lengths and limits are the server's to say, when it refuses:
+#: Anthropic's refuses a definition with `minimum`, `maximum` or `maxItems`.
+_STRICT_KEYWORDS = frozenset("type description enum".split())
 
 
 def strict_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -384,7 +385,7 @@ MOST_REASONS = 20
 #: What other systems call an argument, and ours: told in a refusal, never taken for it. The first that the tool has.
 _FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("data", "value"), ("content", "new_content")),
-    **dict.fromkeys(("new_string", "replacement"), ("content", "new_content", "new_string")),
+    **dict.fromkeys(("new_string", "replacement", "replace", "replace_with"), ("content", "new_content", "new_string")),
     **dict.fromkeys(("find", "search", "target"), ("old_string",)),
     "content": ("new_string",),
     **dict.fromkeys(("line", "line_number", "after_line", "position", "at"), ("insert_line", "section_line")),
@@ -487,6 +488,8 @@ def _reason(model: type[Arguments], detail: ErrorDetails) -> str:
             return f"must be at most {_number(context['le'])}"
         case "list_type" | "model_type" | "model_attributes_type":
             return _REASONS[kind] + _such_as(model, detail["loc"])
+        case "missing" if (shape := _such_as(model, detail["loc"])).startswith(", such as ["):
+            return _REASONS[kind] + shape
     return _REASONS[kind].format(**context) if kind in _REASONS else detail["msg"]
 
 
@@ -518,9 +521,9 @@ def _number(bound: float) -> str:
 def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
     """Return the reason with the name that is meant; case and punctuation (`replaceAll`) do not count."""
     inner = _model_at(model, loc)
-    fields = inner.model_fields
-    known = {_bare(name): name for name in fields}
-    known |= {_bare(alias): meant for alias in ALIASES if (meant := named_by(inner, alias))}
+    fields, shown = inner.model_fields, shown_names(inner)
+    known = {_bare(name): shown.get(name, name) for name in fields}
+    known |= {_bare(alias): shown[meant] for alias in ALIASES if (meant := named_by(inner, alias))}
     name = str(loc[-1])
     meant = next((ours for ours in _FOREIGN_NAMES.get(name, ()) if ours in fields), None)
     if meant is None:

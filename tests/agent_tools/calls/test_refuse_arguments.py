@@ -26,6 +26,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "read_memory_block": {"block_label": "goals"},
     "propose_memory_edit": {"block_label": "goals", "old_string": "a", "new_string": "b", "reasoning": "r"},
     "block_propose": {"label": "goals", "reasoning": "r"},
+    "propose_memory_edits": {"block_label": "goals", "reasoning": "r"},
     "propose_memory_block": {"label": "diary", "title": "Diary", "body": "", "reasoning": "r"},
 }
 SWAP = {"old_string": "a", "new_string": "b"}
@@ -45,6 +46,13 @@ TYPES = f"must be one of {', '.join(notes.TYPES)}"
     [
         ("memory_search", {"top_k": 0}, "top_k", "must be at least 1"),
         ("memory_search", {"limit": 0}, "limit", "must be at least 1"),
+        # What is meant is named as a model is shown it.
+        ("memory_search", {"topK": 3}, "topK", "is not known here (did you mean limit?)"),
+        ("memory_search", {"limit": 3, "top_k": 3}, "limit", "is another name for top_k; give one of them"),
+        ("memory_search", {"k": 3, "top_k": 3}, "k", "is another name for limit; give one of them"),
+        ("forget", {"note_id": "note-1", "memoryId": "x"}, "memoryId", "is not known here (did you mean note_id?)"),
+        ("propose_memory_edit", {"replace": "x"}, "replace", "is not known here (did you mean new_string?)"),
+        ("propose_memory_edits", {}, "edits", f"is required, such as [{EDIT}]"),
         ("forget", {}, "note_id", "is required"),
         ("forget", {"memory_id": 7}, "memory_id", "must be a string"),
         ("remember", {"note_id": "note-1"}, "note_id", "is not known here (did you mean content?)"),
