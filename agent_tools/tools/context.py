@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agent_tools.answers import representations
 from agent_tools.calls.arguments import Arguments
-from agent_tools.calls.registry import Answer, Call, endpoint, in_list, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, in_list, is_listed, tool
 from agent_tools.tools import block_reads, guidance
 from agent_tools.tools.note_arguments import Type
 from assent_client.text import invisible
@@ -70,7 +70,8 @@ def _cut(primed: context_budget.Primed) -> list[str]:
     """Return the sentence about what the budget kept out; nothing where it kept out none."""
     out = sum(why == "budget" for _id, why in primed.left_out)
     over = f" Already the first is more than the budget of {primed.budget} tokens." if primed.is_over_budget else ""
-    how = f"({out} more are left out for the budget: budget=0 brings all, {in_list('recall')} finds single ones.{over})"
+    finds = f", {finder} finds single ones" if is_listed(finder := in_list("recall")) else ""
+    how = f"({out} more are left out for the budget: budget=0 brings all{finds}.{over})"
     return [how] if out or over else []
 
 
@@ -92,41 +93,32 @@ class ContextArguments(Arguments):
     called="the context",
     description=(
         "The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
-        "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block."
+        "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block. The whole is in "
+        "`text`, and nothing of it in `data` once more."
     ),
     failing="Error building the context",
     returns={
-        "text": "string: the whole, as in the text",
         "blocks[].label": "string: the block's name in every call",
         "blocks[].title": "string: what people call it",
-        "blocks[].body": "string: its text",
         "blocks[].sha256": "string: of its text",
         "blocks_receipt": "BlocksReceipt: which blocks are in it, and which did not fit",
-        "notes": "string: the primed notes as a memories.md, or empty",
-        "instructions": "string: how to use memory blocks",
-        "skill": "string: how to use notes, or empty",
         "inject": "string: auto, manual (no notes) or none (no notes, no skill)",
         "receipt": "Receipt | null: which notes are in it, and which were left out; null when none are primed",
     },
 )
 def context_read(call: Call, arguments: ContextArguments) -> Answer:
     context = guidance.context_of(call.owner, budget=arguments.budget)
-    text = context.text
     block_reads.note(call, arguments.session_id, {block.label: block.body_sha256 for block in context.blocks})
     data: dict[str, Any] = {
-        "text": text,
         "blocks": [
-            {"label": block.label, "title": block.display_title, "body": block.body, "sha256": block.body_sha256}
+            {"label": block.label, "title": block.display_title, "sha256": block.body_sha256}
             for block in context.blocks
         ],
         "blocks_receipt": _counted([block.label for block in context.blocks], context.left_out, context),
-        "notes": context.primed.text if context.primed else "",
-        "instructions": guidance.instructions(),
-        "skill": context.skill,
         "inject": settings.MEMORIES_INJECT if settings.MEMORIES_ENABLED else "none",
         "receipt": _receipt(context.primed, context.commit) if context.primed else None,
     }
-    return Answer(text, data)
+    return Answer(context.text, data)
 
 
 def _receipt(primed: context_budget.Primed, commit: str) -> dict[str, Any]:

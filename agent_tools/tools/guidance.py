@@ -237,8 +237,10 @@ def _student_context(blocks: Sequence[Block], left_out: Sequence[str]) -> str:
     if left_out:
         named = ", ".join(f"`{label}`" for label in left_out[:_NAMED])
         more = len(left_out) - _NAMED
-        others = f" and {more} more, which `list_memory_blocks` names" if more > 0 else ""
-        parts.append(f"There was no room here for these blocks: {named}{others}. Read them with `read_memory_block`.")
+        lists = for_list(", which `list_memory_blocks` names", or_nearest=True)
+        others = f" and {more} more{lists}" if more > 0 else ""
+        read = for_list(" Read them with `read_memory_block`.", or_nearest=True)
+        parts.append(f"There was no room here for these blocks: {named}{others}.{read}")
     return "\n\n".join(parts)
 
 

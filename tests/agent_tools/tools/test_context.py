@@ -46,8 +46,9 @@ def included(call: Call, **more: Any) -> list[str]:
 
 
 def context(api: Machine, query: str = "") -> dict[str, Any]:
-    data: dict[str, Any] = answered(api.get(f"{CONTEXT}{query}"))["data"]
-    return data
+    """The data of a context with its text, which has each of its texts once."""
+    answer = answered(api.get(f"{CONTEXT}{query}"))
+    return answer["data"] | {"text": answer["text"]}
 
 
 # -- prime_memories -------------------------------------------------------------------------------
@@ -94,7 +95,8 @@ def test_no_heading_is_printed_without_a_note_beneath_it(call: Call, api: Machin
         for heading, beneath in zip(lines[1:], [*lines[2:], "## "], strict=True):
             assert not (heading.startswith("## ") and not beneath.startswith("### ")), data["text"]
         assert data["receipt"]["tokens"] == -(-len(data["text"].encode()) // 4)
-    assert context(api, "?budget=1")["notes"].count("\n## ") == 1
+    text = context(api, "?budget=1")["text"]
+    assert text[text.index("# Memories\n") :].count("\n### ") == 1
 
 
 def test_the_budget_is_used_to_the_last_token_and_none_is_no_limit(call: Call, alice: User) -> None:
@@ -174,9 +176,9 @@ def test_a_context_without_memories_is_the_instructions_and_the_skill(api: Machi
     assert [name for name in proposing if f"`{name}`" not in guidance.BLOCK_TOOLS] == []
     # The skill names all types and the tools.
     for said in ("automatically included", "beyond auto-injected context"):
-        assert said not in data["skill"], "there are no notes"
+        assert said not in data["text"], "there are no notes"
     for name in (*TYPES, "`remember`", "`recall`", "`memory_search`", "`forget`", "`prime_memories`"):
-        assert name in data["skill"]
+        assert name in data["text"]
 
 
 @pytest.mark.parametrize("budget", [600, 1_500, 2_500, 4_000, 8_000])

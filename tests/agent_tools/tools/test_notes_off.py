@@ -58,7 +58,7 @@ def test_blocks_and_the_context_go_on_without_notes(
     assert goals.body in answered(call("read_memory_block", block_label="goals"))["text"]
     answered(call("propose_memory_block", label="diary", title="", body="", reasoning="r"))
     answered(call("propose_block_deletion", block_label="goals", reasoning="r"))
-    text = answered(Machine(issue(alice, toolset="all")).get(f"{USER}/context/"))["data"]["text"]
+    text = answered(Machine(issue(alice, toolset="all")).get(f"{USER}/context/"))["text"]
     assert goals.body.strip() in text
     for gone in ("Alice likes tea.", "`memory_save`", "`recall`", "`prime_memories`", "# Memories\n"):
         assert gone not in text

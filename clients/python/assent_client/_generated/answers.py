@@ -469,8 +469,6 @@ class ContextBlock(Record):
     label: str = absent()
     #: what people call it
     title: str = absent()
-    #: its text
-    body: str = absent()
     #: of its text
     sha256: str = absent()
 
@@ -478,12 +476,6 @@ class ContextBlock(Record):
 class ContextText(Answer):
     #: which blocks are in it, and which did not fit
     blocks_receipt: dict[str, Any] = absent()
-    #: the primed notes as a memories.md, or empty
-    notes: str = absent()
-    #: how to use memory blocks
-    instructions: str = absent()
-    #: how to use notes, or empty
-    skill: str = absent()
     #: auto, manual (no notes) or none (no notes, no skill)
     inject: str = absent()
     #: which notes are in it, and which were left out; null when none are primed

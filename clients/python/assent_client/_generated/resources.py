@@ -35,7 +35,7 @@ class Blocks(Resource):
             block_label: The label/identifier of the block to read (e.g., "student", "goals").
             as_of: Read the block as it was then: a date or time (ISO 8601, UTC), or a commit hash.
             view_range: Only these lines: [first, last], 1-based and inclusive; last = -1 means to the end.
-            line_numbers: Show the number of each line, as view_range and propose_memory_insert count them.
+            line_numbers: Show the number of each line, as view_range counts them.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
@@ -617,7 +617,8 @@ class Context(Resource):
 
     def get(self, **given: Unpack[arguments.ContextGet]) -> answers.ContextText:
         """The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. What
-        goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block.
+        goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block. The whole is in `text`,
+        and nothing of it in `data` once more.
 
         Args:
             budget: Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of
