@@ -16,7 +16,7 @@ from django.db.models import F
 from agent_tools import auth
 from agent_tools.answers import representations
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.registry import for_list, in_list
+from agent_tools.calls.registry import for_list, in_list, is_listed
 from agent_tools.errors import ApiError, ErrorCode
 from approvals.models import Kind, Proposal, Revision
 from approvals.review.targets import made_of, new_block_of
@@ -126,16 +126,16 @@ def block_not_found(error: BlockNotFound, subject: Subject) -> ApiError:
     waiting = own_waiting(subject)
     if waiting:
         details["waiting"] = representations.proposal(waiting)
-    more = " and more, which list_memory_blocks names" if len(available) > _LABELS_SHOWN else ""
+    more = f" and more{for_list(', which list_memory_blocks names')}" if len(available) > _LABELS_SHOWN else ""
     there = f"There are: {', '.join(available[:_LABELS_SHOWN])}{more}." if available else _NONE
     help = [there, *(f"The nearest is {name}." for name in near)]
     if waiting:
         help.append(waits(waiting))
     elif subject.edits:
         again = "again " if subject.call.name == "propose_memory_append" else ""
-        help.append(f"To begin it, call propose_memory_append {again}with title: that proposes a new block.")
+        help.append(for_list(f"To begin it, call propose_memory_append {again}with title: that proposes a new block."))
     text = None if subject.proposes else message
-    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=text, help=help, details=details)
+    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=text, help=filter(None, help), details=details)
 
 
 def own_waiting(subject: Subject) -> Proposal | None:
@@ -155,11 +155,13 @@ def _proposed_block(subject: Subject) -> Block | None:
 
 def waits(proposal: Proposal) -> str:
     """Return that a new block waits, and how its agent changes it until then."""
-    return (
+    changing = " or ".join(filter(is_listed, ("propose_memory_append", "propose_memory_edit")))
+    return for_list(
         f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): the block cannot be "
-        f"read until it is approved. {for_list('get_proposal has its text.')} To change what it proposes, call "
-        f"propose_memory_append or propose_memory_edit with proposal_id={proposal.pk}."
-    )
+        "read until it is approved. get_proposal has its text. To change what it proposes, call "
+        f"{changing or 'propose_memory_edit'} with proposal_id={proposal.pk}.",
+        or_nearest=not changing,
+    ).rstrip()
 
 
 def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
@@ -362,7 +364,8 @@ def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
         help = [f"Its headers are: {'; '.join(map(_cut, headers))}{more}."]
     block = reads.find_block(subject.call.owner, subject.label)
     if block and said["header"].strip("# ") == block.display_title:
-        help.insert(0, "That is the block's title, which read_memory_block shows above the text: it is no part of it.")
+        above = for_list(", which read_memory_block shows above the text")
+        help.insert(0, f"That is the block's title{above}: it is no part of it.")
         help.append(for_list("To replace the whole text, use propose_memory_rewrite."))
     elif nearest:
         help.append(f"The nearest is: {_cut(nearest)}")
@@ -377,7 +380,7 @@ def section_not_found(error: edits.EditError, subject: Subject) -> ApiError:
         else:
             shown = ", ".join(map(str, lines[:_LINES_SHOWN]))
             help.append(f"It is there {len(lines)} times, on lines {shown}: set section_line to the one you mean.")
-    help.append("To add a section, use propose_memory_append with a content that begins with its header.")
+    help.append(for_list("To add a section, use propose_memory_append with a content that begins with its header."))
     message = f"section_header '{_cut(said['header'])}' not found in block '{subject.label}'."
     return _about_edit(error, subject, ErrorCode.SECTION_NOT_FOUND, message, *help, **details)
 

@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 
 from agent_tools.answers import fields, representations
 from agent_tools.calls.arguments import ReasonedArguments
-from agent_tools.calls.registry import Answer, in_list
+from agent_tools.calls.registry import Answer, is_listed
 from approvals.models import Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.review.collisions import MOST_COMPARED, Collision, collisions_of, others_on_target
 from approvals.review.targets import WHOLE_KINDS
@@ -143,10 +143,11 @@ def of_block(
     if proposal.kind in WHOLE_KINDS:
         amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
     twice = own_collisions(proposal, lambda: outcome.block) if outcome.created and not proposal.is_decided else ()
-    warnings = [*warnings, *[_TWICE.format(each.other.pk) for each in twice if each.is_conflict][-_MOST_TWICE:]]
+    told_twice = _TWICE if is_listed("withdraw_proposal") else _TWICE_AMENDED
+    warnings = [*warnings, *[told_twice.format(each.other.pk) for each in twice if each.is_conflict][-_MOST_TWICE:]]
     words = Words(
         waits=f"{made} created for block '{proposal.target}'. {asks}\n{_follow(number)}",
-        amended=f"{amended} {asks}\n{in_list('get_proposal')} tells what became of it.",
+        amended="\n".join(filter(None, [f"{amended} {asks}", representations.how_to_follow()])),
         equal=f"Your proposal {number} for {what} asks for exactly this already; nothing new was made.",
         applied=f"{applied.format(proposal.target)} at once: a rule of the user lets it through. {reason}\n"
         f"The user sees it as automatic, with proposal {number}, and can revert it.",
@@ -159,6 +160,10 @@ _MOST_TWICE = 3
 _TWICE = (
     "Warning: your proposal {0} changes the same lines. Amend it with proposal_id={0} and take this one back with "
     "withdraw_proposal, or take {0} back: one of the two will not fit."
+)
+_TWICE_AMENDED = (
+    "Warning: your proposal {0} changes the same lines: one of the two will not fit. Next time amend it with "
+    "proposal_id={0}."
 )
 
 
@@ -231,7 +236,8 @@ def of_note(
 
 
 def _follow(number: int) -> str:
-    return f"It is proposal {number}; {in_list('get_proposal')} tells what became of it."
+    follow = representations.how_to_follow()
+    return f"It is proposal {number}; {follow}" if follow else f"It is proposal {number}."
 
 
 def of_notes(outcome: NoteChangeOutcome) -> Proposed:

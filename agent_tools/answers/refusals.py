@@ -12,7 +12,7 @@ from typing import Any
 from agent_tools.answers import edit_refusals, representations, withholding
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import invalid
-from agent_tools.calls.registry import Call, in_list
+from agent_tools.calls.registry import Call, for_list
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row
 from approvals.models import Proposal, Status
 from approvals.review.turn import change_request
@@ -32,18 +32,15 @@ def note_invalid(error: Refusal, subject: Subject) -> ApiError:
 
 def note_waits(error: Refusal, subject: Subject) -> ApiError:
     waiting, id_, argument = error.details["proposal"], error.details["id"], error.details["argument"]
-    help = [
-        f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; "
-        f"{in_list('get_proposal')} tells what became of it."
-    ]
+    decides = f"The user, or a tutor of theirs, decides about it at {representations.review_url(waiting)}; "
+    meanwhile = "It is part of an import, which is decided as a whole. withdraw_proposal takes all of it back."
     if waiting.target_kind == TargetKind.NOTE:
-        help.append("Until then memory_update changes what it proposes, and memory_delete takes it back.")
-    else:
-        help.append("It is part of an import, which is decided as a whole; withdraw_proposal takes all of it back.")
+        meanwhile = "Until then memory_update changes what it proposes, and memory_delete takes it back."
+    help = [f"{decides}{representations.how_to_follow()}".removesuffix("; "), for_list(meanwhile)]
     return ApiError(
         ErrorCode.NOTE_WAITS,
         f"Note '{id_}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
-        help=help,
+        help=filter(None, help),
         details={
             "argument": subject.argument(argument),
             "note_id": id_,
@@ -91,7 +88,8 @@ def block_exists(error: Refusal, subject: Subject) -> ApiError:
     """Return which block is there, and which tools change it."""
     label = subject.label
     block = error.details["block"]
-    help = "Read it with read_memory_block, then change it with propose_memory_edit; or choose another label."
+    change = "Read it with read_memory_block, then change it with propose_memory_edit; or choose another label."
+    help = for_list(change, or_nearest=True) or "Choose another label."
     if block.read_only:
         help = "It is read-only for agents: choose another label."
     return ApiError(

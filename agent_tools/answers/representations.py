@@ -16,7 +16,7 @@ from django.conf import settings
 from agent_tools.answers import asked as asking
 from agent_tools.answers import fields
 from agent_tools.calls.arguments import ChangeArguments, given
-from agent_tools.calls.registry import TOOLS, Call, in_list, is_listed
+from agent_tools.calls.registry import TOOLS, Call, for_list, is_listed
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
 from approvals.review import turn
 from approvals.review.reworded import ChangedApproval, taken_of
@@ -228,7 +228,7 @@ def told(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
 
 #: Which call amends a proposal, by its kind.
 _AMENDED_BY: dict[str, str] = {
-    Kind.CREATE_BLOCK: "call {0} again, or another tool for blocks to change the text it proposes,",
+    Kind.CREATE_BLOCK: "call propose_memory_block again, or another tool for blocks to change the text it proposes,",
     Kind.DELETE_BLOCK: "call propose_memory_edit, or another tool for blocks,",
     Kind.IMPORT: "import the corrected file",
     Kind.SAVE: "save the note again (memory_save), or update it,",
@@ -241,10 +241,15 @@ _AMENDED = {
 
 def how_to_amend(proposal: Proposal) -> str:
     """Return how an undecided proposal is changed or taken back, in a sentence."""
-    how = (_AMENDED_BY.get(proposal.kind) or _AMENDED[TargetKind(proposal.target_kind)]).format(
-        in_list("propose_memory_block")
-    )
-    return f"To amend it, {how} with proposal_id={proposal.pk}; or take it back with withdraw_proposal."
+    how = _AMENDED_BY.get(proposal.kind) or _AMENDED[TargetKind(proposal.target_kind)]
+    back = for_list("; or take it back with withdraw_proposal")
+    amended = for_list(f"To amend it, {how} with proposal_id={proposal.pk}{back}.", or_nearest=True)
+    return amended or for_list("withdraw_proposal takes it back.")
+
+
+def how_to_follow() -> str:
+    """Return which tool tells what becomes of a proposal, or "" where the caller sees none."""
+    return for_list("get_proposal tells what became of it.", or_nearest=True)
 
 
 def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: bool, is_gone: bool) -> str:
@@ -269,7 +274,7 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
         said = wanted(asked.comment, asked.automatic) if asked else proposal.decision_comment
         words = first_words(said, _WORDS_LISTED if is_listed("get_proposal") else _LONGEST_COMMENT)
         line += f": {words}" if words else ""
-        line += " (get_proposal has all of it)" if words.endswith("…") else ""
+        line += for_list(" (get_proposal has all of it)") if words.endswith("…") else ""
     else:
         line += f"; {asking.STANDS[proposal.mergeability]}"
     below = [asking.in_short(proposal, is_gone=is_gone), how_to_amend(proposal) if asked else ""]
@@ -361,7 +366,7 @@ def thread(comments: list[dict[str, Any]]) -> str:
         comments: those of `comment`, newest first.
     """
     since = len(list(takewhile(lambda each: each["by_kind"] != Event.ActorKind.AGENT, comments)))
-    lines = ["Answer with comment_on_proposal."] if since else []
+    lines = [how for how in (for_list("Answer with comment_on_proposal."),) if how and since]
     for place, each in enumerate(comments[: since + _PLACES]):
         who = "You" if each["by_kind"] == Event.ActorKind.AGENT else each["by"]
         lines.append(f"{who} commented: {each['text'] if place < since else first_words(each['text'], _WORDS_LISTED)}")

@@ -287,8 +287,9 @@ def _timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
                 "finished and answered, and nothing happens twice."
             )
         elif not tool.if_timed_out:
+            where = "; ".join(filter(None, map(registry.for_list, ("list_proposals", "for notes also memory_search"))))
             help.append(
-                "Look first (list_proposals; for notes also memory_search) and call again only if it is not there; "
+                f"Look first ({where or 'read what is there'}) and call again only if it is not there; "
                 "what was begun may still be finished within a minute."
             )
         if tool.if_timed_out:

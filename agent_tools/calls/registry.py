@@ -31,7 +31,10 @@ from memory_app.text.sentences import sentences
 A = TypeVar("A", bound=Arguments)
 
 _AFTER_A_SENTENCE = re.compile(r"(?<=\.)\s")
-_WORD = re.compile(r"\w++")
+#: Names in a text of ours. `recall` is a word of English, too, where it does not stand as a name.
+_NAME = re.compile(r"\b[a-z]++(?:_[a-z]++)++\b|(?<=`)[a-z]++(?=`)")
+#: Where a sentence begins with a name, which no sentence of a person does.
+_BEFORE_A_NAME = re.compile(r"(?<=\. )(?=[a-z]++_[a-z])")
 
 
 class Effect(StrEnum):
@@ -278,17 +281,22 @@ def in_list(name: str) -> str:
     return stand_in(name, [tool for tool in TOOLS if is_listed(tool)]) or name
 
 
-def for_list(text: str) -> str:
+def for_list(text: str, *, or_nearest: bool = False) -> str:
     """Return a text of ours for the caller of this call: without the sentences that name a tool it does not see.
 
     So each sentence has to stand without the others.
+
+    Args:
+        or_nearest: first put the tools that come nearest of those it sees in place of the others.
     """
+    if or_nearest:
+        text = _NAME.sub(lambda found: in_list(found[0]) if found[0] in TOOLS else found[0], text)
     missing = {name for name in TOOLS if not is_listed(name)}
     if not missing:
         return text
     kept: list[str] = []
-    for sentence in sentences(text):
-        if missing.isdisjoint(_WORD.findall(sentence)):
+    for sentence in (each for cut in sentences(text) for each in _BEFORE_A_NAME.split(cut)):
+        if missing.isdisjoint(_NAME.findall(sentence)):
             kept.append(sentence)
         elif kept and "\n" in (after := sentence[len(sentence.rstrip()) :]):
             kept[-1] = kept[-1].rstrip() + after  # where a paragraph or an item ends, it ends still
@@ -311,7 +319,7 @@ def _notes_disabled(so: str) -> ApiError:
     return ApiError(
         ErrorCode.NOTES_DISABLED,
         f"This installation keeps no notes (MEMORIES_ENABLED is off), so {so}.",
-        help=["Memory blocks are there as ever: list_memory_blocks names them."],
+        help=[for_list("Memory blocks are there as ever. list_memory_blocks names them.", or_nearest=True)],
     )
 
 

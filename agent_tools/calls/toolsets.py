@@ -5,7 +5,8 @@ whatever a list has. Not here: what a definition says (`registry`).
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -94,6 +95,23 @@ def _offered(chosen: frozenset[str] | str, scopes: tuple[str, ...], has_notes: b
     return tuple(tool for tool in there if not {scope.value for scope in tool.scopes}.isdisjoint(scopes))
 
 
+#: Sets by what they are for.
+_FAMILIES = ("notes", "blocks", "conversations", "proposals", "files")
+
+
+@contextmanager
+def naming(offered: Sequence[registry.Tool[Any]], *, called: str) -> Iterator[None]:
+    """Let the answer to a call name the tools in the caller's list; who calls another by its name knows its family."""
+    names = {tool.name for tool in offered}
+    if called not in names:
+        names.update(next((tools_of(family) for family in _FAMILIES if called in tools_of(family)), ()))
+    before = registry.LISTED.set(names)
+    try:
+        yield
+    finally:
+        registry.LISTED.reset(before)
+
+
 def _names_in(values: Sequence[str]) -> list[str]:
     return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
@@ -102,5 +120,6 @@ def _check(field: str, named: list[str], known: list[str], called: str) -> None:
     for name in named:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f" (did you mean {near[0]}?)" if near else f" (there are {', '.join(known)})"
-            raise invalid({field: f"names {name[:100]!r}, which is not known here{hint}"}, called=called)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            there = "" if near and field == "tools" else f"; there are {', '.join(known)}"
+            raise invalid({field: f"names {name[:100]!r}, which is not known here{meant}{there}"}, called=called)

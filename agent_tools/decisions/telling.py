@@ -26,7 +26,7 @@ from agent_tools import auth
 from agent_tools.answers import bounds, fields, paging
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.idempotency import Finish
-from agent_tools.calls.registry import Answer, ApiOperation, Call, endpoint
+from agent_tools.calls.registry import Answer, ApiOperation, Call, endpoint, for_list
 from agent_tools.decisions import items, reading
 from agent_tools.errors import invalid_token
 from agent_tools.models import Scope, ToldUntil
@@ -143,9 +143,8 @@ def _is_told_by(data: dict[str, Any], item: dict[str, Any]) -> bool:
 def _with_lines(text: str, decisions: dict[str, Any]) -> str:
     lines = [f"- {item['text']}" for item in decisions["items"]]
     if decisions["left_out"]:
-        lines.append(
-            f"({decisions['left_out']:,} more: list_proposals with decided_since {decisions['next']} has them.)"
-        )
+        more = for_list(f": list_proposals with decided_since {decisions['next']} has them") or ", in the next answers"
+        lines.append(f"({decisions['left_out']:,} more{more}.)")
     return "\n".join([text, "", _HEADLINE, *lines])
 
 

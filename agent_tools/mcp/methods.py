@@ -21,10 +21,9 @@ from agent_tools.mcp.options import AddressQuery
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, SUPPORTED_VERSIONS
 from agent_tools.models import Scope
 from agent_tools.tools import guidance
-from agent_tools.tools.proposals import list_proposals
+from agent_tools.tools.proposals import REVIEW
 from agent_tools.tools.read import block_list, read_memory_block
 from agent_tools.tools.recall import note_list, note_read
-from approvals.models import Status
 from assent_client.text import invisible, notes
 from memory_app.models import LABEL, USERNAME
 
@@ -97,18 +96,8 @@ def _values(exchange: Exchange, params: dict[str, Any], name: str, typed: str) -
 _SKILL, _REVIEW = "memory_skill", "review_my_proposals"
 _DESCRIBED = {
     _SKILL: ("How to use the memory", "When to read what is remembered about the user, and how to propose changes."),
-    _REVIEW: ("Review my proposals", "What people decided about your proposals, and what they ask you to change."),
+    _REVIEW: ("Review my proposals", REVIEW.description),
 }
-#: What became of a proposal without its agent: one that it withdrew itself is no news to it.
-_BY_PEOPLE = (Status.APPROVED.value, Status.REJECTED.value, Status.EXPIRED.value)
-#: Proposals that are listed, of those to be changed and of those that were decided.
-_PROPOSALS_READ = 20
-_ACT = """\
-Go through them one by one:
-- Changes are requested: answer with the same tool as before and its number as `proposal_id`.
-- Approved: the memory says so now. Where a person used other words than yours, keep to theirs.
-- Rejected: do not propose it again. Read the reason, and take it into account in what you propose next.
-- Expired or a conflict: read the block again, and propose the change anew only if it is still right."""
 
 
 def list_prompts(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +116,8 @@ def get_prompt(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         raise RpcError(RpcCode.INVALID_PARAMS, f"There is no such prompt; there are: {', '.join(_DESCRIBED)}.")
     if arguments:
         raise RpcError(RpcCode.INVALID_PARAMS, f"The prompt {name} takes no arguments.")
-    text = _skill() if name == _SKILL else _proposals(exchange)
+    about = {"user_id": exchange.owner} if exchange.owner else {}
+    text = _skill() if name == _SKILL else exchange.run(REVIEW, about)["text"]
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": _DESCRIBED[name][1], "messages": [message]}
 
@@ -138,31 +128,6 @@ def _skill() -> str:
     if settings.MEMORIES_ENABLED:
         parts.append(guidance.skill(included=False))
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _proposals(exchange: Exchange) -> str:
-    """Return the agent's proposals that want something of it, and what to do about each."""
-    about = {"user_id": exchange.owner} if exchange.owner else {}
-    asked = _listed(exchange, about | {"status": Status.CHANGES_REQUESTED.value})
-    # A status at a time: proposals that wait, however many, do not hide those that were decided.
-    decided = [each for status in _BY_PEOPLE for each in _listed(exchange, about | {"status": status})]
-    decided.sort(key=lambda each: (each[0]["decision"] or {}).get("at") or "", reverse=True)
-    parts = []
-    if asked:
-        parts += ["These of your proposals wait for changes of yours:", *(line for _item, line in asked), ""]
-    if decided:
-        parts += ["These were decided:", *(line for _item, line in decided[:_PROPOSALS_READ]), ""]
-    if not parts:
-        return "No person has decided about your proposals or asked you for changes. There is nothing to do.\n"
-    return "\n".join([*parts, _ACT]) + "\n"
-
-
-def _listed(exchange: Exchange, arguments: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Return the newest proposals: each as data and as its line of the list."""
-    found = exchange.run(list_proposals, arguments | {"limit": _PROPOSALS_READ})
-    entries = found["text"].partition("\n\n")[2].partition("\n\n")[0].split("\n- ")
-    lines = [f"- {entry.removeprefix('- ')}" for entry in entries if found["data"]["items"]]
-    return list(zip(found["data"]["items"], lines, strict=True))
 
 
 # -- Blocks and notes as resources: `memory://alice/blocks/goals`, `memory://alice/notes/note-…`.
@@ -439,13 +404,12 @@ def call(exchange: Exchange, method: str, params: dict[str, Any], *, is_modern: 
     found = METHODS.get(method)
     if found is None or not (found.is_modern if is_modern else found.is_old):
         raise RpcError(RpcCode.METHOD_NOT_FOUND, f"There is no method '{method[:100]}'.", data={"method": method[:100]})
-    before = registry.LISTED.set({tool.name for tool in _offered(exchange)})
+    offered, called = _offered(exchange), "" if exchange.options.readonly else str(params.get("name"))
     try:
-        result = found.run(exchange, params)
+        with toolsets.naming(offered, called=called):
+            result = found.run(exchange, params)
     except ApiError as error:  # of the address: the user it names is not served
         raise exchange.failure(error) from error
-    finally:
-        registry.LISTED.reset(before)
     if not is_modern:
         return result
     # Texts of one person: no proxy may keep them for another.

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from agent_tools.answers.bounds import Cut
-from agent_tools.calls.registry import Call
+from agent_tools.calls.registry import Call, is_listed
 from agent_tools.models import BlockRead
 from approvals.services import Proposed
 from memory_app.runtime import deadlines
@@ -94,17 +94,19 @@ def unread(call: Call, session_id: str, outcome: Proposed, *, named: str, atomic
 
     Args:
         named: what the text is called in this family of tools.
-        atomic: the sentence that names the tools for less than the whole text.
+        atomic: names of the tools for less than the whole text.
     """
     if not outcome.revision.base_text.strip():
         return ()
     is_as_it_is = is_read_as_it_is(call, session_id, outcome)
     if is_as_it_is:
         return ()
+    there = ", ".join(filter(is_listed, atomic.split()))
+    prefer = f" Prefer the tools that change only what you name: {there}." if there else ""
     if is_as_it_is is False:
-        return (f"Warning: {named} has changed since you read it, and this replaces all of it. {atomic}",)
+        return (f"Warning: {named} has changed since you read it, and this replaces all of it.{prefer}",)
     when = "in this session" if session_id else "in the last 24 hours"
-    return (f"Warning: you have not read {named} {when}, and this replaces all of its text. {atomic}",)
+    return (f"Warning: you have not read {named} {when}, and this replaces all of its text.{prefer}",)
 
 
 def settle() -> None:

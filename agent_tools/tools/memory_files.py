@@ -82,7 +82,8 @@ def file_of(path: str) -> MemoryPath:
 
 def _not_found(path: MemoryPath, what: str, help: str) -> ApiError:
     details = {"path": path.canonical, "nearest": None}
-    return ApiError(ErrorCode.PATH_NOT_FOUND, f"{path.canonical} {what}", help=[help, FAMILIES], details=details)
+    told = filter(None, [registry.for_list(help), FAMILIES])
+    return ApiError(ErrorCode.PATH_NOT_FOUND, f"{path.canonical} {what}", help=told, details=details)
 
 
 #: The first lines that the plan of these tools gives.
@@ -105,6 +106,11 @@ _FILE_TOOLS = {
 _BLOCK_TOOLS = re.compile(rf"\b(?:{'|'.join(_FILE_TOOLS)})\b")
 
 
+def _file_tool(found: re.Match[str]) -> str:
+    file_tool = _FILE_TOOLS[found[0]]
+    return file_tool if registry.is_listed(file_tool) else found[0]
+
+
 def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
     """Return a refusal in the words of these tools: the path for the block, and their names for those of blocks.
 
@@ -118,11 +124,11 @@ def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
         nearest = error.details.get("nearest")
         near = [f"The nearest is {block_path(nearest)}."] if nearest else []
         help = [*near, *(line for line in help if not line.startswith(_OF_BLOCKS))]
-        help.append(otherwise)
+        help += filter(None, [registry.for_list(otherwise).rstrip()])
     if not target.is_note:
         for said in (f"Memory block '{target.name}'", f"block '{target.name}'"):
             first = first.replace(said, target.canonical)
-    help = [_BLOCK_TOOLS.sub(lambda found: _FILE_TOOLS[found[0]], line) for line in help]
+    help = [_BLOCK_TOOLS.sub(_file_tool, line) for line in help]
     return ApiError(
         error.code, first, help=help, details={"path": target.canonical} | error.details, headers=error.headers
     )
@@ -269,9 +275,9 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
     found = _find(call, target)
     if found is None:
         missing = reads.NoteNotFound(target.name) if target.is_note else reads.BlockNotFound(call.owner, target.name)
-        search = "; memory_search finds notes by what they say" if target.is_note else ""
+        search = " memory_search finds notes by what they say." if target.is_note else ""
         refused = refusals.explain(missing, representations.Subject(call, label=target.name))
-        raise _in_words(refused, target, f"list_files names the files there are{search}.")
+        raise _in_words(refused, target, f"list_files names the files there are.{search}")
     part = bounds.cut(call, found.text, arguments.view_range, bounds.characters(arguments))
     if not target.is_note and found.proposal_id is None:
         block_reads.note_part(call, arguments.session_id, target.name, found.sha256, part)
@@ -291,7 +297,8 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
 
 # -- Changing: edit_file, append_to_file, prepend_to_file, update_section and write_file.
 
-_ATOMIC = "Prefer the tools that change only what you name: edit_file, append_to_file, prepend_to_file, update_section."
+#: The tools that change only what is named.
+_ATOMIC = "edit_file append_to_file prepend_to_file update_section"
 
 #: What the tools answer; fields that only blocks or only notes have are null for the others.
 CHANGED = {"path": "string: the file"} | fields.of_either(
@@ -424,7 +431,7 @@ def _change(call: Call, arguments: FileWriteArguments, change: FileChange) -> An
     try:
         return (_change_note if target.is_note else _change_block)(call, target, arguments, change)
     except ApiError as error:
-        new = "list_files names the files there are; append_to_file and write_file make a new one."
+        new = "list_files names the files there are. append_to_file and write_file make a new one."
         raise _in_words(error, target, new) from error
 
 
@@ -525,7 +532,7 @@ def _edited(target: MemoryPath, text: str, edit: edits.Edit, subject: representa
         if error.code in ("identical_strings", "empty_old_string", "forbidden_character"):
             raise
         details: dict[str, Any] = {"note_id": target.name}
-        help = ["Read it with view_file: it has to match exactly."]
+        help = [registry.for_list("Read it with view_file: it has to match exactly.") or "It has to match exactly."]
         if isinstance(edit, edits.Replace) and error.code == "old_string_not_found":
             help += edit_refusals.passage_help(repairs.repair(text, edit), edit, 0, subject, details)
         code = next((each for each in ErrorCode if each.code == error.code), ErrorCode.OVER_LIMIT)

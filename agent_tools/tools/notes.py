@@ -17,7 +17,7 @@ from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject, named
 from agent_tools.calls import execution
 from agent_tools.calls.arguments import NoteWriteArguments
-from agent_tools.calls.registry import Answer, Call, tool
+from agent_tools.calls.registry import Answer, Call, for_list, is_listed, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
 from approvals.services import notes
@@ -52,7 +52,7 @@ class SaveArguments(NoteWriteArguments):
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
     save = partial(notes.save, content=arguments.content, category=arguments.category, tags=arguments.tags)
     outcome = _changed(call, arguments, save)
-    near = 'call memory_delete with note_id="{old}" (next time, memory_update with it).'
+    near = _TAKE_OUT.replace(".", for_list(" (next time, memory_update with it)") + ".")
     return _answer(outcome, "saved", _beside_new(call, outcome, arguments, near))
 
 
@@ -143,7 +143,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
     outcome = _told(execution.remembered, call, arguments, save)
     is_there = outcome.is_applied or outcome.known is not None
     data = {"remembered": is_there, "memory_id": outcome.note_id, "memory_type": arguments.type}
-    near = 'call forget with memory_id="{old}" and replacement_id="{new}".'
+    near = 'call forget with memory_id="{old}" and replacement_id="{new}".' if is_listed("forget") else _TAKE_OUT
     same, more = _beside_new(call, outcome, arguments, near)
     return outcomes.of_note(
         outcome,
@@ -216,6 +216,10 @@ def _told(
 _Beside = tuple[list[str], str]
 
 
+#: How the older of two notes that say nearly the same is taken out.
+_TAKE_OUT = 'call memory_delete with note_id="{old}".'
+
+
 def _answer(outcome: notes.NoteChangeOutcome, done: str, beside: _Beside) -> Answer:
     data = {"note_id": outcome.note_id, "same_notes": beside[0]}
     return outcomes.of_note(outcome, applied=f"Note {outcome.note_id} {done}.", beside=data, more=beside[1])
@@ -228,7 +232,7 @@ def _others(call: Call, outcome: notes.NoteChangeOutcome, how: str = "memory_del
     found = catalogue(call.owner).saying(alike.said_by(note.content) if note else "", but=change.id)
     ids = [entry.id for entry in found]
     says = "1 more note says" if len(ids) == 1 else f"{len(ids)} more notes say"
-    return ids, f"{says} the same: {named(ids)}. {how} of each takes it out too." if ids else ""
+    return ids, f"{says} the same: {named(ids)}.{for_list(f' {how} of each takes it out too.')}" if ids else ""
 
 
 def _beside_new(
@@ -245,7 +249,8 @@ def _beside_new(
     if old is None:
         return [], ""
     says = f"{old.id} says nearly this: “{first_words(old.content, 200)}”. Where both hold, leave it."
-    return [old.id], f"{says} If the new one replaces it, {near.format(old=old.id, new=outcome.note_id)}"
+    replaces = f" If the new one replaces it, {near.format(old=old.id, new=outcome.note_id)}"
+    return [old.id], f"{says}{for_list(replaces)}"
 
 
 def _not_stored(outcome: notes.NoteChangeOutcome, arguments: SaveArguments | RememberArguments) -> str:
@@ -254,11 +259,12 @@ def _not_stored(outcome: notes.NoteChangeOutcome, arguments: SaveArguments | Rem
     other = [f"{name} {_said(value)} (it has {_said(has[name])})" for name, value in given if value != has[name]]
     if not other:
         return ""
-    gone = "forget with memory_id" if isinstance(arguments, RememberArguments) else "memory_delete with note_id"
+    is_forgotten = isinstance(arguments, RememberArguments) and is_listed("forget")
+    gone = "forget with memory_id" if is_forgotten else "memory_delete with note_id"
     again = f"call {gone}={json.dumps(has['id'])}, then save it again"
     if outcome.proposed:
         again = f"save it again with proposal_id={outcome.proposed.proposal.pk}"
-    return f"Not stored with it: {', '.join(other)}. To have that, {again}."
+    return f"Not stored with it: {', '.join(other)}.{for_list(f' To have that, {again}.')}"
 
 
 def _said(value: object) -> str:

@@ -8,9 +8,10 @@ from pydantic import Field
 from agent_tools import auth
 from agent_tools.answers import asked as asking
 from agent_tools.answers import bounds, fields, outcomes, paging, refusals, representations, withholding
-from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, BoundedArguments, WriteArguments, invalid
-from agent_tools.calls.registry import Answer, Call, endpoint, tool
+from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, Arguments, BoundedArguments, WriteArguments, invalid
+from agent_tools.calls.registry import Answer, ApiOperation, Call, endpoint, for_list, tool
 from agent_tools.decisions import telling
+from agent_tools.models import Scope
 from approvals import services
 from approvals.models import DECIDABLE, Proposal, Status
 from approvals.review import turn
@@ -68,6 +69,17 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         return Answer(_proposal(call, whole).text, {"items": items, "next": None}, tells_decisions=True)
     if arguments.status is not None and arguments.status not in Status.values:
         raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, called=call.called)
+    items, lines, cursor = _entries(call, arguments)
+    text = "\n".join(["Your proposals:", "", *lines]) if lines else "You have no such proposals."
+    if any(item["status"] in DECIDABLE for item in items):
+        text += f"\n\n{for_list(_UNDECIDED).rstrip()}"
+    if cursor:
+        text += f"\n\n(There are more: call again with cursor {cursor}.)"
+    return Answer(text, {"items": items, "next": cursor}, tells_decisions=True)
+
+
+def _entries(call: Call, arguments: ProposalListArguments) -> tuple[list[dict[str, Any]], list[str], str | None]:
+    """Return a page of the caller's proposals as data and as lines, and the cursor of the next page."""
     last = paging.after(call, arguments, int)
     telling.expire_overdue(call)
     proposals = auth.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
@@ -92,12 +104,57 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         )
         for proposal in shown
     ]
-    text = "\n".join(["Your proposals:", "", *lines]) if shown else "You have no such proposals."
-    if any(not proposal.is_decided for proposal in shown):
-        text += f"\n\n{_UNDECIDED}"
-    if cursor:
-        text += f"\n\n(There are more: call again with cursor {cursor}.)"
-    return Answer(text, {"items": items[: len(shown)], "next": cursor}, tells_decisions=True)
+    return items[: len(shown)], lines, cursor
+
+
+# -- What became of them, and what has to be done: the prompt of MCP.
+
+
+#: What became of a proposal without its agent: one that it withdrew itself is no news to it.
+_BY_PEOPLE = (Status.APPROVED, Status.REJECTED, Status.EXPIRED)
+#: Proposals that are listed, of those to be changed and of those that were decided.
+_REVIEWED = 20
+_ACT = """\
+Go through them one by one:
+- Changes are requested: answer with the same tool as before and its number as `proposal_id`.
+- Approved: the memory says so now. Where a person used other words than yours, keep to theirs.
+- Rejected: do not propose it again. Read the reason, and take it into account in what you propose next.
+- Expired or a conflict: read the block again, and propose the change anew only if it is still right."""
+
+
+def review_my_proposals(call: Call, arguments: Arguments) -> Answer:
+    """Answer with the agent's proposals that want something of it, and what to do about each."""
+
+    def listed(status: Status) -> list[tuple[dict[str, Any], str]]:
+        items, lines, _cursor = _entries(call, ProposalListArguments(status=status.value, limit=_REVIEWED))
+        return list(zip(items, lines, strict=True))
+
+    asked = [line for _item, line in listed(Status.CHANGES_REQUESTED)]
+    # A status at a time: proposals that wait, however many, do not hide those that were decided.
+    decided = [each for status in _BY_PEOPLE for each in listed(status)]
+    decided.sort(key=lambda each: (each[0]["decision"] or {}).get("at") or "", reverse=True)
+    parts = []
+    if asked:
+        parts += ["These of your proposals wait for changes of yours:", *asked, ""]
+    if decided:
+        parts += ["These were decided:", *(line for _item, line in decided[:_REVIEWED]), ""]
+    if not parts:
+        text = "No person has decided about your proposals or asked you for changes. There is nothing to do.\n"
+        return Answer(text, {}, tells_decisions=True)
+    return Answer("\n".join([*parts, _ACT]) + "\n", {}, tells_decisions=True)
+
+
+#: Run for the prompt alone: it has no address and is no tool.
+REVIEW = ApiOperation(
+    run=review_my_proposals,
+    called="the prompt review_my_proposals",
+    description="What people decided about your proposals, and what they ask you to change.",
+    arguments=Arguments,
+    scope=Scope.MEMORY_READ,
+    failing="Error listing proposals",
+    returns={},
+    owner_optional=True,
+)
 
 
 def _decided_since(call: Call, arguments: ProposalListArguments) -> Answer:
@@ -230,7 +287,7 @@ _TEXTS = ("final_text", "result")
 _ASKED = 1_000
 
 _UNDECIDED = (
-    "An undecided one is amended by asking again with its number as proposal_id; withdraw_proposal takes it back."
+    "An undecided one is amended by asking again with its number as proposal_id. withdraw_proposal takes it back."
 )
 
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
 from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, Strict, invalid, required_names
-from agent_tools.calls.registry import Answer, Call, endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, for_list, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import said_with
@@ -36,9 +36,10 @@ _LINE_SHOWN, _LINES_SHOWN = 80, 10
 #: Headers of new content in a warning, and characters of a header.
 _HEADERS_SHOWN, _HEADER_SHOWN = 5, 200
 
+#: The tools that change only what is named.
 _ATOMIC = (
-    "Prefer the tools that change only what you name: propose_memory_edit, propose_memory_edits, "
-    "propose_memory_append, propose_memory_prepend, propose_memory_insert, propose_section_update."
+    "propose_memory_edit propose_memory_edits propose_memory_append propose_memory_prepend propose_memory_insert "
+    "propose_section_update"
 )
 
 
@@ -297,8 +298,10 @@ def _there_before(edit: edits.Append | edits.Prepend | edits.Insert, outcome: se
     where = ("line " if len(lines) == 1 else "lines ") + ", ".join(map(str, lines[:_LINES_SHOWN]))
     number = outcome.proposal.pk
     return (
-        f"Warning: the block has this text already ({where}). If it is to be there only once, take the proposal back: "
-        f"withdraw_proposal with proposal_id={number}.",
+        for_list(
+            f"Warning: the block has this text already ({where}). If it is to be there only once, take the proposal "
+            f"back: withdraw_proposal with proposal_id={number}."
+        ).rstrip(),
     )
 
 
@@ -410,8 +413,8 @@ def _rewrite(call: Call, arguments: BlockEditArguments, content: str) -> Answer:
 
 
 _TITLE_LEFT_OUT = (
-    "Your content began with the block's title, which read_memory_block shows above the text and which is no part of "
-    "it: that heading was left out."
+    "Your content began with the block's title, which is shown above the text and is no part of it: that heading was "
+    "left out."
 )
 
 

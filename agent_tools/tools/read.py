@@ -69,9 +69,7 @@ class ReadArguments(BoundedArguments):
     ]
     as_of: Annotated[str | None, version_field("Read the block")] = None
     view_range: bounds.ViewRange = None
-    line_numbers: Annotated[
-        bool, Field(description="Show the number of each line, as view_range and propose_memory_insert count them.")
-    ] = False
+    line_numbers: Annotated[bool, Field(description="Show the number of each line, as view_range counts them.")] = False
 
 
 @tool(

@@ -97,11 +97,8 @@ class ApiView(APIView):
         self.begin(asked)
         given = execution.in_session(asked, given, request.headers.get(execution.SESSION_HEADER))
         key = request.headers.get(execution.KEY_HEADER)
-        listed = registry.LISTED.set({tool.name for tool in toolsets.offered(self.caller.token)})
-        try:
+        with toolsets.naming(toolsets.offered(self.caller.token), called=asked.name):
             kept = execution.execute(asked, self.caller, given, key=key, audit=self.audit)
-        finally:
-            registry.LISTED.reset(listed)
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}
         if kept.retry_after is not None:

@@ -1,6 +1,7 @@
 """GET /api/v1/tools/: definitions a model of each maker takes as they are."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -10,11 +11,12 @@ from django.test import override_settings
 from jsonschema import Draft202012Validator
 
 from agent_tools.calls import foreign_names, registry, toolsets
-from approvals.models import User
+from approvals import services
+from approvals.models import Proposal, User
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
-from tests.agent_tools.mcp.peer import Peer
+from tests.agent_tools.mcp.peer import Peer, text_of
 
 #: What a list has by default.
 CORE = """
@@ -32,6 +34,8 @@ NAMES = """
     remember forget recall prime_memories
     memory_list_sessions memory_read_session
 """.split()
+#: Those whose names are no words of English.
+OTHERS = {name for name in NAMES if "_" in name}
 FORMS = ["native", "openai", "responses", "anthropic", "mcp"]
 
 
@@ -77,11 +81,8 @@ def test_each_format_says_what_its_models_need(api: Machine) -> None:
     assert (hints["read_memory_block"], hints["propose_memory_edit"]) == (True, False)
 
 
-#: What strict mode takes, from the documentation of OpenAI's structured outputs.
-STRICT_KEYWORDS = set(
-    "type properties required additionalProperties description enum items pattern minimum maximum minItems "
-    "maxItems".split()
-)
+#: What strict modes take, OpenAI's and Anthropic's: no limit of a number, a text or a list.
+STRICT_KEYWORDS = set("type properties required additionalProperties description enum items".split())
 
 
 def objects_in(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -203,7 +204,12 @@ def test_sets_and_names_choose_by_rest_as_by_mcp_and_the_address_before_the_toke
     both = [*FAMILIES["edit_tool"].split(), *FAMILIES["remember"].split()]
     assert list(schemas(Machine(own), "native", toolset="")) == both == Peer(own).names()
     assert Peer(own, query="tools=recall").names() == ["recall"]
-    for query, said in (("toolset=note", "did you mean notes?"), ("tools=recal", "did you mean recall?")):
+    sets = ", ".join(toolsets.names())
+    for query, said in (
+        ("toolset=note", f"(did you mean notes?); there are {sets}."),
+        ("toolset=xyz", f"not known here; there are {sets}."),
+        ("tools=recal", "did you mean recall?"),
+    ):
         assert said in refused(api.get(f"/api/v1/tools/?{query}"), 400, "invalid_arguments")["message"]
         assert said in Peer(token, query=query).ask("tools/list").json()["error"]["message"]
     # What older clients ask for.
@@ -264,6 +270,48 @@ def test_every_name_in_the_table_is_written_as_it_is_looked_up_and_stands_once()
     others = [other for names in foreign_names._OTHERS.values() for other in names.split()]
     assert sorted(set(others)) == sorted(others)
     assert all(foreign_names._plain(other.lower()) == other for other in others)
+
+
+#: Calls whose answers say what to do next.
+ASKED = {"block_label": "goals", "reasoning": "r"}
+MATH = ASKED | {"old_string": "likes math"}
+ADVISED: list[tuple[str, dict[str, Any]]] = [
+    ("read_memory_block", {"block_label": "goal"}),
+    ("list_memory_blocks", {}),
+    ("propose_memory_edit", MATH | {"new_string": "loves math"}),
+    ("propose_memory_edit", MATH | {"new_string": "adores math"}),
+    ("propose_memory_edit", MATH | {"block_label": "diary", "new_string": "x"}),
+    ("propose_memory_append", ASKED | {"content": "Alice likes math."}),
+    ("propose_section_update", ASKED | {"section_header": "## No", "new_content": "x"}),
+    ("propose_memory_rewrite", ASKED | {"content": "All new."}),
+    ("propose_memory_block", {"label": "goals", "title": "Goals", "body": "x", "reasoning": "r"}),
+    ("list_proposals", {}),
+    ("get_proposal", {"proposal_id": 1}),
+    ("memory_save", {"content": "Room 4 on Monday at 9."}),
+    ("memory_save", {"content": "Room 4 on Monday at 10."}),
+    ("remember", {"content": "Room 4 on Monday at 11."}),
+    ("prime_memories", {"budget": 1}),
+    ("view_file", {"path": "/memories/notes/no.md"}),
+    ("edit_file", {"path": "no.md", "old_string": "a", "new_string": "b"}),
+    ("write_file", {"path": "goals.md", "content": "All new."}),
+]
+
+
+@pytest.mark.parametrize("toolset", toolsets.names())
+def test_a_set_is_told_of_its_own_tools_alone(
+    token: str, alice: User, goals: Block, proposal: Proposal, careful: Machine, toolset: str
+) -> None:
+    services.request_changes(actor=alice, proposal_id=proposal.pk, revision=1, comment="Say when.")
+    answered(careful.call("memory_save", content="She rows."))
+    peer = Peer(token, query=f"toolset={toolset}")
+    its_own = set(peer.names())
+    told = [peer.result("server/discover")["instructions"]]
+    for prompt in ("memory_skill", "review_my_proposals"):
+        told.append(peer.result("prompts/get", {"name": prompt})["messages"][0]["content"]["text"])
+    told += [text_of(peer.call(tool, **given)) for tool, given in ADVISED if tool in its_own]
+    # What it asked before stands under the name of the tool it asked with.
+    advice = [line for text in told for line in text.splitlines() if not line.startswith("You asked")]
+    assert {(name, line) for line in advice for name in set(re.findall(r"\w+", line)) & OTHERS - its_own} == set()
 
 
 def test_an_answer_names_the_tool_that_its_agent_has(issue: Issue, alice: User, goals: Block) -> None:
