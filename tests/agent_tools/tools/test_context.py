@@ -48,7 +48,8 @@ def included(call: Call, **more: Any) -> list[str]:
 def context(api: Machine, query: str = "") -> dict[str, Any]:
     """The data of a context with its text, which has each of its texts once."""
     answer = answered(api.get(f"{CONTEXT}{query}"))
-    return answer["data"] | {"text": answer["text"]}
+    data: dict[str, Any] = answer["data"] | {"text": answer["text"]}
+    return data
 
 
 # -- prime_memories -------------------------------------------------------------------------------
