@@ -15,7 +15,7 @@ Also what follows from the list: memories.md with only the ids that other progra
 import threading
 from bisect import insort
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -29,7 +29,7 @@ from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit, Row
 from memory_app.models import TargetKind
 from memory_app.reads import NOTES, aware, memories, rows_of_notes, tags_of
-from memory_app.text.alike import near_forms, said_by
+from memory_app.text.alike import near_forms, near_keys, said_by
 from memory_app.text.context_budget import ContextCandidate
 from memory_app.text.trailers import Trailers
 
@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 #: Commits that are followed; behind more of them all notes are read at once.
 MANY = 100
+#: Notes that changed before all is put together again, which takes 40 ms at 10,000 notes.
+_CHANGED = 500
 #: What all owners' entries together may take, in bytes (estimated); the least recently asked for go first.
 ROOM = 128 * 1024 * 1024
 #: An entry without its words, and its place in the index.
@@ -59,22 +61,28 @@ class NoteSummary(ContextCandidate):
         return _ENTRY + getsizeof(self.words) + getsizeof(self.said)
 
 
+_Index = defaultdict[str, list[NoteSummary]]
+
+
 @dataclass(frozen=True)
 class NoteListCache:
     """The notes of an owner in short, no older than `commit` of main.
 
     Args:
         read: as they were read at once, newest first.
-        changed: those that changed since, by id; None for one that is gone. Looking a note up costs no pass over all of
-            them then: after each save, three passes took 0.8 ms at 2,000 notes.
-        index: of `read`, by `_keys`; made when it is first needed.
+        changed: those that changed since, by id, the last one last; None for one that is gone. Looking a note up costs
+            no pass over all of them then: after each save, three passes took 0.8 ms at 2,000 notes.
+        index: all of them by `_keys`, those that changed last at the end. What follows from this catalogue shares it,
+            so it has entries that were replaced, and newer ones.
+        most_folded: how many notes say what another one says, at most.
     """
 
     read: tuple[NoteSummary, ...]
     commit: str
     nbytes: int = field(default=0, compare=False)
     changed: Mapping[str, NoteSummary | None] = field(default_factory=dict)
-    index: dict[str, list[NoteSummary]] = field(default_factory=dict, compare=False)
+    index: _Index = field(default_factory=lambda: defaultdict(list), compare=False)
+    most_folded: int = field(default=0, compare=False)
 
     @cached_property
     def entries(self) -> tuple[NoteSummary, ...]:
@@ -121,36 +129,21 @@ class NoteListCache:
                 placed.update(entry.id for entry in group)
         return groups
 
-    @cached_property
-    def most_folded(self) -> int:
-        """How many notes say what another one says, at most."""
-        read = sum(len(found) - 1 for key, found in self._indexed.items() if found[0].said == key)
-        said = Counter(entry.said for entry in self.changed.values() if entry and entry.said)
-        return read + sum(number - (said not in self._indexed) for said, number in said.items())
-
-    @property
-    def _indexed(self) -> Mapping[str, Sequence[NoteSummary]]:
-        if not self.index:
-            self.index.update(_by_key(self.read, _keys))
-        return self.index
-
     def _with(self, *keys: str) -> Iterator[NoteSummary]:
-        """Yield the notes that may have one of `_keys`: all that changed, the last first, then the newest first."""
-        yield from filter(None, reversed([*self.changed.values()]))
-        found = chain.from_iterable(self._indexed.get(key, ()) for key in keys)
-        yield from (entry for entry in found if entry.id not in self.changed)
+        """Yield the notes that have one of `_keys`, for each key the last changed first, then the newest first."""
+        for entry in chain.from_iterable(reversed(self.index.get(key, ())) for key in keys):
+            if self.changed.get(entry.id, entry) is entry:
+                yield entry
 
     def saying(self, said: str, *, but: str = "") -> list[NoteSummary]:
         """Return the notes that say this, newest first, without the one whose id is `but`."""
-        found = [entry for entry in self._with(said) if said and entry.said == said and entry.id != but]
-        return sorted(found, key=_place, reverse=True)
+        return sorted((entry for entry in self._with(said) if entry.id != but), key=_place, reverse=True)
 
     def nearly_saying(self, said: str) -> Iterator[NoteSummary]:
-        """Yield the notes that say this but for one word, the last changed first."""
-        forms, ends = near_forms(said), _ends(said)
-        for entry in self._with(*ends) if forms else ():
-            may_be = entry.said != said and not set(ends).isdisjoint(_ends(entry.said))
-            if may_be and not forms.isdisjoint(near_forms(entry.said)):
+        """Yield the notes that say this but for one word."""
+        forms = near_forms(said)
+        for entry in self._with(*near_keys(said, is_sought=True)):
+            if entry.said != said and not forms.isdisjoint(near_forms(entry.said)):
                 yield entry
 
     def fold(self, items: Iterable[T], id_of: Callable[[T], str | None]) -> list[tuple[T, list[str]]]:
@@ -159,32 +152,24 @@ class NoteListCache:
         folded, seen = list[tuple[T, list[str]]](), set[str]()
         for item in items:
             id_ = id_of(item) or ""
-            said = next((each.said for each in self._with(f"\0{id_}") if each.id == id_), "")
+            said = next((each.said for each in self._with(f"\0{id_}")), "")
             if said not in seen:
                 folded.append((item, [each.id for each in self.saying(said, but=id_)]))
             seen |= {said} - {""}
         return folded
 
 
-def _by_key(
-    entries: Iterable[NoteSummary], keys: Callable[[NoteSummary], Iterable[str]]
-) -> dict[str, list[NoteSummary]]:
-    by_key: defaultdict[str, list[NoteSummary]] = defaultdict(list)
+def _by_key(entries: Iterable[NoteSummary], keys: Callable[[NoteSummary], Iterable[str]]) -> _Index:
+    by_key: _Index = defaultdict(list)
     for entry in entries:
         for key in keys(entry):
             by_key[key].append(entry)
     return by_key
 
 
-def _keys(entry: NoteSummary) -> Sequence[str]:
-    """Return what a note is looked up by: its id, what it says, and how that begins and ends."""
-    return (f"\0{entry.id}", entry.said, *_ends(entry.said)) if entry.said else (f"\0{entry.id}",)
-
-
-def _ends(said: str) -> tuple[str, str]:
-    """Return the first and the last two words: statements that differ in one word have one of these in common."""
-    words = said.split(" ")
-    return " ".join(words[:2]) + " ", " " + " ".join(words[-2:])
+def _keys(entry: NoteSummary) -> Iterable[str]:
+    """Return what a note is looked up by: its id, what it says, and what others that say nearly that have too."""
+    return (f"\0{entry.id}", entry.said, *near_keys(entry.said)) if entry.said else (f"\0{entry.id}",)
 
 
 class _Catalogues:
@@ -252,10 +237,15 @@ def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache |
         return replace(held, commit=newest.hash)
     now = {row["note_id"]: _entry(row) for row in rows_of_notes(owner, ids, None, _COLUMNS).values()}
     changed = {id_: entry for id_, entry in held.changed.items() if id_ not in ids} | {id_: now.get(id_) for id_ in ids}
+    folded = held.most_folded
+    for entry in now.values():
+        folded += bool(held.saying(entry.said, but=entry.id))
+        for key in _keys(entry):
+            held.index[key].append(entry)
     # What was there before is not taken off: it is held until all is put together.
     nbytes = held.nbytes + sum(entry.room for entry in now.values())
-    advanced = NoteListCache(held.read, newest.hash, nbytes, changed, held.index)
-    return advanced if len(changed) <= MANY else _build(advanced.entries, newest.hash)
+    advanced = NoteListCache(held.read, newest.hash, nbytes, changed, held.index, folded)
+    return advanced if len(changed) <= _CHANGED else _build(advanced.entries, newest.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +275,9 @@ def _summary_of(commit: Commit) -> _CommitSummary:
 
 def _build(entries: Iterable[NoteSummary], commit: str) -> NoteListCache:
     ordered = tuple(sorted(entries, key=_place, reverse=True))
-    return NoteListCache(ordered, commit, sum(entry.room for entry in ordered))
+    index = _by_key(reversed(ordered), _keys)
+    folded = sum(len(found) - 1 for key, found in index.items() if found[0].said == key)
+    return NoteListCache(ordered, commit, sum(entry.room for entry in ordered), {}, index, folded)
 
 
 def _place(entry: NoteSummary) -> tuple[datetime, str]:

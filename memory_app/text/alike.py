@@ -9,7 +9,7 @@ Which notes say the same is decided more strictly (`said_by`): of two that do, o
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -42,6 +42,8 @@ _UNSPACED_WORD = re.compile(f"[{_UNSPACED}]")
 _SHORTEST_NEAR, _LONGEST_NEAR = 3, 60
 #: The same in characters of scripts without spaces, whose words are of one or two.
 _SHORTEST_UNSPACED, _WORD_UNSPACED = 5, 2
+#: Statements of so many words at most are looked up by all of their forms.
+_FEW_WORDS = 6
 
 
 class Said(NamedTuple):
@@ -119,13 +121,38 @@ def near_forms(said: str) -> frozenset[str]:
         said: as `said_by` returns it; none are returned where it is too short or too long to be near another.
     """
     words = said.split(" ")
-    is_unspaced = not said.isascii() and _UNSPACED_WORD.search(said)
-    least, longest = (_SHORTEST_UNSPACED, _WORD_UNSPACED) if is_unspaced else (_SHORTEST_NEAR, 1)
-    if not least <= len(words) <= _LONGEST_NEAR:
-        return frozenset()
+    least, longest = _length_of_a_word(said, len(words))
     lengths = range(1, min(longest, len(words) - least) + 1)
     cut = (" ".join(words[:at] + words[at + by :]) for by in lengths for at in range(len(words) - by + 1))
-    return frozenset([said, *cut])
+    return frozenset([said, *cut] if longest else ())
+
+
+def _length_of_a_word(said: str, words: int) -> tuple[int, int]:
+    """Return how many words a statement has at least that is near another, and how many of them may make up a word of
+    it; (0, 0) where it is too short or too long."""
+    is_unspaced = not said.isascii() and _UNSPACED_WORD.search(said)
+    least, longest = (_SHORTEST_UNSPACED, _WORD_UNSPACED) if is_unspaced else (_SHORTEST_NEAR, 1)
+    return (least, longest) if least <= words <= _LONGEST_NEAR else (0, 0)
+
+
+def near_keys(said: str, *, is_sought: bool = False) -> Iterator[str]:
+    """Yield what two statements that differ in one word have in common, at least one of it.
+
+    Of short ones that is one of their forms: thousands of notes begin "the user likes". Of longer ones it is a half.
+
+    Args:
+        is_sought: it is looked for; else it is kept, to be found.
+    """
+    words = said.split(" ")
+    if not any(_length_of_a_word(said, len(words))):
+        return
+    other = _WORD_UNSPACED if is_sought else 0
+    if len(words) - other <= _FEW_WORDS:
+        yield from (f"\n{form}" for form in near_forms(said))
+    for number in range(max(len(words) - other, _FEW_WORDS + 1), len(words) + other + 1):
+        half = (number - 1) // 2  # what differs may be two words in the middle
+        yield f"\n{number} {' '.join(words[:half])}"
+        yield f"\n{number} {' '.join(words[-half:])}"
 
 
 def _normalised(text: str) -> Iterable[str]:
