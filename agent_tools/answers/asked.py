@@ -31,7 +31,7 @@ _TOOLS = {"replace": "propose_memory_edit", "section": "propose_section_update",
 _TOOLS |= {"delete_block": "propose_block_deletion"}
 _ARGUMENTS = {("insert", "line"): "insert_line", ("section", "line"): "section_line"}
 _ARGUMENTS |= {("section", "header"): "section_header", ("section", "content"): "new_content"}
-_NOT_GIVEN = ("op", "occurrences", "own_line", "limit")
+_NOT_GIVEN = ("op", "occurrences", "own_line", "limit", "is_of_older")
 
 
 def in_short(proposal: Proposal, *, is_gone: bool) -> str:

@@ -301,6 +301,7 @@ OBJECTS: dict[str, Fields] = {
         ("old_string", "new_string", "content", "header", "title", "description"), "optional string: as given"
     )
     | dict.fromkeys(("replace_all", "own_line"), "optional boolean: as given")
+    | {"is_of_older": "optional boolean: true of a rewrite when the block had changed since you read it"}
     | dict.fromkeys(("occurrences", "line", "limit"), "optional integer | null: as given, or as found"),
     "StoredNote": {name: text for name, text in NOTE.items() if name not in ("access_count", "last_access")}
     | {"owner": "string: whose it is"},

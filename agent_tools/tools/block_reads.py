@@ -17,6 +17,7 @@ from agent_tools.answers.bounds import Cut
 from agent_tools.calls.registry import Call, is_listed
 from agent_tools.models import BlockRead
 from approvals.services import Proposed
+from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from memory_app.runtime.background import Gatherer
 
@@ -69,15 +70,17 @@ def note_part(call: Call, session_id: str, label: str, sha256: str, part: Cut) -
         _rows.add(BlockRead(**of, text=_hash(f"{sha256} {last}"), at=timezone.now()))
 
 
-def is_read_as_it_is(call: Call, session_id: str, outcome: Proposed) -> bool | None:
-    """Whether the agent has read the block that a proposal is about as it is now; None where it has not read it at all.
+def is_read_as_it_is(call: Call, session_id: str, block: Block) -> bool | None:
+    """Whether the agent has read the block as it is now, or it is empty; None where it has not read it at all.
 
     Reads of the session count. Reads that named none count for a day, and where the call names no session, so do
     those of any.
     """
+    if not block.body.strip():
+        return True
     _rows.settle()
     day = timezone.now() - WITHOUT_SESSION
-    reads = BlockRead.objects.filter(agent=call.caller.agent, owner=call.owner, label=outcome.proposal.target)
+    reads = BlockRead.objects.filter(agent=call.caller.agent, owner=call.owner, label=block.label)
     if session_id:
         found = list(reads.filter(session__in=["", _hash(session_id)]).order_by("-at"))
         counting = [read for read in found if read.session or read.at >= day]
@@ -85,28 +88,29 @@ def is_read_as_it_is(call: Call, session_id: str, outcome: Proposed) -> bool | N
         counting = list(reads.filter(at__gte=day).order_by("-at")[:1])
     if not counting:
         return None
-    now = _hash(outcome.content_sha256)
+    now = _hash(block.body_sha256)
     return any(read.text == now for read in counting)
 
 
-def unread(call: Call, session_id: str, outcome: Proposed, *, named: str, atomic: str) -> tuple[str, ...]:
-    """Return the warning about a text that is replaced unseen: one, or none where it was seen or there was no text.
+def unread(outcome: Proposed, is_read: bool | None, session_id: str, *, named: str, atomic: str) -> tuple[str, ...]:
+    """Return the warning about a text that is replaced unseen: one, or none where it was seen.
 
     Args:
+        is_read: as `is_read_as_it_is` returned it before the call.
         named: what the text is called in this family of tools.
         atomic: names of the tools for less than the whole text.
     """
-    if not outcome.revision.base_text.strip():
-        return ()
-    is_as_it_is = is_read_as_it_is(call, session_id, outcome)
-    if is_as_it_is:
+    if is_read:
         return ()
     there = ", ".join(filter(is_listed, atomic.split()))
     prefer = f" Prefer the tools that change only what you name: {there}." if there else ""
-    if is_as_it_is is False:
-        return (f"Warning: {named} has changed since you read it, and this replaces all of it.{prefer}",)
-    when = "in this session" if session_id else "in the last 24 hours"
-    return (f"Warning: you have not read {named} {when}, and this replaces all of its text.{prefer}",)
+    if is_read is None:
+        when = "in this session" if session_id else "in the last 24 hours"
+        return (f"Warning: you have not read {named} {when}, and this replaces all of its text.{prefer}",)
+    return (
+        f"Warning: {named} has changed since you read it, and this replaces all of it; the reviewer is told so. Read "
+        f"it again; if this takes back what others wrote, amend it with proposal_id={outcome.proposal.pk}.{prefer}",
+    )
 
 
 def settle() -> None:

@@ -439,6 +439,10 @@ def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments,
     label, edit, asked = target.name, change.edit, change.asked
     warnings: tuple[str, ...] = ()
     block, found = reads.find_block(call.owner, label), _find(call, target)
+    is_read: bool | None = True
+    if block and isinstance(edit, edits.Rewrite):
+        is_read = block_reads.is_read_as_it_is(call, arguments.session_id, block)
+        edit = replace(edit, is_of_older=is_read is False)
     if arguments.proposal_id is None:  # what the agent proposed itself is changed as it is proposed
         own, edit = _in_own_edit(call, block, edit) if block else (found.proposal_id if found else None, edit)
         arguments = arguments.model_copy(update={"proposal_id": own}) if own else arguments
@@ -449,8 +453,8 @@ def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments,
     is_new = outcome.proposal.kind == Kind.CREATE_BLOCK
     if is_new:
         asked += " (a new block)"
-    elif isinstance(change.edit, edits.Rewrite) and outcome.created:
-        warnings = block_reads.unread(call, arguments.session_id, outcome, named=target.canonical, atomic=_ATOMIC)
+    elif outcome.created or outcome.amended:
+        warnings = block_reads.unread(outcome, is_read, arguments.session_id, named=target.canonical, atomic=_ATOMIC)
     number = outcome.proposal.pk
     which = f"revision {outcome.revision.number} of proposal {number}" if outcome.amended else f"proposal {number}"
     until = "Until then only you see it here." if is_new else "Until then the file reads as before."

@@ -275,7 +275,7 @@ def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     if not _is_of_text(outcome):
         return outcomes.of_block(outcome, arguments)
     warnings = list(_there_before(edit, outcome))
-    if block_reads.is_read_as_it_is(call, arguments.session_id, outcome) is False:
+    if outcome.block and block_reads.is_read_as_it_is(call, arguments.session_id, outcome.block) is False:
         warnings.insert(0, "Warning: the block has changed since you read it, so its lines may have other numbers now.")
     return outcomes.of_block(outcome, arguments, placed=(_after(edit, outcome.revision.base_text),), warnings=warnings)
 
@@ -403,12 +403,14 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
 
 def _rewrite(call: Call, arguments: BlockEditArguments, content: str) -> Answer:
     label = arguments.block_label
-    body = _without_title(call, label, content)
-    outcome = made(call, label, (edits.Rewrite(body),), arguments)
+    block = reads.find_block(call.owner, label)
+    body = _without_title(block, content) if block else content
+    is_read = block_reads.is_read_as_it_is(call, arguments.session_id, block) if block else True
+    outcome = made(call, label, (edits.Rewrite(body, is_of_older=is_read is False),), arguments)
     placed = (_TITLE_LEFT_OUT,) if body != content else ()
-    if not _is_of_text(outcome):
+    if not (outcome.created or outcome.amended):
         return outcomes.of_block(outcome, arguments, placed=placed)
-    warnings = block_reads.unread(call, arguments.session_id, outcome, named=f"block '{label}'", atomic=_ATOMIC)
+    warnings = block_reads.unread(outcome, is_read, arguments.session_id, named=f"block '{label}'", atomic=_ATOMIC)
     return outcomes.of_block(outcome, arguments, placed=placed, warnings=warnings)
 
 
@@ -418,12 +420,11 @@ _TITLE_LEFT_OUT = (
 )
 
 
-def _without_title(call: Call, label: str, content: str) -> str:
+def _without_title(block: reads.Block, content: str) -> str:
     """Return the content without the heading that a block was read under, unless its own text begins with that."""
-    block = reads.find_block(call.owner, label) if content.startswith("# ") else None
     first, _, rest = content.partition("\n")
     rest = rest.lstrip("\r\n")
-    if block is None or first.rstrip() != f"# {block.display_title}":
+    if first.rstrip() != f"# {block.display_title}":
         return content
     is_its_own = block.body.startswith(first) and not rest.startswith(first)
     return content if is_its_own else rest

@@ -427,6 +427,11 @@ class Revision(models.Model):
     def __str__(self) -> str:
         return f"{self.proposal} revision {self.number}"
 
+    @property
+    def is_of_older(self) -> bool:
+        """Whether it replaces a whole text of which its agent read an older version."""
+        return any(edit.get("is_of_older") for edit in self.edits)
+
 
 _REVISION = Prepared(
     lambda proposal, number: Revision.objects.filter(proposal=proposal, number=number).order_by(),

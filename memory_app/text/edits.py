@@ -38,9 +38,14 @@ class Replace:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """Replace the whole text by `content`."""
+    """Replace the whole text by `content`.
+
+    Attributes:
+        is_of_older: its author read an older text than the one it replaces, for a reviewer.
+    """
 
     content: str
+    is_of_older: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,16 +184,18 @@ _OPERATIONS: dict[str, type[Edit]] = {
     "section": SectionUpdate,
 }
 _NAMES = {operation: name for name, operation in _OPERATIONS.items()}
+_LEFT_OUT = ("expected_replacements", "is_of_older")
 
 
 def to_json(edits: Iterable[Edit]) -> list[dict[str, Any]]:
     """Return the edits as plain JSON, to be stored with a revision.
 
-    `expected_replacements` is left out: once an edit has been applied, `occurrences` says the same.
+    `expected_replacements` is left out: once an edit has been applied, `occurrences` says the same. So is `is_of_older`
+    where it is not so.
     """
     return [
         {"op": _NAMES[type(edit)]}
-        | {name: value for name, value in vars(edit).items() if name != "expected_replacements"}
+        | {name: value for name, value in vars(edit).items() if name not in _LEFT_OUT or value is True}
         for edit in edits
     ]
 

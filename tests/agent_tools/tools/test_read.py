@@ -13,8 +13,9 @@ from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.agent_tools.mcp.peer import Peer, text_of
 from tests.support.acts import approve, edit
-from tests.support.fixtures import MakeBlock, Propose
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 BLOCKS = "/api/v1/users/alice/blocks/"
 HISTORY = f"{BLOCKS}goals/history/"
@@ -122,7 +123,11 @@ def test_history_tells_agent_approver_and_reason(api: Machine, tim: User, goals:
     assert (approved["action"], created["action"]) == ("approved", "created")
     assert (approved["agent"], approved["actor"], approved["proposal_id"]) == ("scribe", "tim", proposal.pk)
     assert approved["reasoning"] == "Alice said she loves it."
-    page = answered(api.get(f"{HISTORY}?limit=1"))["data"]
+    first = answered(api.get(f"{HISTORY}?limit=1"))
+    page = first["data"]
+    said = f"approved by tim, proposed by scribe (proposal {proposal.pk}): Alice said she loves it. Yes."
+    more = f"(There are more: call again with cursor {page['next']}.)"
+    assert first["text"] == f"- {approved['at']} {said}\n\n{more}"
     assert answered(api.get(f"{HISTORY}?cursor={page['next']}"))["data"]["items"] == [created]
 
 
@@ -145,15 +150,19 @@ def warned(call: Call, **more: Any) -> str:
     return next((warning for warning in data["warnings"] if "read" in warning), "")
 
 
-def test_a_rewrite_unread_is_made_with_a_warning_that_names_the_atomic_tools(call: Call, goals: Block) -> None:
+def test_a_rewrite_unread_is_made_with_a_warning_that_names_the_atomic_tools(
+    call: Call, token: str, goals: Block
+) -> None:
     answer = answered(call("propose_memory_rewrite", **REWRITE | {"session_id": "s-1"}))
     (warning,) = answer["data"]["warnings"]
     assert warning.startswith(f"{UNREAD} in this session, and this replaces all of its text.")
-    for tool in ("edit", "edits", "append", "prepend", "insert"):
-        assert f"propose_memory_{tool}" in warning
-    assert "propose_section_update" in warning
+    assert warning.endswith("change only what you name: propose_memory_edit, propose_memory_append."), "of those listed"
+    every = text_of(Peer(token, query="toolset=all").call("propose_memory_rewrite", **REWRITE | {"content": "Hi."}))
+    for tool in ("edits", "prepend", "insert"):
+        assert f"propose_memory_{tool}" in every
+    assert "propose_section_update" in every
     assert answer["text"].splitlines()[-1] == warning
-    assert Proposal.objects.get().status == "open"
+    assert set(Proposal.objects.values_list("status", flat=True)) == {"open"}
 
 
 def test_an_empty_block_is_filled_without_a_warning(call: Call, alice: User, make_block: MakeBlock) -> None:
@@ -236,6 +245,32 @@ def test_a_text_that_changed_since_is_not_the_one_that_was_read(call: Call, goal
     assert warned(call).startswith(CHANGED)
     read(call)
     assert warned(call) == ""
+
+
+@pytest.mark.parametrize("tool", ["propose_memory_rewrite", "write_file"])
+def test_a_rewrite_from_an_older_reading_says_so_to_its_agent_and_its_reviewer(
+    call: Call, alice: User, tim: User, goals: Block, client_of: ClientOf, tool: str
+) -> None:
+    asked = {"path": "/memories/blocks/goals.md"} if tool == "write_file" else {"block_label": "goals"}
+
+    def seen_of(content: str, **more: Any) -> tuple[bool, bool, str]:
+        """Whether the agent is told of the older reading, and its reviewer; what the agent is shown of its call."""
+        answer = answered(call(tool, **asked, content=content, reasoning="r", **more))
+        number = answer["data"]["proposal_id"]
+        page = client_of(tim).get(f"/proposals/{number}/").content.decode()
+        said = f"is told so. Read it again; if this takes back what others wrote, amend it with proposal_id={number}."
+        told = answered(call("get_proposal", proposal_id=number))["text"]
+        return said in answer["text"], "rewrote this from an older version of the block" in page, told
+
+    read(call)
+    assert seen_of("First.")[:2] == (False, False)
+    edit(alice, "goals", "likes", "loves")
+    is_told, is_shown, text = seen_of("Second.")
+    assert (is_told, is_shown, "is_of_older" in text) == (True, True, False)
+    number = Proposal.objects.latest("pk").pk
+    assert seen_of("Third.", proposal_id=number)[:2] == (True, True)
+    read(call)
+    assert seen_of("Fourth.", proposal_id=number)[:2] == (False, False)
 
 
 def test_a_read_counts_for_a_day_and_in_its_session_for_as_long_as_that_lasts(call: Call, goals: Block) -> None:
