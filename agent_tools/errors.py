@@ -203,7 +203,7 @@ class ApiError(Exception):
     ) -> None:
         self.code = code
         self.message = message
-        self.text = "\n".join([text or f"Error: {message}", *help])
+        self.text = "\n".join([text or f"Error: {message}", *filter(None, help)])
         self.details = details or {}
         self.headers = dict(headers or {})
         if retry_after is not None:

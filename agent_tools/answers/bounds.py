@@ -62,6 +62,11 @@ def rest_of(items: Sequence[Any], shown: int, what: str) -> str:
     )
 
 
+def beyond(limit: int, most: int, *, is_full: bool) -> str:
+    """Return the sentence that says how to get what `limit` may have cut; empty where it cut nothing, or is `most`."""
+    return f"(There may be more: limit, up to {most}, shows more.)" if is_full and limit < most else ""
+
+
 def missing_of(*, index_behind: bool) -> str:
     """Return the sentence that says what a search could not know; empty where it knew all."""
     if not index_behind:

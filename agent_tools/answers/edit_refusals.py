@@ -9,6 +9,7 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import F
@@ -21,11 +22,13 @@ from agent_tools.errors import ApiError, ErrorCode
 from approvals.models import Kind, Proposal, Revision
 from approvals.review.targets import made_of, new_block_of
 from approvals.services.errors import Refusal
+from assent_client.text import invisible
 from memory_app import reads
 from memory_app.models import TargetKind
 from memory_app.reads import Block, BlockNotFound, RevisionNotFound
 from memory_app.text import edits
 from memory_app.text.fuzzy_match import WORTH_OFFERING, Nearest
+from memory_app.text.lines import common, with_ends
 from memory_app.text.repairs import Repair, repair
 
 #: Characters of a passage or a call in the text for the model; longer ones are in `details` only.
@@ -158,9 +161,9 @@ def waits(proposal: Proposal) -> str:
     changing = " or ".join(filter(is_listed, ("propose_memory_append", "propose_memory_edit")))
     return for_list(
         f"Your proposal {proposal.pk} for this new block waits for the user ({proposal.status}): the block cannot be "
-        "read until it is approved. get_proposal has its text. To change what it proposes, call "
-        f"{changing or 'propose_memory_edit'} with proposal_id={proposal.pk}.",
-        or_nearest=not changing,
+        f"read until it is approved. get_proposal with proposal_id={proposal.pk} has its text. To change what it "
+        f"proposes, call {changing or 'propose_memory_edit'} with proposal_id={proposal.pk}.",
+        or_nearest=True,
     ).rstrip()
 
 
@@ -189,12 +192,13 @@ def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
         if line is not None:
             details["line"] = line
     if waiting := _own_proposal_with(edit.old_string, subject):
-        details["in_proposal"] = waiting.pk
+        number = details["in_proposal"] = waiting.proposal_id
         help.append(
-            f"The text is in your own open proposal {waiting.pk}, which nobody has approved yet: wait for the "
-            f"decision, or amend it with proposal_id={waiting.pk}. Such an edit is made on the block's text as it is "
-            "now, and takes the place of what that proposal asks for."
+            f"The text is in your own open proposal {number}, which nobody has approved yet: wait for the decision, or "
+            f"amend it with proposal_id={number}. Such an edit is made on the block's text as it is now, and takes the "
+            "place of what that proposal asks for."
         )
+        help += _amending(waiting, block, edit, subject, details)
     else:
         help += passage_help(found, edit, error.index, subject, details)
     help.append(f"The block's sha256 is {block.body_sha256}.")
@@ -295,6 +299,8 @@ def corrected_call(
     call = subject.corrected(index, changed)
     details["corrected_call"] = call
     shown = json.dumps(call, ensure_ascii=False)
+    for unseen in {each.char for each in invisible.find(shown) if each.kind not in invisible.HARMLESS}:
+        shown = shown.replace(unseen, json.dumps(unseen)[1:-1])  # a model copies an escape, and not what it cannot see
     return [f"{if_meant}, call again with:", shown] if len(shown) <= _SHOWN else []
 
 
@@ -309,14 +315,32 @@ def _said(forms: Sequence[str], words: Sequence[tuple[str, str]]) -> str:
     return f"{told}: {', '.join(pairs)}."
 
 
-def _own_proposal_with(old_string: str, subject: Subject) -> Proposal | None:
-    """Return the agent's newest open proposal on this block that adds `old_string` to the text."""
+def _amending(
+    waiting: Revision, block: Block, edit: edits.Replace, subject: Subject, details: dict[str, Any]
+) -> list[str]:
+    """Return the call that makes an edit in what a proposal asks for; nothing where its lines are not certain."""
+    asked, arguments = waiting.result_text, subject.arguments
+    if arguments is None or len(subject.edits) > 1 or asked.count(edit.old_string) != 1:
+        return []
+    before, after = (with_ends(text) for text in (waiting.base_text, asked.replace(edit.old_string, edit.new_string)))
+    head, tail = common(before, after)
+    if head + tail == len(before):  # it only adds: after the line before, or before the first one
+        head, tail = (head - 1, tail) if head else (head, max(tail - 1, 0))
+    old, new = ("".join(lines[head : len(lines) - tail]) for lines in (before, after))
+    if old == new or block.body.count(old) != 1:
+        return []
+    amends = replace(subject, arguments=arguments.model_copy(update={"proposal_id": waiting.proposal_id}))
+    return corrected_call("To change what it asks for", {"old_string": old, "new_string": new}, 0, amends, details)
+
+
+def _own_proposal_with(old_string: str, subject: Subject) -> Revision | None:
+    """Return what the agent's newest open proposal on this block asks for that adds `old_string` to the text."""
     waiting = auth.visible_proposals(subject.call.caller.token, subject.call.owner).decidable()
     newest = waiting.filter(target_kind=TargetKind.BLOCK, target=subject.label).order_by("-pk")
     current = Revision.objects.filter(proposal__in=newest, number=F("proposal__current_revision_number"))
-    revisions = current.select_related("proposal").order_by("-proposal_id")
+    revisions = current.order_by("-proposal_id")
     added = (each for each in revisions if old_string in each.result_text and old_string not in each.base_text)
-    return next((each.proposal for each in added), None)
+    return next(added, None)
 
 
 def _over_limit(subject: Subject, used: int, limit: int) -> ApiError:

@@ -43,6 +43,11 @@ def unpack(cursor: str) -> list[Any]:
     return values
 
 
+def more(cursor: str | None) -> str:
+    """Return what is said below a page of a list that goes on; empty on the last one."""
+    return f"\n\n(There are more: call again with cursor {cursor}.)" if cursor else ""
+
+
 def after(call: Call, arguments: PagedArguments, kind: type[T]) -> T | None:
     """Return the key of the last item of the page before, or None on the first page.
 

@@ -277,6 +277,7 @@ TABLE: ErrorTable = {
     "block_read_only": ErrorRow(
         ErrorCode.BLOCK_READ_ONLY,
         "Memory block '{about.label}' is read-only for agents.",
+        help=("Only people change it, on its page: tell the user what should be in it.",),
         details=lambda error, about: {"block_label": about.label},
     ),
     "label_invalid": label_invalid,
@@ -294,6 +295,7 @@ TABLE: ErrorTable = {
     NoteNotFound: ErrorRow(
         ErrorCode.NOTE_NOT_FOUND,
         "Note '{error.id}' not found.",
+        help=("memory_search has the ids of the notes there are. What was deleted can be saved again.",),
         details=lambda error, about: {"note_id": error.id},
     ),
     NoteWithdrawn: ErrorRow(

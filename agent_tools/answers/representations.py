@@ -13,10 +13,11 @@ from typing import Any
 
 from django.conf import settings
 
+from agent_tools import auth
 from agent_tools.answers import asked as asking
 from agent_tools.answers import fields
 from agent_tools.calls.arguments import ChangeArguments, given
-from agent_tools.calls.registry import TOOLS, Call, for_list, is_listed
+from agent_tools.calls.registry import TOOLS, Call, for_list
 from approvals.models import DECIDABLE, Approval, Event, Kind, Proposal, ReviewReason, Revision, Status
 from approvals.review import turn
 from approvals.review.reworded import ChangedApproval, taken_of
@@ -60,8 +61,6 @@ _WHOLE_BLOCKS: dict[str, str] = {Kind.CREATE_BLOCK: "new block", Kind.DELETE_BLO
 
 #: Characters of a reviewer's comment in a list.
 _WORDS_LISTED = 300
-#: Characters a comment may have.
-_LONGEST_COMMENT = 2_000
 #: Places of an approval that is not as proposed, in the text of one proposal.
 _PLACES = 10
 
@@ -192,28 +191,39 @@ def note(note: Note, recalled: Access | None) -> dict[str, Any]:
     }
 
 
-def target(proposal: Proposal) -> str:
-    """Return what a proposal is about, for a sentence."""
+def target(proposal: Proposal, *, of_owner: bool = False) -> str:
+    """Return what a proposal is about, for a sentence.
+
+    Args:
+        of_owner: say whose memory it is, where an answer is about several people.
+    """
+    of = f" of {proposal.owner}" if of_owner else ""
     if proposal.target_kind == TargetKind.IMPORT:
-        return "an import of memories"
-    if proposal.kind in _WHOLE_BLOCKS:
-        return f"{_WHOLE_BLOCKS[proposal.kind]} '{proposal.target}'"
-    return f"{'block' if proposal.target_kind == 'block' else 'note'} '{proposal.target}'"
+        return f"an import of memories{of}"
+    what = _WHOLE_BLOCKS.get(proposal.kind) or ("block" if proposal.target_kind == TargetKind.BLOCK else "note")
+    return f"{what} '{proposal.target}'{of}"
 
 
-def told(proposal: Proposal, asked: ChangeRequest | None = None) -> str:
+def of_several(call: Call) -> bool:
+    """Whether what the call is answered may be about several people."""
+    return not call.owner and auth.sole_owner(call.caller.token) is None
+
+
+def told(proposal: Proposal, asked: ChangeRequest | None = None, *, of_owner: bool = False) -> str:
     """Return what became of a proposal, in one sentence and the reviewer's words.
 
     Args:
         asked: what its agent is asked to change.
+        of_owner: see `target`.
     """
+    what = f"Proposal {proposal.pk} for {target(proposal, of_owner=of_owner)}"
     if asked:
         by = f" by {asked.by}" if asked.by else " by Assent, not by a person"
         why = f" ({asked.reason})" if asked.reason else ""
         words = wanted(asked.comment, asked.automatic)
-        first = f"Proposal {proposal.pk} for {target(proposal)}: changes are requested{by}{why}: {words}"
+        first = f"{what}: changes are requested{by}{why}: {words}"
         return f"{first}\n{how_to_amend(proposal)}"
-    told = f"Proposal {proposal.pk} for {target(proposal)} is {outcome(proposal)}"
+    told = f"{what} is {outcome(proposal)}"
     if proposal.is_decided and proposal.decided_by is not None:
         told += f", by {proposal.decided_by.username}"
     if proposal.decision_reason:
@@ -242,9 +252,9 @@ _AMENDED = {
 def how_to_amend(proposal: Proposal) -> str:
     """Return how an undecided proposal is changed or taken back, in a sentence."""
     how = _AMENDED_BY.get(proposal.kind) or _AMENDED[TargetKind(proposal.target_kind)]
-    back = for_list("; or take it back with withdraw_proposal")
-    amended = for_list(f"To amend it, {how} with proposal_id={proposal.pk}{back}.", or_nearest=True)
-    return amended or for_list("withdraw_proposal takes it back.")
+    back = for_list(" Or take it back with withdraw_proposal.")
+    amends = f"To amend it, {how} with proposal_id={proposal.pk}: that takes the place of all it asks for.{back}"
+    return for_list(amends, or_nearest=True) or for_list("withdraw_proposal takes it back.")
 
 
 def how_to_follow() -> str:
@@ -252,18 +262,18 @@ def how_to_follow() -> str:
     return for_list("get_proposal tells what became of it.", or_nearest=True)
 
 
-def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: bool, is_gone: bool) -> str:
-    """Return an entry of a list: what became of a proposal, with the reviewer's comment, and what it asks for below.
+def listed(
+    proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: bool, is_gone: bool, of_owner: bool
+) -> str:
+    """Return in short what became of a proposal, with the reviewer's comment, and what it asks for below.
 
     Args:
         asked, asks_you: what its agent is asked to change; whether a person commented since.
-        is_gone: see `proposal`.
+        is_gone, of_owner: see `proposal` and `target`.
     """
-    line = f"- {proposal.pk}: {target(proposal)}, {outcome(proposal)}"
+    line = f"- {proposal.pk}: {target(proposal, of_owner=of_owner)}, {outcome(proposal)}"
     if asks_you:
-        line += f" (a person commented: {_in_full()} has it)"
-    if proposal.status == Status.APPROVED and proposal.approval in HOW:
-        line += f" ({_in_full()} has the words)"
+        line += " (a person commented)"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"
     if proposal.reverted_by_commit:
@@ -272,18 +282,17 @@ def listed(proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: 
         line += f" ({asked.reason})"
     if asked or proposal.is_decided:
         said = wanted(asked.comment, asked.automatic) if asked else proposal.decision_comment
-        words = first_words(said, _WORDS_LISTED if is_listed("get_proposal") else _LONGEST_COMMENT)
+        words = first_words(said, _WORDS_LISTED)
         line += f": {words}" if words else ""
-        line += for_list(" (get_proposal has all of it)") if words.endswith("…") else ""
     else:
         line += f"; {asking.STANDS[proposal.mergeability]}"
     below = [asking.in_short(proposal, is_gone=is_gone), how_to_amend(proposal) if asked else ""]
     return line + "".join(f"\n  {each}" for each in below if each)
 
 
-def _in_full() -> str:
-    """Return the call that says more of a proposal, of those that the caller sees."""
-    return "get_proposal" if is_listed("get_proposal") else "list_proposals with decided_since"
+def in_full(proposal: Proposal) -> str:
+    """Return which call has all of a proposal, or "" where the caller sees none."""
+    return for_list(f"get_proposal with proposal_id={proposal.pk} has all of it.", or_nearest=True)
 
 
 def outcome(proposal: Proposal) -> str:
@@ -366,11 +375,16 @@ def thread(comments: list[dict[str, Any]]) -> str:
         comments: those of `comment`, newest first.
     """
     since = len(list(takewhile(lambda each: each["by_kind"] != Event.ActorKind.AGENT, comments)))
-    lines = [how for how in (for_list("Answer with comment_on_proposal."),) if how and since]
+    lines = [how_to_answer()] if since else []
     for place, each in enumerate(comments[: since + _PLACES]):
         who = "You" if each["by_kind"] == Event.ActorKind.AGENT else each["by"]
         lines.append(f"{who} commented: {each['text'] if place < since else first_words(each['text'], _WORDS_LISTED)}")
     return "".join(f"\n{line}" for line in reversed(lines))
+
+
+def how_to_answer() -> str:
+    """Return how a person's comment is answered with the tools that the caller sees."""
+    return for_list("Answer with comment_on_proposal.") or "Answer by amending it, with evidence that says so."
 
 
 #: Why a change waits although others like it do not, for the agent.
@@ -443,7 +457,7 @@ def on_approval(proposal: Proposal, data: dict[str, Any]) -> str:
     how = asking.otherwise(data, places=_PLACES, most=_WORDS_LISTED)
     if proposal.approval != Approval.PART:
         title = f" Its title is {data['final_title']!r}." if data["final_title"] else ""
-        return f"\nThe memory has the reviewer's wording. {how}{title}"
+        return f"\n{how or 'The memory has other words than yours.'}{title}"
     what = f"{taken.left} of {taken.asked_for} {'notes' if taken.notes_left else 'changes'}"
     if data["propose_again"]:
         return f"\n{what} came back to you. {how}"

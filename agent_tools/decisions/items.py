@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import F, Q
 
 from agent_tools.answers import asked, bounds, representations, withholding
-from agent_tools.calls.registry import Call, for_list
+from agent_tools.calls.registry import Call
 from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
 from approvals.review.reworded import ChangedApproval, taken_of
@@ -39,15 +39,19 @@ def of_events(call: Call, events: Sequence[Event]) -> list[dict[str, Any]]:
         event.proposal = proposals.setdefault(event.proposal_id, event.proposal)
     gone = withholding.about_deleted(call, list(proposals.values()))
     taken = _taken([each for each in proposals.values() if each.pk not in gone])
-    return [_item(event, event.proposal_id in gone, taken.get(event.proposal_id)) for event in events]
+    of_owner = representations.of_several(call)
+    return [
+        _item(event, event.proposal_id in gone, taken.get(event.proposal_id), of_owner=of_owner) for event in events
+    ]
 
 
-def _item(event: Event, is_gone: bool, taken: ChangedApproval | None) -> dict[str, Any]:
+def _item(event: Event, is_gone: bool, taken: ChangedApproval | None, *, of_owner: bool) -> dict[str, Any]:
     """Return what is told of one event.
 
     Args:
         is_gone: it is about something deleted since, for a caller who may not read that.
         taken: how an approval differs from what was proposed.
+        of_owner: see `representations.target`.
     """
     proposal = event.proposal
     is_block, is_note = proposal.target_kind == TargetKind.BLOCK, proposal.target_kind == TargetKind.NOTE
@@ -68,7 +72,9 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None) -> dict[st
         **_wording(event, taken),
     }
     about = f" {asked.in_short(proposal, is_gone=is_gone)}".rstrip()
-    return item | {"text": invisible.escaped(_line(item, proposal) + about), "cursor": reading.after(event.pk)}
+    what = f"Proposal {proposal.pk} for {representations.target(proposal, of_owner=of_owner)}"
+    text = invisible.escaped(_line(what, item, proposal) + about)
+    return item | {"text": text, "cursor": reading.after(event.pk)}
 
 
 def _reason(event: Event) -> str | None:
@@ -107,16 +113,15 @@ def _that_fit(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [] if fitting and bounds.size_of(fitting[0]) > MOST_CHARACTERS else fitting
 
 
-def _line(item: dict[str, Any], proposal: Proposal) -> str:
+def _line(what: str, item: dict[str, Any], proposal: Proposal) -> str:
     """Return what happened in one line, for the model."""
-    what = f"Proposal {item['proposal_id']} for {representations.target(proposal)}"
     by = f" by {item['by']}" if item["by"] else ""
     reason = f" ({item['reason']})" if item["reason"] else ""
-    said = _said(item["comment"])
+    said = _said(item["comment"], proposal)
     match item["what"]:
         case Event.What.APPROVED:
             how = representations.HOW.get(Approval(item["approval"]), "") if item["approval"] else ""
-            return f"{what} was approved{how}{by}{reason}{said}{_changed(item)}"
+            return f"{what} was approved{how}{by}{reason}{said}{_changed(item, proposal)}"
         case Event.What.REJECTED:
             return f"{what} was rejected{by or ' by Assent'}{reason}{said}"
         case Event.What.CHANGES_REQUESTED:
@@ -130,21 +135,22 @@ def _line(item: dict[str, Any], proposal: Proposal) -> str:
         case Event.What.REOPENED:
             return f"{what} was opened again{by} and waits for a person{said}"
         case _:
-            return f"{what}: {item['by']} commented{said} {for_list('Answer with comment_on_proposal.')}".rstrip()
+            return f"{what}: {item['by']} commented{said} {representations.how_to_answer()}"
 
 
-def _said(comment: str) -> str:
+def _said(comment: str, proposal: Proposal) -> str:
     """Return the end of a sentence: what a person said, or a full stop."""
     words = first_words(comment, _WORDS)
     if not words:
         return "."
+    if words != " ".join(comment.split()):
+        words = f"{words} {representations.in_full(proposal)}".rstrip()
     return f": {words}" if words[-1] in ".!?…" else f": {words}."
 
 
-def _changed(item: dict[str, Any]) -> str:
+def _changed(item: dict[str, Any], proposal: Proposal) -> str:
     """Return what of an approval is not as proposed."""
-    all_of_it = for_list("get_proposal has all of it.") or "Read what the memory has now."
-    more = [all_of_it] if item["is_cut"] else []
+    more = [representations.in_full(proposal)] if item["is_cut"] else []
     return "".join(f" {said}" for said in (asked.otherwise(item, places=1, most=_WORDING), *more) if said)
 
 

@@ -7,6 +7,7 @@ on from a cursor misses none and gets none twice.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from django.db.models import Max, Q, QuerySet
 
 from agent_tools import auth
 from agent_tools.answers import bounds, paging
-from agent_tools.calls.arguments import invalid
+from agent_tools.calls.arguments import invalid, is_time
 from agent_tools.calls.registry import Answer, Call
 from agent_tools.decisions import items
 from approvals.models import Event
@@ -76,7 +77,7 @@ def told_to_agent(agent: int) -> QuerySet[Event]:
 
 
 def place_of(call: Call, since: str, *, argument: str) -> int | None:
-    """Return the id of the event after which to read, from a cursor; None for from now on.
+    """Return the id of the event after which to read, from a cursor or a time; None for from now on.
 
     Args:
         argument: what the call calls it, for the refusal.
@@ -88,14 +89,25 @@ def place_of(call: Call, since: str, *, argument: str) -> int | None:
         return None
     if not since:
         return 0
+    if (at := _time_of(since)) is not None:
+        return visible(call).filter(at__lt=at).order_by().aggregate(last=Max("pk"))["last"] or 0
     try:
         name, event_id = paging.unpack(since)
         if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
             raise ValueError("no cursor of decisions")
     except ValueError as error:
-        reason = "is no cursor of decisions; leave it empty to read from the start, or give 'now'"
+        reason = "is neither a time (2026-03-01) nor a `next`; leave it empty to read from the start, or give 'now'"
         raise invalid({argument: reason}, called=call.called) from error
     return event_id
+
+
+def _time_of(since: str) -> datetime | None:
+    """Return the time that a text says, in UTC where it names no zone; None for another text."""
+    try:
+        at = datetime.fromisoformat(is_time(since))
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def read(call: Call, after: int, *, limit: int) -> DecisionPage:
@@ -141,8 +153,14 @@ def has_news(call: Call, after: int) -> bool:
     return visible(call).filter(pk__gt=after).exists()
 
 
-def answer(call: Call, page: DecisionPage, *, characters: int, retry_after: int | None = None) -> Answer:
-    """Return a page as an answer, cut between items where it is longer than it may be."""
+def answer(
+    call: Call, page: DecisionPage, *, argument: str, characters: int = 0, retry_after: int | None = None
+) -> Answer:
+    """Return a page as an answer, cut between items where it is longer than it may be.
+
+    Args:
+        argument: what the call calls the place from which to go on.
+    """
     told = items.of_events(call, page.events)
     fitting = bounds.that_fit(told, characters)
     has_more = page.has_more or fitting < len(told)
@@ -153,8 +171,8 @@ def answer(call: Call, page: DecisionPage, *, characters: int, retry_after: int 
         "more": has_more,
         "retry_after": retry_after if page.is_settled else _RETRY_AFTER,
     }
-    lines = [f"- {item['text']}" for item in data["items"]]
+    lines = [f"- {item['at']} {item['text']}" for item in data["items"]]
     text = "\n".join(["Decided about your proposals:", "", *lines]) if lines else "Nothing was decided since."
-    if has_more:
-        text += f"\n\n(There is more: call again with {data['next']}.)"
+    further = "There is more: call again" if has_more else "What is decided from here on: call again later"
+    text += f"\n\n({further} with {argument}={data['next']}.)"
     return Answer(text, data, retry_after=data["retry_after"], tells_decisions=True)

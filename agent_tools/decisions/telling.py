@@ -211,7 +211,8 @@ class DecisionListArguments(BoundedArguments):
     since: Annotated[
         str,
         Field(
-            description="`next` of an answer before; empty: from the start; now: nothing but the `next` to go on from.",
+            description="`next` of an answer before, or a time (ISO 8601); empty: from the start; now: nothing but the "
+            "`next` to go on from.",
             max_length=200,
         ),
     ] = ""
@@ -245,11 +246,12 @@ def decisions(call: Call, arguments: DecisionListArguments, *, argument: str) ->
     if after is None:
         after = reading.last(call)
         if not arguments.wait:
-            return reading.answer(call, reading.DecisionPage([], after, has_more=False), characters=0)
+            return reading.answer(call, reading.DecisionPage([], after, has_more=False), argument=argument)
     work = decision_list.time_limit
     call, retry_after = until(lambda now: reading.has_news(now, after), call, arguments.wait, work=work)
     page = reading.read(call, after, limit=arguments.limit)
-    return reading.answer(call, page, characters=bounds.characters(arguments), retry_after=retry_after)
+    most = bounds.characters(arguments)
+    return reading.answer(call, page, argument=argument, characters=most, retry_after=retry_after)
 
 
 def expire_overdue(call: Call) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, representations
 from agent_tools.calls.arguments import BoundedArguments, TurnArguments, WriteArguments, invalid
-from agent_tools.calls.registry import Answer, Call, endpoint, tool
+from agent_tools.calls.registry import Answer, Call, endpoint, for_list, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from memory_app import conversations
@@ -61,9 +61,7 @@ def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
         f"- {each['session_id']} ({each['last_at']}, {_messages(each['count'])}): {each['title']}" for each in items
     ]
     text = "\n".join(["Conversations, the latest first:", "", *lines]) if items else "No conversations are kept."
-    if cursor:
-        text += f"\n\n(There are more: call again with cursor {cursor}.)"
-    return Answer(text, {"items": items, "next": cursor})
+    return Answer(text + paging.more(cursor), {"items": items, "next": cursor})
 
 
 class SessionReadArguments(paging.PagedArguments, BoundedArguments):
@@ -97,6 +95,7 @@ def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
         raise ApiError(
             ErrorCode.SESSION_NOT_FOUND,
             f"No conversation '{arguments.session_id}' is kept.",
+            help=[for_list("memory_list_sessions names those there are.")],
             details={"session_id": arguments.session_id},
         )
     items = [
@@ -114,9 +113,7 @@ def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
     shown, cursor = paging.page(call, found, arguments, lambda each: f"{each.at.isoformat()} {each.pk}", most=fitting)
     items = items[: len(shown)]
     lines = [f"[{each['at']}] {each['author'] or each['role']}: {each['content']}" for each in items]
-    if cursor:
-        lines.append(f"(There is more: call {call.name} again with cursor={cursor}.)")
-    text = "\n".join(lines) or "There is nothing after that."
+    text = ("\n".join(lines) or "There is nothing after that.") + paging.more(cursor)
     return Answer(text, {"session_id": arguments.session_id, "items": items, "next": cursor})
 
 

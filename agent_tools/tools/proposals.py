@@ -34,15 +34,15 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     decided_since: Annotated[
         str | None,
         Field(
-            description="Instead list what people decided, in the order it happened: after this `next` of an answer "
-            "before, from the start (empty), or from now on ('now').",
+            description="Instead list what people decided: since this time (ISO 8601), from the start (empty), or "
+            "after what an answer gave to go on from.",
             max_length=200,
         ),
     ] = None
     wait: Annotated[
         int,
         Field(
-            description="With decided_since: seconds to wait for a decision while there is none.",
+            description="Seconds to wait for a decision: of proposal_id, or with decided_since.",
             ge=0,
             le=telling.LONGEST_OF_TOOL,
         ),
@@ -61,20 +61,21 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     owner_optional=True,
 )
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
+    if arguments.proposal_id is not None and arguments.decided_since is None:
+        asked_for = arguments.model_dump(include=set(ProposalReadArguments.model_fields))
+        whole = _proposal(call, ProposalReadArguments(**asked_for))
+        items = [refusals.shown(call, _own(call, arguments.proposal_id))]
+        return Answer(whole.text, {"items": items, "next": None}, tells_decisions=True)
     if arguments.decided_since is not None or arguments.wait:
         return _decided_since(call, arguments)
-    if arguments.proposal_id is not None:
-        whole = ProposalReadArguments(proposal_id=arguments.proposal_id, max_characters=arguments.max_characters)
-        items = [refusals.shown(call, _own(call, arguments.proposal_id))]
-        return Answer(_proposal(call, whole).text, {"items": items, "next": None}, tells_decisions=True)
     if arguments.status is not None and arguments.status not in Status.values:
         raise invalid({"status": f"must be one of {', '.join(Status.values)}"}, called=call.called)
     items, lines, cursor = _entries(call, arguments)
     text = "\n".join(["Your proposals:", "", *lines]) if lines else "You have no such proposals."
-    if any(item["status"] in DECIDABLE for item in items):
-        text += f"\n\n{for_list(_UNDECIDED).rstrip()}"
-    if cursor:
-        text += f"\n\n(There are more: call again with cursor {cursor}.)"
+    how = for_list("get_proposal with proposal_id has all of one. ", or_nearest=True) if lines else ""
+    if any(item["status"] in DECIDABLE and not item["changes_requested"] for item in items):
+        how += for_list(_UNDECIDED)
+    text = f"{text}\n\n{how}".rstrip() + paging.more(cursor)
     return Answer(text, {"items": items, "next": cursor}, tells_decisions=True)
 
 
@@ -95,12 +96,14 @@ def _entries(call: Call, arguments: ProposalListArguments) -> tuple[list[dict[st
     ]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
+    of_owner = representations.of_several(call)
     lines = [
         representations.listed(
             proposal,
             asked.get(proposal.pk),
             asks_you=turn.thread_summary(proposal).asks_agent,
             is_gone=proposal.pk in gone,
+            of_owner=of_owner,
         )
         for proposal in shown
     ]
@@ -160,8 +163,8 @@ REVIEW = ApiOperation(
 def _decided_since(call: Call, arguments: ProposalListArguments) -> Answer:
     """Return the list of decisions, for the tool."""
     if arguments.decided_since is None:
-        raise invalid({"wait": "goes with decided_since"}, called=call.called)
-    beside = {"status": arguments.status, "block_label": arguments.block_label, "cursor": arguments.cursor}
+        raise invalid({"wait": "goes with proposal_id or decided_since"}, called=call.called)
+    beside = arguments.model_dump(include={"status", "block_label", "cursor", "proposal_id"})
     if given := [name for name, value in beside.items() if value is not None]:
         raise invalid(dict.fromkeys(given, "cannot be given with decided_since"), called=call.called)
     asked = telling.DecisionListArguments(
@@ -245,7 +248,8 @@ def _proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     asked_for = asking.in_full(agents_revision(proposal), data, arguments.max_characters or _ASKED)
     if proposal.reasoning:
         asked_for.append(f"Your reason: {proposal.reasoning}")
-    text = representations.told(proposal, asked) + representations.on_approval(proposal, data)
+    text = representations.told(proposal, asked, of_owner=representations.of_several(call))
+    text += representations.on_approval(proposal, data)
     if undone := data["undone"]:
         text += f"\nIt was {undone['what']} by {undone['by']}: {undone['comment'] or 'no reason was given'}"
     text += "".join(f"\n{line}" for line in asked_for) + representations.thread(data["comments"])
@@ -330,7 +334,10 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
         proposal = services.withdraw(
             agent=call.caller.agent, proposal_id=proposal.pk, comment=arguments.reasoning, operation=call.operation
         )
-    return Answer(f"Proposal {proposal.pk} withdrawn.", refusals.shown(call, proposal))
+    shown = refusals.shown(call, proposal)
+    asked = asking.in_short(proposal, is_gone=shown["title"] is None)
+    text = f"Proposal {proposal.pk} withdrawn.\n{asked} Propose it again if that was the wrong one."
+    return Answer(text if asked else f"Proposal {proposal.pk} withdrawn.", shown)
 
 
 class CommentArguments(WriteArguments):

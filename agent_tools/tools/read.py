@@ -135,8 +135,15 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
         .values_list("pk", "reasoning")
     )
     items = [representations.change(change, reasons) for change in changes]
-    text = "\n".join(f"- {item['at']} {item['action']} by {item['actor'] or 'nobody'}" for item in items)
-    return Answer(text or "Nothing has happened to this block yet.", {"items": items, "next": cursor})
+    text = "\n".join(map(_happened, items)) or "Nothing has happened to this block yet."
+    return Answer(text + paging.more(cursor), {"items": items, "next": cursor})
+
+
+def _happened(item: dict[str, Any]) -> str:
+    """Return a line about an entry of the history: who decided, who proposed, and why."""
+    proposed = f", proposed by {item['agent']} (proposal {item['proposal_id']})" if item["proposal_id"] else ""
+    said = "".join(f" {words}" for words in (item["reasoning"], item["comment"]) if words)
+    return f"- {item['at']} {item['action']} by {item['actor'] or 'nobody'}{proposed}{':' if said else ''}{said}"
 
 
 def _is_of(change: Change, block: reads.Block) -> bool:

@@ -26,13 +26,17 @@ Query = Annotated[
 ]
 
 
+#: Memories that a call may ask for.
+_MOST = 50
+
+
 class RecallArguments(BoundedArguments):
     query: Query = None
     type: Annotated[TypeOrAll, Field(description="Filter by memory type.")] = ALL
     min_confidence: Annotated[
         float, TakesConfidence, Field(description="Minimum confidence threshold, from 0 to 1.", ge=0, le=1)
     ] = 0.5
-    limit: Annotated[int, Field(description="Maximum memories to return.", ge=1, le=50)] = 10
+    limit: Annotated[int, Field(description="Maximum memories to return.", ge=1, le=_MOST)] = 10
     include_superseded: Annotated[bool, Field(description="Also memories that were forgotten.")] = False
     scope: Annotated[
         Literal["user", "session"],
@@ -109,6 +113,8 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     data = {"count": len(found), "memories": items[:shown], "left_out": left_out, "index_behind": index_behind}
     text = _listed(found, "No memories match.", {note.id: same for note, same in folded})
     rest = [bounds.rest_of(items, shown, "memories"), bounds.missing_of(index_behind=index_behind)]
+    is_full = not above and len(items) == arguments.limit
+    rest.append(bounds.beyond(arguments.limit, _MOST, is_full=is_full))
     if len(matched) < arguments.limit:
         any_confidence = notes_page.listed(call.owner, replace(wanted, min_confidence=0))
         if less := sum(note.confidence < wanted.min_confidence for note in any_confidence):
@@ -195,7 +201,8 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     items = [representations.note(note, recalled.get(note.id)) for note in shown]
     data = {"items": items, "next": cursor, "index_behind": index_behind}
     behind = bounds.missing_of(index_behind=index_behind)
-    return Answer("\n".join(filter(None, [_listed(shown, "There are no such notes.", {}), behind])), data)
+    text = "\n".join(filter(None, [_listed(shown, "There are no such notes.", {}), behind]))
+    return Answer(text + paging.more(cursor), data)
 
 
 class NoteReadArguments(Arguments):

@@ -41,9 +41,10 @@ _RESULTS = {
     "words_only": "boolean: true when meaning was left out, since the embedder did not answer",
 }
 
-_BROAD = "(A question about everything: the newest and most used notes are listed. limit, up to 20, shows more.)"
+_BROAD = "(A question about everything: the newest and most used notes are listed.)"
 
-
+#: Results that a call may ask for.
+_MOST = 20
 #: Characters of a block's passage that are shown: it is read by its label.
 _LONGEST_PASSAGE = 400
 #: Letters that the forms of a word have in common.
@@ -51,7 +52,7 @@ _BEGINNING = 5
 
 
 class SearchFilters(BoundedArguments):
-    top_k: Annotated[int, Field(description="Max results to return.", ge=1, le=20)] = 5
+    top_k: Annotated[int, Field(description="Max results to return.", ge=1, le=_MOST)] = 5
     include_conversation: Annotated[bool, Field(description="Also search what was said in conversations.")] = False
     sources: Annotated[
         list[Source] | None,
@@ -124,9 +125,10 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         "index_behind": index_behind,
         "words_only": any(answer.words_only for answer in answers),
     }
-    rest = bounds.rest_of(found, len(results), "results")
+    is_full = len(found) == arguments.top_k and "weak" not in found[0]
+    rest = [bounds.rest_of(found, len(results), "results"), bounds.beyond(arguments.top_k, _MOST, is_full=is_full)]
     behind = bounds.missing_of(index_behind=index_behind)
-    return Answer("\n".join(filter(None, [_text(results, answers), rest, behind])), data)
+    return Answer("\n".join(filter(None, [_text(results, answers), *rest, behind])), data)
 
 
 class SearchQuery(SearchFilters):

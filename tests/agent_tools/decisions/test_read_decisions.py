@@ -91,7 +91,7 @@ def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
     what = f"Proposal {number} for block 'goals'"
     assert {item["text"].partition(" You asked: ")[2] for item in items[:7]} == {LOVES.partition(": ")[2]}
     assert [item["text"].partition(" You asked: ")[0] for item in items] == [
-        f"{what}: tim commented: Which exam?",
+        f"{what}: tim commented: Which exam? Answer by amending it, with evidence that says so.",
         f"{what}: changes are requested by tim (badly_worded): Say which.",
         f"{what} was opened again by tim and waits for a person.",
         f"{what} was rejected by tim (wrong): Not so.",
@@ -162,7 +162,7 @@ def test_a_long_wording_is_left_to_the_call_that_reads_one(
     services.approve_edited(actor=tim, **as_seen(proposal), text=text)
     (item,), _ = read_on(api)
     assert (item["final_text"], item["difference"], item["is_cut"]) == (None, [], True)
-    assert "Read what the memory has now. You asked: " in item["text"]
+    assert f"list_proposals with proposal_id={proposal.pk} has all of it. You asked: " in item["text"]
     assert len(item["text"]) < 500
 
 
@@ -183,7 +183,11 @@ def test_it_begins_at_the_start_or_now_and_goes_on_from_a_cursor(
     assert read_on(api, every[0]["cursor"])[0] == every[1:]
     assert read_on(api, cursor) == ([], cursor)
     nothing = answered(api.get(f"{FEED}?since={cursor}"))
-    assert nothing["text"] == "Nothing was decided since."
+    assert nothing["text"].startswith("Nothing was decided since.\n")
+    assert f"call again later with since={cursor}.)" in nothing["text"]
+    at = every[1]["at"]
+    assert [answered(api.get(f"{FEED}?since={day}"))["data"]["items"] for day in ("2100-01-01", at[:10])] == [[], every]
+    assert f"\n- {at} Proposal {second.pk} " in answered(api.get(f"{FEED}?since={at[:10]}"))["text"]
 
 
 @pytest.mark.parametrize("since", ["x", "bm90IG9uZQ==", "WyJwcm9wb3NhbHMiLDFd", "WyJkZWNpc2lvbnMiLC0xXQ=="])
@@ -196,10 +200,12 @@ def test_what_is_no_cursor_is_named(api: Machine, since: str) -> None:
 def test_the_tool_lists_the_same(api: Machine, call: Call, tim: User, proposal: Proposal) -> None:
     reject(tim, proposal, comment="No.")
     by_tool = answered(call("list_proposals", decided_since=""))
-    assert by_tool == answered(api.get(FEED))
-    assert by_tool["text"].splitlines()[-1] == (
-        f"- Proposal {proposal.pk} for block 'goals' was rejected by tim (wrong): No. {LOVES}"
+    assert by_tool["data"] == answered(api.get(FEED))["data"]
+    *_, line, _, further = by_tool["text"].splitlines()
+    assert line.partition(" ")[2].partition(" ")[2] == (
+        f"Proposal {proposal.pk} for block 'goals' was rejected by tim (wrong): No. {LOVES}"
     )
+    assert f"with decided_since={by_tool['data']['next']}.)" in further
     assert answered(call("list_proposals", decided_since=by_tool["data"]["next"]))["data"]["items"] == []
     error = refused(call("list_proposals", decided_since="", status="open", cursor="x"), 400, "invalid_arguments")
     assert set(error["details"]["fields"]) == {"status", "cursor"}
@@ -212,7 +218,7 @@ def test_a_page_keeps_to_its_length(api: Machine, tim: User, goals: Block, propo
         reject(tim, propose(goals, "likes math", f"likes math {number}"), comment="x" * 1_500)
     first = answered(api.get(f"{FEED}?max_characters=5000"))
     assert (len(first["data"]["items"]), first["data"]["more"]) == (2, True)
-    assert f"(There is more: call again with {first['data']['next']}.)" in first["text"]
+    assert f"(There is more: call again with since={first['data']['next']}.)" in first["text"]
     rest = answered(api.get(f"{FEED}?max_characters=10000&since={first['data']['next']}"))["data"]
     assert (len(rest["items"]), rest["more"]) == (2, False)
 

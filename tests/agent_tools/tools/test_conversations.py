@@ -130,7 +130,7 @@ def test_a_conversation_is_read_in_order_page_by_page(said: None, call: Call, ap
         "agent": "scribe",
         "at": "2026-03-01T12:00:01Z",
     }
-    assert f"cursor={first['data']['next']}" in first["text"]
+    assert f"call again with cursor {first['data']['next']}.)" in first["text"]
     rest = answered(api.get(f"{PATH}?cursor={first['data']['next']}"))
     assert ([item["content"] for item in rest["data"]["items"]], rest["data"]["next"]) == (["Thanks."], None)
     assert rest["text"] == "[2026-03-01T12:00:02Z] user: Thanks."

@@ -31,7 +31,7 @@ LOVES = (
 )
 AMEND = (
     "To amend it, read the block and call propose_memory_edit, or another tool for blocks, on the text there is, with "
-    "proposal_id={}; or take it back with withdraw_proposal.\n"
+    "proposal_id={}: that takes the place of all it asks for. Or take it back with withdraw_proposal.\n"
 )
 
 
@@ -75,11 +75,12 @@ def test_a_rejection_comes_back_with_its_reason_and_no_branch(
     decision = data["decision"]
     assert (decision["by"], decision["reason"], decision["comment"]) == ("tim", "badly_worded", said)
     assert text.endswith(f"is rejected, by tim (badly_worded): {said}\n{LOVES}")
-    line, below = answered(call("list_proposals"))["text"].split("\n")[-2:]
+    line, below, _, how = answered(call("list_proposals"))["text"].split("\n")[-4:]
     assert line.startswith(f"- {proposal.pk}: block 'goals', rejected (badly_worded): Say it warmer.")
-    assert line.endswith("xxx"), "whole, where get_proposal is not among the tools that are listed"
-    line = text_of(Peer(token, query="toolset=all").call("list_proposals")).split("\n")[-2]
-    assert line.endswith("… (get_proposal has all of it)")
+    assert (line[-1], how) == ("…", "list_proposals with proposal_id has all of one.")
+    assert said in answered(call("list_proposals", proposal_id=proposal.pk))["text"]
+    how = text_of(Peer(token, query="toolset=all").call("list_proposals")).split("\n")[-1]
+    assert how == "get_proposal with proposal_id has all of one."
     assert below.startswith('  You asked: "# Goals Alice likes math. She wants …" → "# Goals Alice loves math.')
 
 
@@ -136,11 +137,18 @@ def test_proposals_are_listed_newest_first_by_status_and_in_pages(
     assert by_address == answered(call("get_proposal", proposal_id=second.pk))
 
 
-def test_a_token_of_several_owners_sees_all_or_one(issue: Issue, alice: User, ben: User, proposal: Proposal) -> None:
+def test_a_token_of_several_owners_sees_all_or_one_and_whose_each_is(
+    issue: Issue, alice: User, ben: User, tim: User, proposal: Proposal
+) -> None:
     both = Machine(issue(alice, ben))
-    assert len(answered(both.get("/api/v1/proposals/"))["data"]["items"]) == 1
+    every = answered(both.get("/api/v1/proposals/"))
+    assert len(every["data"]["items"]) == 1
     assert answered(both.get("/api/v1/proposals/?user_id=ben"))["data"]["items"] == []
-    answered(both.call("get_proposal", proposal_id=proposal.pk))
+    of_alice = f"Proposal {proposal.pk} for block 'goals' of alice"
+    assert answered(both.call("get_proposal", proposal_id=proposal.pk))["text"].startswith(f"{of_alice} is open")
+    assert f"- {proposal.pk}: block 'goals' of alice, open" in every["text"]
+    reject(tim, proposal)
+    assert f"{of_alice} was rejected" in answered(both.call("list_proposals", decided_since=""))["text"]
     refused(both.call("get_proposal", proposal_id=proposal.pk, user_id="ben"), 404, "proposal_not_found")
 
 
@@ -165,7 +173,10 @@ def test_a_foreign_proposal_looks_like_one_that_does_not_exist(
 def test_an_agent_takes_its_proposal_back_also_when_the_answer_was_lost(api: Machine, proposal: Proposal) -> None:
     path, asked = f"/api/v1/proposals/{proposal.pk}/withdraw/", {"reasoning": "I was wrong.", "idempotency_key": "k"}
     first = answered(api.post(path, asked))
-    assert first["text"] == f"Proposal {proposal.pk} withdrawn."
+    said, asked_for = first["text"].split("\n")
+    assert said == f"Proposal {proposal.pk} withdrawn."
+    assert "loves math" in asked_for
+    assert asked_for.endswith("Propose it again if that was the wrong one.")
     assert first["data"]["status"] == "withdrawn"
     IdempotencyKey.objects.update(status=None, response="", lease_expires_at=timezone.now())
     assert answered(api.post(path, asked)) == first
@@ -197,6 +208,8 @@ def test_an_agent_reads_what_a_person_asks_and_answers(call: Call, tim: User, pr
     assert "a person commented" in listed["text"]
     text, data = look_at(call, proposal)
     assert "tim commented: Since when?\nAnswer with comment_on_proposal." in text
+    of_core = answered(call("list_proposals", proposal_id=proposal.pk))["text"]
+    assert "tim commented: Since when?\nAnswer by amending it, with evidence that says so." in of_core
     (asked,) = data["comments"]
     assert (asked["by"], asked["by_kind"], asked["text"], asked["change"]) == ("tim", "person", "Since when?", "abc")
 
@@ -274,8 +287,8 @@ def test_what_was_not_accepted_is_told_with_the_reason(call: Call, alice: User, 
         'You asked on line 5: propose_memory_edit {"old_string": "one book", "new_string": "two books"}\n'
         "Your reason: Alice said so."
     )
-    words = "(list_proposals with decided_since has the words) (wrong): Only one."
-    assert f"- {two.pk}: block 'goals', approved in part {words}" in answered(call("list_proposals"))["text"]
+    listed = answered(call("list_proposals"))["text"]
+    assert f"- {two.pk}: block 'goals', approved in part (wrong): Only one." in listed
 
 
 def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: User, two: Proposal) -> None:
@@ -300,7 +313,7 @@ def test_a_reviewers_wording_comes_with_the_difference(call: Call, alice: User, 
     assert data["difference"] == [{"proposed": "Alice loves math.\n", "approved": "Alice enjoys algebra.\n"}]
     assert "loves math" in data["result"]
     said = f"Proposal {proposal.pk} for block 'goals' is approved with changes, by tim: Her word.\nThe memory has"
-    wording = """ the reviewer's wording. The memory has "Alice enjoys algebra." instead of "Alice loves math."."""
+    wording = """ "Alice enjoys algebra." instead of "Alice loves math."."""
     assert told.startswith(said + wording)
 
 

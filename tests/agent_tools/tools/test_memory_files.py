@@ -12,7 +12,6 @@ from memory_app import reads
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
-from tests.agent_tools.mcp.peer import Peer, text_of
 from tests.support.acts import approve, edit, save
 from tests.support.fixtures import MakeBlock
 
@@ -246,10 +245,8 @@ def test_a_read_only_block_and_a_changed_one_are_refused(call: Call, alice: User
     assert error["text"].splitlines()[0] == f"Error: {path} changed since you read it."
 
 
-def test_replacing_what_was_not_read_warns_and_names_the_atomic_tools(
-    call: Call, token: str, alice: User, goals: Block
-) -> None:
-    text = text_of(Peer(token, query="toolset=files").call("write_file", path=GOALS, content="All new."))
+def test_replacing_what_was_not_read_warns_and_names_the_atomic_tools(call: Call, alice: User, goals: Block) -> None:
+    text = answered(call("write_file", path=GOALS, content="All new."))["text"]
     assert f"Warning: you have not read {GOALS} in the last 24 hours, and this replaces all of it" in text
     assert "edit_file, append_to_file, prepend_to_file, update_section" in text
     answered(call("view_file", path=GOALS))

@@ -1,5 +1,6 @@
 """Proposing over HTTP: the contract's words, the order of its checks, and the help after a refusal."""
 
+import json
 from typing import Any
 
 import pytest
@@ -432,6 +433,18 @@ def test_text_found_only_in_the_agents_own_proposal_names_it(call: Call, rival: 
     assert error["details"]["in_proposal"] == proposal.pk
     assert f"open proposal {proposal.pk}" in error["text"]
     assert f"amend it with proposal_id={proposal.pk}" in error["text"]
+    offered = json.loads(error["text"].splitlines()[-2])
+    made = answered(call("propose_memory_edit", **offered))["data"]
+    assert (made["proposal_id"], made["amended"]) == (proposal.pk, True)
+    asked = answered(call("get_proposal", proposal_id=proposal.pk))["data"]
+    assert asked["result"] == proposal.current_revision.base_text.replace("likes math", "adores math")
+    added = {"block_label": "goals", "content": "She rows.", "reasoning": "r"}
+    number = answered(call("propose_memory_append", **added))["data"]["proposal_id"]
+    for old, new in (("rows", "sails"), ("sails.", "swims.\nShe dives.")):
+        offered = missed(call, old_string=old, new_string=new)["details"]["corrected_call"]
+        assert answered(call("propose_memory_edit", **offered))["data"]["proposal_id"] == number
+    asked = answered(call("get_proposal", proposal_id=number))["data"]
+    assert asked["result"] == proposal.current_revision.base_text + "She swims.\nShe dives."
     error = missed(rival.call, old_string="loves math.", new_string="adores math.")
     assert "in_proposal" not in error["details"], "another agent's is not given away"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent_tools import tools  # noqa: F401 - fills the registry
-from agent_tools.calls.registry import TOOLS
+from agent_tools.calls.registry import ENDPOINTS, TOOLS
 from approvals import services
 from approvals.models import Proposal, User
 from memory_app import reads
@@ -149,7 +149,7 @@ PROMISES: list[tuple[str, str, dict[str, Any], str]] = [
         "list_proposals",
         "their status",
         {},
-        r"approved with changes \(list_proposals with decided_since has the words\)",
+        r"approved with changes\n[^¶]*list_proposals with proposal_id has all of one\.",
     ),
     ("list_proposals", "what the reviewer said", {}, r"changes_requested .*\(wrong\): Say when\."),
     ("list_proposals", "whether those still open apply", {}, r"open; (its target changed, and )?it still applies"),
@@ -181,7 +181,7 @@ def test_what_a_description_promises_is_in_the_text(
     assert re.search(said, read(call, tool, **given)), read(call, tool, **given)
 
 
-#: What each tool that reads in parts is called with.
+#: What each tool, and what each address that lists, is called with; lists that are not said otherwise with `limit=1`.
 PARTS: dict[str, dict[str, Any]] = {
     "list_memory_blocks": {},
     "list_files": {},
@@ -195,17 +195,35 @@ PARTS: dict[str, dict[str, Any]] = {
     "get_proposal": {"proposal_id": "asked", "max_characters": 100},
     "prime_memories": {"budget": 10},
 }
+LISTS = {
+    "block_list": "users/alice/blocks/",
+    "block_history": "users/alice/blocks/goals/history/",
+    "note_list": "users/alice/notes/",
+    "decision_list": "proposals/decisions/",
+}
 
 
 @pytest.mark.parametrize("tool", [name for name, tool in TOOLS.items() if tool.effect == "read_only"])
 def test_whatever_is_cut_says_so_and_how_to_get_the_rest(call: Call, scene: dict[str, Any], tool: str) -> None:
     given = {name: scene.get(value, value) if isinstance(value, str) else value for name, value in PARTS[tool].items()}
-    if "limit" in TOOLS[tool].arguments.model_fields and "max_characters" not in given:
+    takes = TOOLS[tool].arguments.model_fields
+    if "limit" in takes and "max_characters" not in given:
         given["limit"] = 1
     answer = answered(call(tool, **given))
     data, text = answer["data"], answer["text"]
     rest = data.get("next") or data.get("next_range") or ("max_characters=" if data.get("left_out") else "budget=0")
     assert str(rest) in text, text
+    for most in ("limit", "top_k"):
+        if most in takes and "next" not in data:
+            cut = given | {"max_characters": None, most: 1}
+            assert re.search(r"\(There may be more: limit, up to \d+, shows more\.\)", read(call, tool, **cut))
+
+
+@pytest.mark.parametrize("name", [name for name, each in ENDPOINTS.items() if "limit" in each.arguments.model_fields])
+def test_a_list_by_address_says_that_it_goes_on(api: Machine, scene: dict[str, Any], name: str) -> None:
+    services.approve(actor=User.objects.get(username="tim"), **as_seen(Proposal.objects.get(pk=scene["open"])))
+    answer = answered(api.get(f"/api/v1/{LISTS[name]}?limit=1"))
+    assert answer["data"]["next"] in answer["text"]
 
 
 def test_what_is_less_sure_is_counted(call: Call, scene: dict[str, Any]) -> None:
@@ -248,7 +266,8 @@ def test_a_model_with_the_usual_list_is_sent_to_no_tool_that_it_does_not_see(
     which = {"block_label": "diary", "content": "She rows.", **WHY}
     texts = [text_of(peer.call("propose_memory_append", **which, **more)) for more in ({}, {"title": "Diary"}, {})]
     texts += [text_of(peer.call("list_proposals", **more)) for more in ({}, {"decided_since": ""})]
-    assert "(list_proposals with decided_since has the words)" in texts[-2]
-    assert "Since when?" in texts[-1]
+    texts += [text_of(peer.call("list_proposals", proposal_id=each.pk)) for each in several]
+    assert "list_proposals with proposal_id has all of one." in texts[-5]
+    assert "Since when?" in texts[-4]
     for text in texts:
         assert {name for name in TOOLS if re.search(rf"\b{name}\b", text)} <= seen, text
