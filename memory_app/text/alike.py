@@ -33,7 +33,7 @@ _PAIRED = "\"'*_`|"
 _PAIRED_SIGNS = frozenset(_PAIRED)
 #: Full-width forms as plain ones, and what is typed for typographic signs.
 _PLAIN = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | str.maketrans("’–—、؟", "'--,?")
-_ITEM = re.compile(r"^\s*[-*+•]\s", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]{0,8}[-*+•][ \t]", re.MULTILINE)
 # Thai to Myanmar, Khmer, hiragana and Han. Katakana makes words.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff"
 _PIECE = re.compile(f"[{_UNSPACED}]|[^{_UNSPACED}]+")

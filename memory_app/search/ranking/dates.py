@@ -56,19 +56,19 @@ _FIRST_DAY = re.compile(
     rf"(?<![\w./:-])(\d\d?)(?:st|nd|rd|th|\.)?\s?(?:{_TO}|{_AND})\s?(?:the )?"
     rf"(?=\d\d?(?:\.\s?\d\d?\.|(?:st|nd|rd|th|\.)?[\s-]?(?:of )?(?:{_ANY_MONTH})\b))"
 )
-_BETWEEN = re.compile(rf"(?:st|nd|rd|th|\.)?\s*{_TO}\s*(?:the |dem |zum )?")
+_BETWEEN = re.compile(rf"(?:st|nd|rd|th|\.)?\s{{0,3}}{_TO}\s{{0,3}}(?:the |dem |zum )?")
 #: Of a longer time each month counts and not each day. With so many days in a text, only the ends of times count.
 _LONGEST_SPAN, _MOST_DAYS = 31, 200
 _TENTHS_DE = "zehnte elfte zwolfte dreizehnte vierzehnte funfzehnte sechzehnte siebzehnte achtzehnte neunzehnte"
 _TENTHS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
 _FIRSTS_DE = f"erste zweite dritte vierte funfte sechste siebte achte neunte {_TENTHS_DE} zwanzigste".split()
 _FIRSTS = f"first second third fourth fifth sixth seventh eighth ninth {_TENTHS} twentieth".split()
-_ORDINALS = {word: number for words in (_FIRSTS_DE, _FIRSTS) for number, word in enumerate(words, 1)}
-_ORDINALS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("ein zwei drei vier funf sechs".split(), 1)}
-_ORDINALS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("sieben acht neun".split(), 7)}
-_ORDINALS |= {f"twenty-{unit}": 20 + n for n, unit in enumerate(_FIRSTS[:9], 1)}
-_ORDINALS |= {"dreissigste": 30, "einunddreissigste": 31, "thirtieth": 30, "thirty-first": 31}
-_ORDINAL = re.compile(rf"\b({'|'.join(_ORDINALS)})[nrs]?(?= (?:of )?(?:{_ANY_MONTH})\b)")
+_DAYS_IN_WORDS = {word: number for words in (_FIRSTS_DE, _FIRSTS) for number, word in enumerate(words, 1)}
+_DAYS_IN_WORDS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("ein zwei drei vier funf sechs".split(), 1)}
+_DAYS_IN_WORDS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("sieben acht neun".split(), 7)}
+_DAYS_IN_WORDS |= {f"twenty-{unit}": 20 + n for n, unit in enumerate(_FIRSTS[:9], 1)}
+_DAYS_IN_WORDS |= {"dreissigste": 30, "einunddreissigste": 31, "thirtieth": 30, "thirty-first": 31}
+_DAY_IN_WORDS = re.compile(rf"\b({'|'.join(_DAYS_IN_WORDS)})[nrs]?(?= (?:of )?(?:{_ANY_MONTH})\b)")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b(?!-\d)")
 _YEAR_AFTER = re.compile(r",?[\s-]+((?:19|20)\d\d)\b")
 # What stands before a month is looked for in so many characters, not in the whole text for each of its months.
@@ -128,7 +128,7 @@ class NamedDay(NamedTuple):
 
 def named_days(text: str) -> list[NamedDay]:
     """Return the days and months that a text names, which has to be folded (`memory_app.text.stems`)."""
-    whole = text = _ORDINAL.sub(lambda match: f"{_ORDINALS[match[1]]}.".rjust(len(match[0])), text)
+    whole = text = _DAY_IN_WORDS.sub(lambda match: f"{_DAYS_IN_WORDS[match[1]]}.".rjust(len(match[0])), text)
     found, firsts = list[NamedDay](), dict[int, re.Match[str]]()
     if _DIGIT.search(text):
         text = _AT_DASH.sub("–", text)
