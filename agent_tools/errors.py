@@ -11,170 +11,130 @@ from typing import Any
 
 
 class ErrorCode(Enum):
-    """`error.code`, its HTTP status and what it means. The OpenAPI document has this list."""
+    """Its HTTP status and what it means; `error.code` is its name in small letters. The OpenAPI document has them."""
 
-    NOT_AUTHENTICATED = ("not_authenticated", 401, "No `Authorization: Bearer <token>` header.")
-    INVALID_TOKEN = ("invalid_token", 401, "The token is unknown, revoked, expired or its agent deactivated.")
-    MISSING_SCOPE = ("missing_scope", 403, "The token lacks the scope named in `required`.")
+    NOT_AUTHENTICATED = (401, "No `Authorization: Bearer <token>` header.")
+    INVALID_TOKEN = (401, "The token is unknown, revoked, expired or its agent deactivated.")
+    MISSING_SCOPE = (403, "The token lacks the scope named in `required`.")
     OWNER_NOT_GRANTED = (
-        "owner_not_granted",
         403,
         "The token does not serve this `user_id`. An owner who does not exist gets the same answer.",
     )
-    BAD_REQUEST = ("bad_request", 400, "The request is malformed below the level of JSON.")
-    INVALID_JSON = ("invalid_json", 400, "The body is not one JSON object in UTF-8 without duplicate keys or NaN.")
+    BAD_REQUEST = (400, "The request is malformed below the level of JSON.")
+    INVALID_JSON = (400, "The body is not one JSON object in UTF-8 without duplicate keys or NaN.")
     INVALID_ARGUMENTS = (
-        "invalid_arguments",
         400,
         "`fields` names the bad arguments (the first 20) with the reason, unknown ones with the nearest known name.",
     )
-    FORBIDDEN_CHARACTER = (
-        "forbidden_character",
-        400,
-        "A text holds NUL or half of a surrogate pair; `fields` says where.",
-    )
-    IDENTICAL_STRINGS = ("identical_strings", 400, "`old_string` and `new_string` are the same.")
-    EMPTY_OLD_STRING = ("empty_old_string", 400, "`old_string` is empty.")
-    MISSING_REASONING = ("missing_reasoning", 400, "`reasoning` is missing, empty or only white space.")
-    MISSING_SESSION_ID = ("missing_session_id", 400, "`scope` is session, and no `session_id` says which.")
+    FORBIDDEN_CHARACTER = (400, "A text holds NUL or half of a surrogate pair; `fields` says where.")
+    IDENTICAL_STRINGS = (400, "`old_string` and `new_string` are the same.")
+    EMPTY_OLD_STRING = (400, "`old_string` is empty.")
+    MISSING_REASONING = (400, "`reasoning` is missing, empty or only white space.")
+    MISSING_SESSION_ID = (400, "`scope` is session, and no `session_id` says which.")
     LABEL_INVALID = (
-        "label_invalid",
         400,
         "`label` is not one: small letters, digits, dash and underscore, at most 64, the first a letter or digit.",
     )
     PATH_REFUSED = (
-        "path_refused",
         400,
         "`path` is not `/memories` and does not begin with `/memories/`, or has what could lead out of it.",
     )
-    MALFORMED_FILE = ("malformed_file", 400, "The memories.md cannot be read: binary, or two headings with one id.")
-    NOT_FOUND = ("not_found", 404, "There is no endpoint at this address.")
-    UNKNOWN_TOOL = ("unknown_tool", 404, "There is no tool of that name; `nearest` and `tools` help.")
-    PATH_NOT_FOUND = ("path_not_found", 404, "`path` names no file, or, to list, no folder.")
-    BLOCK_NOT_FOUND = ("block_not_found", 404, "The owner has no block of that label; `available` lists the labels.")
-    NOTE_NOT_FOUND = (
-        "note_not_found",
-        404,
-        "The owner has no note of that id; a note of somebody else gets the same answer.",
-    )
-    REPLACEMENT_NOT_FOUND = ("replacement_not_found", 404, "The owner has no note of the id given as `replacement_id`.")
-    REVISION_NOT_FOUND = ("revision_not_found", 404, "`as_of` names no commit of the memory and no time it covers.")
-    PROPOSAL_NOT_FOUND = ("proposal_not_found", 404, "No proposal of this agent, for an owner this token serves.")
-    SESSION_NOT_FOUND = ("session_not_found", 404, "No message of a conversation of that id is kept for the owner.")
-    NOTES_DISABLED = ("notes_disabled", 403, "Notes are switched off here (MEMORIES_ENABLED); blocks are not.")
-    METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "The endpoint does not answer to this method; see `allowed`.")
-    NOT_ACCEPTABLE = ("not_acceptable", 406, "The `Accept` header leaves out application/json.")
-    PRECONDITION_FAILED = (
-        "precondition_failed",
-        409,
-        "The block is not at `expected_sha256`; `content_sha256` is what it is at now.",
-    )
-    NOTES_CHANGED = ("notes_changed", 409, "A note changed while this call was made; `note_ids` were to be changed.")
+    MALFORMED_FILE = (400, "The memories.md cannot be read: binary, or two headings with one id.")
+    NOT_FOUND = (404, "There is no endpoint at this address.")
+    UNKNOWN_TOOL = (404, "There is no tool of that name; `nearest` and `tools` help.")
+    PATH_NOT_FOUND = (404, "`path` names no file, or, to list, no folder.")
+    BLOCK_NOT_FOUND = (404, "The owner has no block of that label; `available` lists the labels.")
+    NOTE_NOT_FOUND = (404, "The owner has no note of that id; a note of somebody else gets the same answer.")
+    REPLACEMENT_NOT_FOUND = (404, "The owner has no note of the id given as `replacement_id`.")
+    REVISION_NOT_FOUND = (404, "`as_of` names no commit of the memory and no time it covers.")
+    PROPOSAL_NOT_FOUND = (404, "No proposal of this agent, for an owner this token serves.")
+    SESSION_NOT_FOUND = (404, "No message of a conversation of that id is kept for the owner.")
+    NOTES_DISABLED = (403, "Notes are switched off here (MEMORIES_ENABLED); blocks are not.")
+    METHOD_NOT_ALLOWED = (405, "The endpoint does not answer to this method; see `allowed`.")
+    NOT_ACCEPTABLE = (406, "The `Accept` header leaves out application/json.")
+    PRECONDITION_FAILED = (409, "The block is not at `expected_sha256`; `content_sha256` is what it is at now.")
+    NOTES_CHANGED = (409, "A note changed while this call was made; `note_ids` were to be changed.")
     NOTE_SUPERSEDED = (
-        "note_superseded",
         409,
         "The note was superseded (forgotten) at `superseded_at`; `holds` is the note that took its place, or null.",
     )
     NOTE_WAITS = (
-        "note_waits",
         409,
         "The note given as `argument` is not in the memory yet: it waits for a person as your own `proposal`.",
     )
-    LABEL_TAKEN = ("label_taken", 409, "There is a block with this label; `block` is that one.")
+    LABEL_TAKEN = (409, "There is a block with this label; `block` is that one.")
     BLOCK_WAITS = (
-        "block_waits",
         409,
         "You have proposed a block with this label, with other words: `proposal` waits for a person. Amend it.",
     )
-    ALREADY_DECIDED = ("already_decided", 409, "The proposal is not open any more; `proposal` says what it is.")
+    ALREADY_DECIDED = (409, "The proposal is not open any more; `proposal` says what it is.")
     REJECTED_BEFORE = (
-        "rejected_before",
         409,
         "The user rejected the same before, as `proposal_id`, for `reason` with `comment`; nothing was made. "
         "`passages` are what of this call was rejected. With `force` and new reasoning the user is asked again; "
         "`force_needs` is `reasoning` or `new_reasoning` where only that is missing, else null.",
     )
-    BEING_DECIDED = ("being_decided", 409, "A decision about the proposal is under way.")
+    BEING_DECIDED = (409, "A decision about the proposal is under way.")
     OTHER_TARGET = (
-        "other_target",
         409,
         "The proposal of `proposal_id` is about another block or note, named in `target_kind` and `block_label` or "
         "`note_id`.",
     )
-    TOO_MANY_REVISIONS = ("too_many_revisions", 409, "The proposal has as many `revisions` as it may have.")
-    BEING_MADE = ("being_made", 503, "Another call makes the same proposal this moment; the same call again finds it.")
-    IDEMPOTENCY_KEY_REUSED = ("idempotency_key_reused", 409, "The key was used with other arguments.")
-    IDEMPOTENCY_IN_PROGRESS = ("idempotency_in_progress", 409, "The first call with this key is not done yet.")
-    LENGTH_REQUIRED = ("length_required", 411, "A body without Content-Length cannot be read here.")
-    BODY_TOO_LARGE = ("body_too_large", 413, "The body is over `limit` bytes.")
-    UNSUPPORTED_MEDIA_TYPE = ("unsupported_media_type", 415, "The body has not the `Content-Type` the endpoint reads.")
+    TOO_MANY_REVISIONS = (409, "The proposal has as many `revisions` as it may have.")
+    BEING_MADE = (503, "Another call makes the same proposal this moment; the same call again finds it.")
+    IDEMPOTENCY_KEY_REUSED = (409, "The key was used with other arguments.")
+    IDEMPOTENCY_IN_PROGRESS = (409, "The first call with this key is not done yet.")
+    LENGTH_REQUIRED = (411, "A body without Content-Length cannot be read here.")
+    BODY_TOO_LARGE = (413, "The body is over `limit` bytes.")
+    UNSUPPORTED_MEDIA_TYPE = (415, "The body has not the `Content-Type` the endpoint reads.")
     OLD_STRING_NOT_FOUND = (
-        "old_string_not_found",
         422,
         "`old_string` does not occur; `in_proposal`, `nearest` (or `places`, all that fit equally well) and "
         "`corrected_call` help where they can.",
     )
     ALREADY_TRUE = (
-        "already_true",
         422,
         "The change was made already, on `line`: one of the block's last 20 versions had `old_string`, and the edit "
         "makes of it what stands there now.",
     )
-    OLD_STRING_REPEATED = ("old_string_repeated", 422, "`old_string` occurs `count` times, on these `lines`.")
-    WRONG_COUNT = ("wrong_count", 422, "`old_string` does not occur `expected_replacements` times.")
+    OLD_STRING_REPEATED = (422, "`old_string` occurs `count` times, on these `lines`.")
+    WRONG_COUNT = (422, "`old_string` does not occur `expected_replacements` times.")
     LINE_OUT_OF_RANGE = (
-        "line_out_of_range",
         422,
         "The block has no line `insert_line`, which is between 0 and `last`; `corrected_call` puts it at the end.",
     )
     SECTION_NOT_FOUND = (
-        "section_not_found",
         422,
         "No header is `section_header`; `headers` names the first 30 of `count`, and `nearest` the one most like it, "
         "with the `corrected_call` where that names one section.",
     )
     SECTION_REPEATED = (
-        "section_repeated",
         422,
         "`section_header` occurs on these `lines`, below the headers in `paths`: `section_line` says which is meant.",
     )
     SECTION_UNCLOSED = (
-        "section_unclosed",
         422,
         "`new_content` leaves a code fence, a comment or the like open, which would swallow the header `swallowed`.",
     )
-    NO_CHANGE = ("no_change", 422, "The result equals what is there.")
-    OVER_LIMIT = ("over_limit", 422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
-    BLOCK_READ_ONLY = ("block_read_only", 422, "Agents may not change this block.")
-    HEADERS_TOO_LARGE = (
-        "headers_too_large",
-        431,
-        "Address and headers are over 65,536 bytes; a tool takes a query in the body.",
-    )
-    RATE_LIMITED = ("rate_limited", 429, "Too many calls with this token in this minute.")
-    IMPORT_UNDER_WAY = (
-        "import_under_way",
-        429,
-        "One import at a time for each owner and each agent; nothing was taken.",
-    )
-    TOO_MANY_PENDING = (
-        "too_many_pending",
-        429,
-        "As many proposals of this agent wait for this owner as may; `proposals` names them.",
-    )
-    INTERNAL_ERROR = ("internal_error", 500, "Our fault; the log has more under `request_id`.")
-    ENGINE_UNAVAILABLE = ("engine_unavailable", 503, "A database does not answer or stayed busy.")
-    MEMORY_FULL = ("memory_full", 503, "As many proposals wait, in all, as this installation handles well.")
+    NO_CHANGE = (422, "The result equals what is there.")
+    OVER_LIMIT = (422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
+    BLOCK_READ_ONLY = (422, "Agents may not change this block.")
+    HEADERS_TOO_LARGE = (431, "Address and headers are over 65,536 bytes; a tool takes a query in the body.")
+    RATE_LIMITED = (429, "Too many calls with this token in this minute.")
+    IMPORT_UNDER_WAY = (429, "One import at a time for each owner and each agent; nothing was taken.")
+    TOO_MANY_PENDING = (429, "As many proposals of this agent wait for this owner as may; `proposals` names them.")
+    INTERNAL_ERROR = (500, "Our fault; the log has more under `request_id`.")
+    ENGINE_UNAVAILABLE = (503, "A database does not answer or stayed busy.")
+    MEMORY_FULL = (503, "As many proposals wait, in all, as this installation handles well.")
     TIMEOUT = (
-        "timeout",
         504,
         "The call took longer than `timeout` seconds. A write (`may_have_happened`) is called again with its "
         "`idempotency_key`, or looked for first.",
     )
-    NOT_READY = ("not_ready", 503, "`/readyz`: a part named in `parts` does not work.")
+    NOT_READY = (503, "`/readyz`: a part named in `parts` does not work.")
 
-    def __init__(self, code: str, status: int, meaning: str) -> None:
-        self.code = code
+    def __init__(self, status: int, meaning: str) -> None:
+        self.code = self.name.lower()
         self.status = status
         self.meaning = meaning
 
