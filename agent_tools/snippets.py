@@ -89,41 +89,32 @@ print(agent.invoke({"messages": [("user", "What do you know about me?")]})["mess
 """
 
 
-def _library(key: str, title: str, about: str, install: str, code: str) -> Way:
-    """Return what programs in Python need: the client, or an adapter of a framework that comes with it as an extra."""
+def _library(key: str, title: str, about: str, code: str, *beside: str) -> Way:
+    """Return what programs in Python need: the client, or an adapter of a framework that comes with it as an extra.
+
+    Args:
+        beside: other packages that the snippet needs.
+    """
+    client = "./clients/python" if key == "python" else f"'./clients/python[{key}]'"
+    install = " ".join(["pip install", client, *beside])
     installed = Snippet(f"{key}-install", "In a copy of Assent’s source", "sh", install)
     return Way(key, title, about, (installed, Snippet(key, "Python", "python", code.rstrip())))
 
 
 LIBRARIES = (
-    _library("python", "Python", "The client for programs of your own.", "pip install ./clients/python", _CLIENT),
+    _library("python", "Python", "The client for programs of your own.", _CLIENT),
+    _library("agno", "Agno", "A toolkit that reads blocks and proposes changes.", _AGNO, "openai"),
     _library(
-        "agno",
-        "Agno",
-        "A toolkit that reads blocks and proposes changes.",
-        "pip install './clients/python[agno]' openai",
-        _AGNO,
+        "anthropic", "Anthropic memory tool", "Claude’s own memory tool; what it writes becomes proposals.", _ANTHROPIC
     ),
-    _library(
-        "anthropic",
-        "Anthropic memory tool",
-        "Claude’s own memory tool; what it writes becomes proposals.",
-        "pip install './clients/python[anthropic]'",
-        _ANTHROPIC,
-    ),
-    _library(
-        "openai-agents",
-        "OpenAI Agents",
-        "Every tool the token may use, for the Agents SDK.",
-        "pip install './clients/python[openai-agents]'",
-        _OPENAI_AGENTS,
-    ),
+    _library("openai-agents", "OpenAI Agents", "Every tool the token may use, for the Agents SDK.", _OPENAI_AGENTS),
     _library(
         "langchain",
         "LangChain",
         "Every tool the token may use, as LangChain tools.",
-        "pip install './clients/python[langchain]' langchain langchain-openai",
         _LANGCHAIN,
+        "langchain",
+        "langchain-openai",
     ),
 )
 

@@ -77,14 +77,7 @@ _NOTES = """
    The person's policy says whether a note is saved at once or waits."""
 
 #: Names of addresses, by what the page calls them.
-_ADDRESSES = {
-    "agents": "agents",
-    "token": "api_token",
-    "tools": "api_tools",
-    "docs": "api_docs",
-    "schema": "api_schema",
-    "mcp": "mcp",
-}
+_ADDRESSES = {"agents": "agents", "mcp": "mcp"} | {name: f"api_{name}" for name in ("token", "tools", "docs", "schema")}
 
 
 def page(address: str) -> str:

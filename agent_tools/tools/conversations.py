@@ -42,14 +42,8 @@ def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
     before = _position(call, arguments)
     found = conversations.sessions(call.owner, limit=arguments.limit + 1, before=before)
     items: list[dict[str, Any]] = [
-        {
-            "session_id": each.id,
-            "title": each.title,
-            "count": each.count,
-            "first_at": representations.time(each.first_at),
-            "last_at": representations.time(each.last_at),
-            "agents": list(each.agents),
-        }
+        {"session_id": each.id, "title": each.title, "count": each.count, "agents": list(each.agents)}
+        | {name: representations.time(getattr(each, name)) for name in ("first_at", "last_at")}
         for each in found
     ]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
@@ -98,17 +92,8 @@ def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
             help=[for_list("memory_list_sessions names those there are.")],
             details={"session_id": arguments.session_id},
         )
-    items = [
-        {
-            "message_id": each.message_id,
-            "role": each.role,
-            "author": each.author,
-            "content": each.content,
-            "agent": each.agent,
-            "at": representations.time(each.at),
-        }
-        for each in found
-    ]
+    said = ("message_id", "role", "author", "content", "agent")
+    items = [{name: getattr(each, name) for name in said} | {"at": representations.time(each.at)} for each in found]
     fitting = bounds.that_fit(items, bounds.characters(arguments))
     shown, cursor = paging.page(call, found, arguments, lambda each: f"{each.at.isoformat()} {each.pk}", most=fitting)
     items = items[: len(shown)]

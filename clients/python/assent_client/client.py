@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar
 
 import httpx2
 
@@ -31,6 +32,7 @@ class _Client(Generic[Http]):
     webhooks = webhooks
     core: ClientCore
     _wanted: type[Any]
+    _sleep: Callable[[float], Any]
     _http: Any
 
     def __init__(
@@ -77,8 +79,10 @@ class _Client(Generic[Http]):
         steps = exchange.exchange(self.core.plain(method, path, **more), max_retries=self.core.max_retries)
         return (yield from steps)[0]
 
-    def _sent(self, step: Request) -> Any:
-        """Return the response of a request, or an awaitable of it."""
+    def _done(self, step: Request | Sleep) -> Any:
+        """Return what comes of a step, or an awaitable of it: the response of a request."""
+        if isinstance(step, Sleep):
+            return self._sleep(step.seconds)
         return self._http.request(
             step.method,
             self.core.base_url + step.address,
@@ -110,6 +114,7 @@ class Assent(Resources, _Client[httpx2.Client]):
     """
 
     _wanted = httpx2.Client
+    _sleep = staticmethod(time.sleep)
 
     def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.
@@ -121,21 +126,7 @@ class Assent(Resources, _Client[httpx2.Client]):
 
     def drive(self, steps: Steps[T]) -> T:
         """Do what a call's steps ask for; return what comes of them."""
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, Sleep):
-                    time.sleep(step.seconds)
-                    step = steps.send(None)
-                    continue
-                try:
-                    response = self._sent(step)
-                except httpx2.RequestError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(response)
-        except StopIteration as done:
-            return cast(T, done.value)
+        return exchange.at_once(exchange.driven(steps, self._done, httpx2.RequestError))
 
     def page(self, ask: Ask, *, raw: bool) -> Any:
         """Return the first page of a list, which asks for those after it."""
@@ -168,6 +159,7 @@ class AsyncAssent(AsyncResources, _Client[httpx2.AsyncClient]):
     """
 
     _wanted = httpx2.AsyncClient
+    _sleep = staticmethod(asyncio.sleep)
 
     async def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.
@@ -179,21 +171,7 @@ class AsyncAssent(AsyncResources, _Client[httpx2.AsyncClient]):
 
     async def drive(self, steps: Steps[T]) -> T:
         """Do what a call's steps ask for; return what comes of them."""
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, Sleep):
-                    await asyncio.sleep(step.seconds)
-                    step = steps.send(None)
-                    continue
-                try:
-                    response = await self._sent(step)
-                except httpx2.RequestError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(response)
-        except StopIteration as done:
-            return cast(T, done.value)
+        return await exchange.driven(steps, self._done, httpx2.RequestError)
 
     def page(self, ask: Ask, *, raw: bool) -> Any:
         """Return a list to come."""

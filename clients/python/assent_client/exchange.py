@@ -12,9 +12,10 @@ import json
 import random
 import time
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from inspect import isawaitable
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 import httpx2
@@ -23,6 +24,7 @@ from assent_client import errors
 from assent_client.answers import Answer, RawResponse
 
 A = TypeVar("A", bound=Answer)
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: Statuses after which the same call may well succeed.
@@ -41,6 +43,36 @@ class Sleep:
 
 #: The steps of a call, and what comes of it.
 Steps = Generator["Request | Sleep", "httpx2.Response | None", T]
+
+
+async def driven(steps: Generator[S, Any, T], do: Callable[[S], Any], raised: type[Exception]) -> T:
+    """Do what steps ask for, and return what comes of them.
+
+    Args:
+        do: returns what comes of one, or an awaitable of it.
+        raised: what it raises that the steps are to know of.
+    """
+    try:
+        step = next(steps)
+        while True:
+            try:
+                came = do(step)
+                came = await came if isawaitable(came) else came
+            except raised as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(came)
+    except StopIteration as done:
+        return cast(T, done.value)
+
+
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Return what comes of work in which nothing is awaited."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return cast(T, done.value)
+    raise TypeError("an Assent has no answer that is waited for")
 
 
 @dataclass(frozen=True)

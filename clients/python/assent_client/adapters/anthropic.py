@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from inspect import isawaitable
 from typing import Any
 
 try:
@@ -36,8 +35,9 @@ except ModuleNotFoundError as error:
 
 from assent_client import Assent, AsyncAssent
 from assent_client.adapters import memory_files
-from assent_client.adapters.memory_files import CommandRefused, Steps, refusal, with_decisions
+from assent_client.adapters.memory_files import CommandRefused, Step, Steps, refusal, with_decisions
 from assent_client.errors import APIStatusError, AssentError
+from assent_client.exchange import at_once, driven
 
 __all__ = ["AssentMemoryTool", "AsyncAssentMemoryTool"]
 
@@ -72,19 +72,12 @@ class _Commands:
 
     async def _done(self, steps: Steps) -> str:
         """Return what the steps come to, each call made with the client, of either kind."""
-        steps = with_decisions(steps, self._told)
+
+        def call(step: Step) -> Any:
+            return self._client.tools.call(step.tool, **step.arguments)
+
         try:
-            step = next(steps)
-            while True:
-                try:
-                    answer = self._client.tools.call(step.tool, **step.arguments)
-                    answer = await answer if isawaitable(answer) else answer
-                except APIStatusError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(answer)
-        except StopIteration as done:
-            return str(done.value)
+            return await driven(with_decisions(steps, self._told), call, APIStatusError)
         except (CommandRefused, AssentError) as error:
             raise told(error) from error
 
@@ -130,11 +123,7 @@ class AssentMemoryTool(_Commands, BetaAbstractMemoryTool):
     _wanted = Assent
 
     def _run(self, steps: Steps) -> str:
-        try:
-            self._done(steps).send(None)  # an Assent's answers are there at once: nothing is waited for
-        except StopIteration as done:
-            return str(done.value)
-        raise TypeError("an Assent has no answer that is waited for")
+        return at_once(self._done(steps))  # an Assent's answers are there already
 
 
 class AsyncAssentMemoryTool(_Commands, BetaAsyncAbstractMemoryTool):

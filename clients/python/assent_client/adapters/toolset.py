@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from assent_client import Assent, AsyncAssent
 from assent_client.errors import APIStatusError, AssentError
@@ -68,6 +68,20 @@ class Outcome:
         return self.code == _UNREACHED
 
 
+class Beside(TypedDict, total=False):
+    """What goes with a call beside the model's arguments.
+
+    Attributes:
+        user: whose memory. Who builds the agent says that: a `user_id` among the arguments is not heard.
+        session_id: where the arguments do not name a conversation.
+        idempotency_key: see `call_key`; without one the client makes its own for each write.
+    """
+
+    user: str | None
+    session_id: str | None
+    idempotency_key: str | None
+
+
 class Toolset:
     """The tools that a client's token may use.
 
@@ -100,46 +114,25 @@ class Toolset:
         answer = await self.client.tools.list(toolset="all" if names else None)
         return _chosen(answer.data["tools"], names)
 
-    def run(
-        self,
-        name: str,
-        arguments: dict[str, Any],
-        *,
-        user: str | None = None,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Outcome:
+    def run(self, name: str, arguments: dict[str, Any], **beside: Unpack[Beside]) -> Outcome:
         """Run a tool and return what came of it; nothing is raised.
 
         Args:
             arguments: as the model gave them; the server says what is wrong with them.
-            user: whose memory. Who builds the agent says that: a `user_id` among the arguments is not heard.
-            session_id: where the arguments do not name a conversation.
-            idempotency_key: see `call_key`; without one the client makes its own for each write.
+            beside: see `Beside`.
         """
         client = self._blocking_client()
         try:
-            return _success(client.tools.call(name, **self._given(arguments, user, session_id, idempotency_key)))
+            return _success(client.tools.call(name, **self._given(arguments, beside)))
         except _EXPECTED as error:
             return _failure(name, error)
 
-    async def run_async(
-        self,
-        name: str,
-        arguments: dict[str, Any],
-        *,
-        user: str | None = None,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Outcome:
+    async def run_async(self, name: str, arguments: dict[str, Any], **beside: Unpack[Beside]) -> Outcome:
         """Return the same without blocking."""
         if isinstance(self.client, Assent):
-            return await asyncio.to_thread(
-                self.run, name, arguments, user=user, session_id=session_id, idempotency_key=idempotency_key
-            )
+            return await asyncio.to_thread(self.run, name, arguments, **beside)
         try:
-            given = self._given(arguments, user, session_id, idempotency_key)
-            return _success(await self.client.tools.call(name, **given))
+            return _success(await self.client.tools.call(name, **self._given(arguments, beside)))
         except _EXPECTED as error:
             return _failure(name, error)
 
@@ -150,12 +143,10 @@ class Toolset:
             )
         return self.client
 
-    def _given(
-        self, arguments: dict[str, Any], user: str | None, session_id: str | None, idempotency_key: str | None
-    ) -> dict[str, Any]:
-        fixed = {"user_id": user or self.user, "idempotency_key": idempotency_key}
+    def _given(self, arguments: dict[str, Any], beside: Beside) -> dict[str, Any]:
+        fixed = {"user_id": beside.get("user") or self.user, "idempotency_key": beside.get("idempotency_key")}
         given = {name: value for name, value in arguments.items() if value is not None and name not in _NOT_THE_MODELS}
-        if session_id:
+        if session_id := beside.get("session_id"):
             given.setdefault("session_id", session_id)
         return given | {name: value for name, value in fixed.items() if value}
 

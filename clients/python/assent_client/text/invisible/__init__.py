@@ -160,13 +160,19 @@ Kind = Literal[
 HARMLESS: frozenset[Kind] = frozenset(("joiner", "space"))
 
 NO_INK_CHARACTER = re.compile(f"[{NO_INK}]")
-_ZERO_WIDTH = frozenset(
+_ZERO_WIDTH = (
     "\u034f\u070f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0\ufffc"
     "\U00016fe4\U0001d159"
 )
-_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_DIRECTION_MARKS = frozenset("\u200e\u200f\u061c")
-_LINE_SEPARATORS = frozenset("\u0085\u2028\u2029")
+#: Characters that are of one kind wherever they stand.
+_ALWAYS: dict[str, Kind] = {
+    **dict.fromkeys(_ZERO_WIDTH, "zero_width"),
+    **dict.fromkeys("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", "bidi"),
+    **dict.fromkeys("\u200e\u200f\u061c", "direction_mark"),
+    **dict.fromkeys("\u0085\u2028\u2029", "line_separator"),
+    **dict.fromkeys(map(chr, range(0xE0000, 0xE0080)), "tag"),
+    "\u00ad": "soft_hyphen",
+}
 _JOINERS = frozenset("\u200c\u200d")
 _VARIATION = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _NONCHARACTER = re.compile(f"[{NONCHARACTERS}]")
@@ -178,7 +184,6 @@ _TAG_FLAG = re.compile(
         *("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls"))
     )
 )
-_JOINING = re.compile(f"[{JOINING}]")
 # What Unicode has registered: for ideographs the forms of compatibility characters and of the Ideographic Variation
 # Database, for Mongolian its own selectors, for signs of mathematics, Myanmar and Phags-pa the first one.
 _IDEOGRAPHIC_VARIANT = re.compile(f"[{IDEOGRAPHS}][\ufe00-\ufe02\U000e0100-\U000e01ef]")
@@ -240,18 +245,8 @@ def _kind(text: str, at: int) -> Kind | None:
         return _joiner_kind(text, at)
     if _VARIATION.match(char):
         return None if _varies(text, at) else "variation"
-    if char in _ZERO_WIDTH:
-        return "zero_width"
-    if char in _BIDI:
-        return "bidi"
-    if char in _DIRECTION_MARKS:
-        return "direction_mark"
-    if char in _LINE_SEPARATORS:
-        return "line_separator"
-    if char == "\u00ad":
-        return "soft_hyphen"
-    if "\U000e0000" <= char <= "\U000e007f":
-        return "tag"
+    if char in _ALWAYS:
+        return _ALWAYS[char]
     if char == "\r":
         return None if text[at + 1 : at + 2] == "\n" else "control"
     if char == "\u3000":
@@ -276,7 +271,7 @@ def _joiner_kind(text: str, at: int) -> Kind | None:
     if text[at] == "\u200d" and _JOINS_NEXT.match(before) and _JOINS_PREVIOUS.match(after):
         return None
     # Beside another joiner there is nothing to join or to keep apart.
-    return "joiner" if _JOINING.match(text[max(at - 1, 0) : at]) else "zero_width"
+    return "joiner" if _JOINED.match(text[max(at - 1, 0) : at]) else "zero_width"
 
 
 def _joined(text: str, at: int) -> tuple[str, str]:
