@@ -14,7 +14,6 @@ from agent_tools.calls.registry import Call
 from agent_tools.decisions import reading
 from approvals.models import Approval, Event, Proposal, Revision, Status
 from approvals.review.reworded import ChangedApproval, taken_of
-from assent_client.text import invisible
 from memory_app.models import TargetKind
 from memory_app.text.lines import first_words
 
@@ -73,8 +72,7 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None, *, of_owne
     }
     about = f" {asked.in_short(proposal, is_gone=is_gone)}".rstrip()
     what = f"Proposal {proposal.pk} for {representations.target(proposal, of_owner=of_owner)}"
-    text = invisible.escaped(_line(what, item, proposal) + about)
-    return item | {"text": text, "cursor": reading.after(event.pk)}
+    return item | {"text": _line(what, item, proposal) + about, "cursor": reading.after(event.pk)}
 
 
 def _reason(event: Event) -> str | None:

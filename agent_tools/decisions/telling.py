@@ -33,6 +33,7 @@ from agent_tools.models import Scope, ToldUntil
 from approvals import services
 from approvals.models import Event
 from approvals.services.events import told_to
+from assent_client.text import invisible
 from memory_app.databases import row_order
 from memory_app.databases.prepared import Prepared, update
 from memory_app.reads import EngineUnavailable
@@ -145,7 +146,7 @@ def _with_lines(text: str, decisions: dict[str, Any]) -> str:
     if decisions["left_out"]:
         more = for_list(f": list_proposals with decided_since {decisions['next']} has them") or ", in the next answers"
         lines.append(f"({decisions['left_out']:,} more{more}.)")
-    return "\n".join([text, "", _HEADLINE, *lines])
+    return "\n".join([text, "", _HEADLINE, *map(invisible.escaped, lines)])
 
 
 # -- A call that waits for a decision: how long it may, and what it holds while it does.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -32,7 +31,6 @@ class _Client(Generic[Http]):
     webhooks = webhooks
     core: ClientCore
     _wanted: type[Any]
-    _sleep: Callable[[float], Any]
     _http: Any
 
     def __init__(
@@ -51,6 +49,9 @@ class _Client(Generic[Http]):
         self._settle_resources()
 
     def _settle_resources(self) -> None:
+        raise NotImplementedError
+
+    def _sleep(self, seconds: float) -> Any:
         raise NotImplementedError
 
     def with_options(
@@ -114,7 +115,9 @@ class Assent(Resources, _Client[httpx2.Client]):
     """
 
     _wanted = httpx2.Client
-    _sleep = staticmethod(time.sleep)
+
+    def _sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.
@@ -159,7 +162,9 @@ class AsyncAssent(AsyncResources, _Client[httpx2.AsyncClient]):
     """
 
     _wanted = httpx2.AsyncClient
-    _sleep = staticmethod(asyncio.sleep)
+
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """Send a request to an address that has no method here; retries and errors are as ever.

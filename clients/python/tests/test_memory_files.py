@@ -12,7 +12,7 @@ from assent_client.adapters.memory_files import CommandRefused, Steps, refusal, 
 from assent_client.errors import APIStatusError, ConflictError, NotFoundError, UnprocessableEntityError
 from assent_client.text import memory_paths
 
-TOLD = "\n\nDecided since you were last told:\n- #7 was rejected: outdated"
+TOLD = "\n\nDecided since you were last told:\n- #7 was rejected: out\\u200bdated"
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Said:
 
 
 def told(**data: Any) -> Said:
-    return Said(data=data | {"decisions": {"items": [{"text": "#7 was rejected: outdated", "cursor": "d-9"}]}})
+    return Said(data=data | {"decisions": {"items": [{"text": "#7 was rejected: out\u200bdated", "cursor": "d-9"}]}})
 
 
 def done(steps: Steps, *answers: Said | APIStatusError, before: set[str] | None = None) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from assent_client.errors import APIStatusError, NotFoundError
-from assent_client.text import memory_paths
+from assent_client.text import invisible, memory_paths
 from assent_client.text.memory_paths import BLOCKS, NOTES, MemoryPath, PathRefused, Place
 
 #: Files a listing names of a folder; an owner may have thousands of notes.
@@ -91,7 +91,7 @@ def with_decisions(steps: Steps, told: set[str]) -> Steps:
                 decisions = answer.data.get("decisions") or {}
                 news = [each for each in decisions.get("items", ()) if each["cursor"] not in told]
                 told |= {each["cursor"] for each in news}
-                lines += [f"- {each['text']}" for each in news]
+                lines += [f"- {invisible.escaped(each['text'])}" for each in news]
                 step = steps.send(answer)
     except StopIteration as done:
         return _followed(str(done.value), lines)
