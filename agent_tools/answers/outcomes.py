@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 
 from agent_tools.answers import fields, representations
 from agent_tools.calls.arguments import ReasonedArguments
-from agent_tools.calls.registry import Answer, is_listed
+from agent_tools.calls.registry import Answer, for_list
 from approvals.models import Kind, Proposal, ProposalQuerySet, Revision, Status
 from approvals.review.collisions import MOST_COMPARED, Collision, collisions_of, others_on_target
 from approvals.review.targets import WHOLE_KINDS
@@ -143,8 +143,8 @@ def of_block(
     if proposal.kind in WHOLE_KINDS:
         amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
     twice = own_collisions(proposal, lambda: outcome.block) if outcome.created and not proposal.is_decided else ()
-    told_twice = _TWICE if is_listed("withdraw_proposal") else _TWICE_AMENDED
-    warnings = [*warnings, *[told_twice.format(each.other.pk) for each in twice if each.is_conflict][-_MOST_TWICE:]]
+    sentence = _TWICE.format("{0}", for_list(_BACK))
+    warnings = [*warnings, *[sentence.format(each.other.pk) for each in twice if each.is_conflict][-_MOST_TWICE:]]
     words = Words(
         waits=f"{made} created for block '{proposal.target}'. {asks}\n{_follow(number)}",
         amended="\n".join(filter(None, [f"{amended} {asks}", representations.how_to_follow()])),
@@ -158,13 +158,9 @@ def of_block(
 #: Of another undecided proposal of the same agent's; the newest ones are named.
 _MOST_TWICE = 3
 _TWICE = (
-    "Warning: your proposal {0} changes the same lines. Amend it with proposal_id={0} and take this one back with "
-    "withdraw_proposal, or take {0} back: one of the two will not fit."
+    "Warning: your proposal {0} changes the same lines. Amend it with proposal_id={0}{1}: one of the two will not fit."
 )
-_TWICE_AMENDED = (
-    "Warning: your proposal {0} changes the same lines: one of the two will not fit. Next time amend it with "
-    "proposal_id={0}."
-)
+_BACK = " and take this one back with withdraw_proposal, or take {0} back"
 
 
 def _current(proposals: ProposalQuerySet) -> QuerySet[Revision]:

@@ -87,6 +87,11 @@ def invalid_json(message: str) -> ApiError:
 # -- What an argument wants.
 
 
+def as_object(value: Any) -> Any:
+    """Return all the arguments of a call, which a client may have turned into one text, as OpenAI's API has them."""
+    return _unwritten(value) if isinstance(value, str) else value
+
+
 def taken(name: str, kind: Any, value: Any) -> Any:
     """Return the value of an argument as `kind` wants it, or as it is, to be refused by name.
 

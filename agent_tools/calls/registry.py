@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, Required, TypedDict, TypeVar, Unpack, get_type_hints
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from django.conf import settings
 
@@ -194,31 +194,17 @@ TOOLS: dict[str, Tool[Any]] = {}
 ENDPOINTS: dict[str, ApiOperation[Any]] = {}
 
 
-class Declared(TypedDict, total=False):
-    """What is said of a function beside its name and arguments; see `ApiOperation`."""
-
-    description: Required[str]
-    scope: Scope
-    failing: Required[str]
-    returns: Required[dict[str, str]]
-    or_returns: dict[str, str]
-    timeout: int
-    or_scope: Scope
-    owner_optional: bool
-    target: str
-    if_timed_out: str
-    is_repeatable: bool
-    is_exact: bool
-
-
 Run = Callable[[Call, A], Answer]
 
 #: Arguments that name what a call is about, where they are required.
 _TARGETS = frozenset("block_label label path note_id memory_id proposal_id session_id".split())
 
 
-def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
-    """Make a function the tool of its name, with the arguments it is annotated with, and register it."""
+def tool(**declared: Any) -> Callable[[Run[A]], Tool[A]]:
+    """Make a function the tool of its name, with the arguments it is annotated with, and register it.
+
+    What is declared are fields of `ApiOperation`.
+    """
 
     def register(run: Run[A]) -> Tool[A]:
         TOOLS[run.__name__] = made = Tool(run=run, called=run.__name__, **_declared(run, declared))
@@ -227,7 +213,7 @@ def tool(**declared: Unpack[Declared]) -> Callable[[Run[A]], Tool[A]]:
     return register
 
 
-def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]], ApiOperation[A]]:
+def endpoint(*, called: str, **declared: Any) -> Callable[[Run[A]], ApiOperation[A]]:
     """Make a function what a view runs by address, and register it.
 
     Args:
@@ -241,7 +227,7 @@ def endpoint(*, called: str, **declared: Unpack[Declared]) -> Callable[[Run[A]],
     return register
 
 
-def _declared(run: Run[A], declared: Declared) -> dict[str, Any]:
+def _declared(run: Run[A], declared: dict[str, Any]) -> dict[str, Any]:
     """Return what is said of a function, with its arguments, and which scopes a token needs for what takes these.
 
     What a call is about is in the first of `_TARGETS` that is required, for the audit row.

@@ -18,7 +18,7 @@ from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
 from agent_tools.calls.execution import Audit, current_request_id
-from agent_tools.calls.json_values import check_texts, invalid_json, parse
+from agent_tools.calls.json_values import as_object, check_texts, invalid_json, parse
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token
 from memory_app.runtime.unavailable import is_away
 
@@ -30,7 +30,7 @@ def read_object(request: HttpRequest) -> tuple[dict[str, Any], int]:
         ApiError: body_too_large, length_required, unsupported_media_type, invalid_json, forbidden_character.
     """
     raw = read_json(request)
-    value = parse(raw) if raw.strip() else {}
+    value = as_object(parse(raw)) if raw.strip() else {}
     if not isinstance(value, dict):
         raise invalid_json("The body must be one JSON object with the arguments.")
     check_texts(value)

@@ -92,19 +92,20 @@ def _as_taken(schema: dict[str, Any], *, with_null: bool = True) -> dict[str, An
     return schema
 
 
-def answers(returns: Fields, *statuses: int) -> dict[int, OpenApiResponse]:
-    """Return a success with these fields, and the failures an endpoint may answer with."""
-    failures = {
-        status: OpenApiResponse(_ref(f"Failure{status}"), _codes(status)) for status in sorted({*statuses, *_ALWAYS})
-    }
-    return {200: OpenApiResponse(_shape(True, {"data": _object(returns)}), _meanings(returns)), **failures}
+def answers(returns: Fields, *statuses: int, data: dict[str, Any] | None = None) -> dict[int, OpenApiResponse]:
+    """Return a success with these fields, and the failures an endpoint may answer with.
+
+    Args:
+        data: the schema of `data`, where it has a name.
+    """
+    failures = {status: OpenApiResponse(_ref(f"Failure{status}"), _codes(status)) for status in (*statuses, *_ALWAYS)}
+    success = OpenApiResponse(_shape(True, {"data": data or _object(returns)}), _meanings(returns))
+    return {200: success} | dict(sorted(failures.items()))
 
 
 def answers_of(asked: registry.ApiOperation[Any], *statuses: int) -> dict[int, OpenApiResponse]:
     """Return a success of a tool or endpoint, and the failures it may answer with."""
-    return answers(asked.returns, *statuses) | {
-        200: OpenApiResponse(_shape(True, {"data": _ref(_data_name(asked))}), _meanings(asked.returns))
-    }
+    return answers(asked.returns, *statuses, data=_ref(_data_name(asked)))
 
 
 def add_tools(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -140,9 +141,6 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
     schema = _as_taken({**tool.schema, "properties": {"user_id": _USER_ID, **tool.schema["properties"]}})
     statuses = (404, 411, 413, 415, *(() if tool.effect is registry.Effect.READ_ONLY else (409, 422)))
     scopes = " or ".join(f"`{scope}`" for scope in tool.scopes)
-    failures = {
-        str(status): _content(_ref(f"Failure{status}"), _codes(status)) for status in sorted({*statuses, *_ALWAYS})
-    }
     is_required = bool(schema["required"])
     schema |= _required(schema.pop("required"))
     operation = {
@@ -153,8 +151,11 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
         "security": generic.get("security", []),
         "requestBody": {"required": is_required, "content": {"application/json": {"schema": schema}}},
         "responses": {
-            "200": _content(_shape(True, {"data": _ref(_data_name(tool))}), _meanings(tool.returns)),
-            **failures,
+            str(status): {
+                "description": answer.description,
+                "content": {"application/json": {"schema": answer.response}},
+            }
+            for status, answer in answers_of(tool, *statuses).items()
         },
     }
     if tool.effect is registry.Effect.SIDE_EFFECTING:
@@ -168,10 +169,6 @@ def _tool(tool: registry.Tool[Any], generic: dict[str, Any]) -> dict[str, Any]:
             }
         ]
     return operation
-
-
-def _content(schema: dict[str, Any], description: str) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def _meanings(returns: Fields) -> str:

@@ -12,7 +12,7 @@ from agent_tools.answers.paging import pack, unpack
 from agent_tools.calls import registry, toolsets
 from agent_tools.calls.arguments import LONGEST_ANSWER, invalid
 from agent_tools.calls.foreign_names import nearest
-from agent_tools.calls.json_values import check_texts
+from agent_tools.calls.json_values import as_object, check_texts
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError
@@ -280,7 +280,7 @@ def list_tools(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 
 def call_tool(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     """Run a tool and return what the model reads. Raise RpcError for a tool that is not there."""
-    name, arguments = params.get("name"), params.get("arguments")
+    name, arguments = params.get("name"), as_object(params.get("arguments"))
     if not isinstance(name, str):
         raise RpcError(RpcCode.INVALID_PARAMS, "params.name must be the name of a tool.")
     if arguments is not None and not isinstance(arguments, dict):

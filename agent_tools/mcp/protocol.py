@@ -49,8 +49,8 @@ class RpcMessage:
         return self.params.get("_meta")
 
 
-def read(value: Any) -> RpcMessage:
-    """Return a decoded body as a message. Raise RpcError (invalid_request, invalid_params).
+def read(value: Any, *, in_batch: bool = False) -> RpcMessage:
+    """Return a decoded body, or one of a batch, as a message. Raise RpcError (invalid_request, invalid_params).
 
     The texts are checked but for a tool's arguments, of which the tool says what is wrong.
     """
@@ -63,6 +63,8 @@ def read(value: Any) -> RpcMessage:
     method, params = value.get("method"), value.get("params")
     if not isinstance(method, str):
         raise _invalid_request("method must be a string: this server takes requests and notifications only.")
+    if in_batch and method == "initialize":
+        raise _invalid_request("initialize comes alone: no batch may have it.")
     _check_texts({"method": method})
     if params is not None and not isinstance(params, dict):
         raise RpcError(RpcCode.INVALID_PARAMS, "params must be an object.")
@@ -78,14 +80,6 @@ def is_batch(value: Any, headers: Mapping[str, str]) -> bool:
     if len(value) > _MOST_TOGETHER:
         raise _invalid_request(f"A batch has at most {_MOST_TOGETHER} messages.")
     return True
-
-
-def read_of_batch(value: Any) -> RpcMessage:
-    """Return a decoded message of a batch. Raise RpcError, as `read`, and for a handshake, which comes alone."""
-    message = read(value)
-    if message.method == "initialize":
-        raise _invalid_request("initialize comes alone: no batch may have it.")
-    return message
 
 
 def is_response(value: Any) -> bool:

@@ -23,6 +23,7 @@ from agent_tools import auth
 from agent_tools.answers import bounds, edit_refusals, fields, outcomes, paging, refusals, representations
 from agent_tools.calls import registry
 from agent_tools.calls.arguments import BoundedArguments, ProposeArguments
+from agent_tools.calls.foreign_names import stand_in
 from agent_tools.calls.registry import Answer, Call, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
@@ -95,20 +96,7 @@ _FIRST = {
 }
 #: Help that is said in words of files.
 _OF_BLOCKS = ("There are: ", "There are no ", "The nearest is ", "To begin it")
-_FILE_TOOLS = {
-    "read_memory_block": "view_file",
-    "list_memory_blocks": "list_files",
-    "propose_memory_edit": "edit_file",
-    "propose_memory_append": "append_to_file",
-    "propose_memory_block": "write_file",
-    "propose_memory_rewrite": "write_file",
-}
-_BLOCK_TOOLS = re.compile(rf"\b(?:{'|'.join(_FILE_TOOLS)})\b")
-
-
-def _file_tool(found: re.Match[str]) -> str:
-    file_tool = _FILE_TOOLS[found[0]]
-    return file_tool if registry.is_listed(file_tool) else found[0]
+_BLOCK_TOOLS = re.compile(r"\b(?:list|read|propose)_memory_\w+")
 
 
 def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
@@ -128,7 +116,8 @@ def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
     if not target.is_note:
         for said in (f"Memory block '{target.name}'", f"block '{target.name}'"):
             first = first.replace(said, target.canonical)
-    help = [_BLOCK_TOOLS.sub(_file_tool, line) for line in help]
+    there = list(filter(registry.is_listed, registry.FILE_TOOLS))
+    help = [_BLOCK_TOOLS.sub(lambda found: stand_in(found[0], there) or found[0], line) for line in help]
     return ApiError(
         error.code, first, help=help, details={"path": target.canonical} | error.details, headers=error.headers
     )

@@ -136,15 +136,11 @@ def review_my_proposals(call: Call, arguments: Arguments) -> Answer:
     # A status at a time: proposals that wait, however many, do not hide those that were decided.
     decided = [each for status in _BY_PEOPLE for each in listed(status)]
     decided.sort(key=lambda each: (each[0]["decision"] or {}).get("at") or "", reverse=True)
-    parts = []
-    if asked:
-        parts += ["These of your proposals wait for changes of yours:", *asked, ""]
+    parts = ["These of your proposals wait for changes of yours:", *asked, ""] if asked else []
     if decided:
         parts += ["These were decided:", *(line for _item, line in decided[:_REVIEWED]), ""]
-    if not parts:
-        text = "No person has decided about your proposals or asked you for changes. There is nothing to do.\n"
-        return Answer(text, {}, tells_decisions=True)
-    return Answer("\n".join([*parts, _ACT]) + "\n", {}, tells_decisions=True)
+    nothing = "No person has decided about your proposals or asked you for changes. There is nothing to do."
+    return Answer("\n".join([*parts, _ACT] if parts else [nothing]) + "\n", {}, tells_decisions=True)
 
 
 #: Run for the prompt alone: it has no address and is no tool.

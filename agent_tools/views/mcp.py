@@ -3,7 +3,6 @@
 A view of Django alone: no session, no stream, no state between two requests. What the methods do: `agent_tools.mcp`.
 """
 
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -21,7 +20,6 @@ from agent_tools.http.messages import ApiResponse, as_api_error
 from agent_tools.mcp import methods, protocol
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.mcp.options import CALLED, AddressQuery
-from agent_tools.mcp.protocol import RpcMessage
 from agent_tools.views.api import from_query
 
 #: Where it is; the second for people who end an address with a slash.
@@ -44,9 +42,7 @@ def mcp(request: HttpRequest) -> HttpResponse:
             for _ in value[1:]:  # all before the first is answered: what was done must not be done again
                 count_call(caller.token)
             asked = (message for message in value if not protocol.is_response(message))
-            return json_rpc.together(
-                [_answer(request, caller, Audit(), message, read=protocol.read_of_batch) for message in asked]
-            )
+            return json_rpc.together([_answer(request, caller, Audit(), each, in_batch=True) for each in asked])
     except RpcError as error:
         return json_rpc.failed(error)
     except Exception as error:
@@ -55,12 +51,7 @@ def mcp(request: HttpRequest) -> HttpResponse:
 
 
 def _answer(
-    request: HttpRequest,
-    caller: Caller,
-    audit: Audit,
-    value: object,
-    *,
-    read: Callable[[object], RpcMessage] = protocol.read,
+    request: HttpRequest, caller: Caller, audit: Audit, value: object, *, in_batch: bool = False
 ) -> ApiResponse:
     """Return the answer to a decoded body, after the audit row is written where a tool or resource was asked for."""
     id: Id = None
@@ -68,7 +59,7 @@ def _answer(
     exchange = None
     try:
         id = protocol.id_of(value)
-        message = read(value)
+        message = protocol.read(value, in_batch=in_batch)
         is_modern = protocol.is_modern(message, request.headers)
         if is_modern:
             protocol.check_envelope(message, request.headers)

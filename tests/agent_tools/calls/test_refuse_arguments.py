@@ -210,6 +210,17 @@ def test_what_was_turned_into_text_is_held_to_the_same(api: Machine, tags: str, 
     assert not answered(api.call("recall"))["data"]["count"]
 
 
+def test_all_arguments_may_come_as_one_text(api: Machine) -> None:
+    for said, code in (
+        ({"content": "\0"}, "forbidden_character"),
+        (["She rows."], "invalid_json"),
+        ("x", "invalid_json"),
+    ):
+        refused(api.post("/api/v1/tools/memory_save/", json.dumps(json.dumps(said))), 400, code)
+    answered(api.post("/api/v1/tools/memory_save/", json.dumps(json.dumps({"content": "[1]"}))))
+    assert answered(api.call("recall"))["data"]["memories"][0]["content"] == "[1]"
+
+
 def test_a_key_takes_a_call_and_the_same_as_text_for_one(api: Machine, goals: Block) -> None:
     key = {"content": "She rows.", "idempotency_key": "k"}
     first = answered(api.call("remember", **key, confidence=1, tags=["a"], force=False))["data"]

@@ -258,6 +258,8 @@ def test_arguments_that_a_client_turned_into_text_are_taken(peer: Peer, goals: B
     ):
         answer = peer.call(tool, **arguments)
         assert not answer["isError"], text_of(answer)
+    whole = json.dumps({"query": "tea"})
+    assert not peer.result("tools/call", {"name": "memory_search", "arguments": whole})["isError"]
 
 
 def test_what_fails_by_our_fault_says_so_and_nothing_more(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
