@@ -50,7 +50,7 @@ class ImportArguments(NoteWriteArguments):
         "review_url": "string | null: where people look at it, or null",
         "created": "integer: how many notes are new",
         "updated": "integer: how many are changed",
-        "unchanged": "integer: how many are as the file says",
+        "unchanged": "integer: how many are known: as the file says, or another note says the same",
         "skipped[].line": "integer: where something was left out",
         "skipped[].reason": "string: why",
     },

@@ -32,15 +32,17 @@ class ImportOutcome:
 
     Args:
         changes: the change of each note, in the order of the file.
-        unchanged: how many notes are in the memory as the file has them.
+        unchanged: how many memories of the file are known: a note is as the file has it, or another one says the same.
         skipped: passages of the file that are not imported, with their lines.
         outcome: None when it was only checked, or when nothing in the memory has to change.
+        known: these memories, when it was only checked.
     """
 
     changes: Sequence[NoteChange]
     unchanged: int
     skipped: Sequence[Skipped]
     outcome: NoteChangeOutcome | None = None
+    known: Sequence[Memory] = ()
 
     @property
     def created(self) -> int:
@@ -81,7 +83,9 @@ def check_file(*, by: ChangeContext, owner: str, data: bytes) -> ImportOutcome:
     with _turn(by, owner):
         parsed = _with_internal_ids(owner, memories_md.read(data, latest=_latest()))
         changes = _changes(by, owner, parsed)
-    return ImportOutcome(changes, len(parsed.memories) - len(changes), parsed.skipped)
+    changed = {change.id for change in changes}
+    known = [memory for memory in parsed.memories if memory.id not in changed]
+    return ImportOutcome(changes, len(known), parsed.skipped, known=known)
 
 
 def import_file(
@@ -167,7 +171,8 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
 
 
 def _changes(by: ChangeContext, owner: str, parsed: Parsed) -> list[NoteChange]:
-    """Return the change of each note that differs from the file's."""
+    """Return the change of each note that differs from the file's, and a new one where no note says the same."""
+    every = catalogue(owner)
     known = reads.find_notes(owner, [memory.id for memory in parsed.memories])
     now = timezone.now()
     changes = []
@@ -175,6 +180,8 @@ def _changes(by: ChangeContext, owner: str, parsed: Parsed) -> list[NoteChange]:
         before = known.get(memory.id)
         if before is not None and parsed.is_portable and memories_md.section_of(before.type) == memory.type:
             memory = replace(memory, type=before.type)
+        elif before is None and every.saying(alike.said_by(memory.content)):
+            continue
         after = _changed_note(by, before, memory, now) if before else _new_note(by, owner, memory, now)
         if after is before:
             continue

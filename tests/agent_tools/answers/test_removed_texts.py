@@ -158,7 +158,7 @@ def test_nor_that_of_a_deleted_note_or_one_that_was_imported(
     """Nor where an agent writes a file with the same id, which it chooses."""
     saved = answered(call("memory_save", content=TEA))["data"]
     update = answered(careful.call("memory_update", note_id=saved["note_id"], content="Alice drinks coffee."))["data"]
-    file = f"# Memories\n\n## Facts\n\n### {MEM}\n> {TEA}\n"
+    file = f"# Memories\n\n## Facts\n\n### {MEM}\n> {TEA} Every day.\n"
     sent = api.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")
     numbers = [made["proposal_id"] for made in (saved, update, answered(sent)["data"])]
     assert "peppermint" in call("get_proposal", proposal_id=numbers[2]).content.decode()

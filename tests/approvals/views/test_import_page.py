@@ -17,7 +17,7 @@ from approvals.services.notes import ChangeContext
 from assent_client.text import list_items
 from assent_client.text.memories_md import LARGEST_FILE
 from memory_app import reads
-from tests.support.acts import sign_in_again
+from tests.support.acts import save, sign_in_again
 from tests.support.pages import assert_says, form, html, htmx, words
 
 pytestmark = pytest.mark.slow
@@ -179,6 +179,14 @@ def test_what_a_file_would_do_is_said_and_nothing_is_written(as_alice: Client, a
         "Import these 2 notes",
     )
     assert "<del>" in html(page)
+
+
+def test_what_other_notes_say_is_named_and_not_imported_again(as_alice: Client, alice: User) -> None:
+    save(alice, "likes **examples**")
+    page = check(as_alice)
+    assert_says(page, "New 2 notes", "Already in the memory 1 note", "Already in the memory Likes examples.")
+    as_alice.post(PAGE, form(page, PAGE))
+    assert contents() == {"Takes the exam in January.", "Reads on Mondays.", "likes **examples**"}
 
 
 def test_what_was_checked_outlives_an_expired_session_and_is_imported_and_undone(as_alice: Client, alice: User) -> None:
