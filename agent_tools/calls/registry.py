@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from django.conf import settings
@@ -253,18 +254,29 @@ def is_on(asked: ApiOperation[Any]) -> bool:
 
 
 #: Names of the tools that the caller of this call sees; None for all. Set around each call.
-LISTED: ContextVar[Collection[str] | None] = ContextVar("LISTED", default=None)
+LISTED: ContextVar[frozenset[str] | None] = ContextVar("LISTED", default=None)
+
+
+def _unlisted() -> frozenset[str]:
+    """Return the names of the tools that the caller of this call does not see."""
+    return _not_among(LISTED.get(), settings.MEMORIES_ENABLED)
+
+
+@lru_cache(maxsize=256)  # asked for some times by each call: 500 function calls of a save's 6,700
+def _not_among(listed: frozenset[str] | None, has_notes: bool) -> frozenset[str]:
+    there = frozenset(TOOLS) - (frozenset() if has_notes else NOTE_TOOLS)
+    return frozenset(TOOLS) - (there if listed is None else there & listed)
 
 
 def is_listed(name: str) -> bool:
     """Whether the caller of this call sees the tool of this name."""
-    listed = LISTED.get()
-    return is_on(TOOLS[name]) and (listed is None or name in listed)
+    return name not in _unlisted()
 
 
 def in_list(name: str) -> str:
     """Return the name, or where the caller of this call does not see that tool the one it has instead."""
-    return stand_in(name, [tool for tool in TOOLS if is_listed(tool)]) or name
+    gone = _unlisted()
+    return name if name not in gone else stand_in(name, TOOLS.keys() - gone) or name
 
 
 def for_list(text: str, *, or_nearest: bool = False) -> str:
@@ -277,8 +289,8 @@ def for_list(text: str, *, or_nearest: bool = False) -> str:
     """
     if or_nearest:
         text = _NAME.sub(lambda found: in_list(found[0]) if found[0] in TOOLS else found[0], text)
-    missing = {name for name in TOOLS if not is_listed(name)}
-    if not missing:
+    missing = _unlisted()
+    if missing.isdisjoint(_NAME.findall(text)):
         return text
     kept: list[str] = []
     for sentence in (each for cut in sentences(text) for each in _BEFORE_A_NAME.split(cut)):

@@ -102,9 +102,9 @@ _FAMILIES = ("notes", "blocks", "conversations", "proposals", "files")
 @contextmanager
 def naming(offered: Sequence[registry.Tool[Any]], *, called: str) -> Iterator[None]:
     """Let the answer to a call name the tools in the caller's list; who calls another by its name knows its family."""
-    names = {tool.name for tool in offered}
+    names = frozenset([tool.name for tool in offered])
     if called not in names:
-        names.update(next((tools_of(family) for family in _FAMILIES if called in tools_of(family)), ()))
+        names = names.union(next((tools_of(family) for family in _FAMILIES if called in tools_of(family)), ()))
     before = registry.LISTED.set(names)
     try:
         yield

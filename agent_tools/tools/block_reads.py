@@ -56,7 +56,10 @@ def note_part(call: Call, session_id: str, label: str, sha256: str, part: Cut) -
     Args:
         sha256: of the whole text.
     """
-    first, last = (1, part.lines) if part.is_whole or not part.shown else part.shown
+    if part.is_whole or not part.shown:
+        note(call, session_id, {label: sha256})
+        return
+    first, last = part.shown
     session = _hash(session_id) if session_id else ""
     of = {"agent_id": call.caller.agent.pk, "owner": call.owner, "label": _hash(label)[:60], "session": session}
     if first > 1:
