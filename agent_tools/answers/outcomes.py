@@ -165,9 +165,9 @@ _BACK = " and take this one back with withdraw_proposal, or take {0} back"
 
 #: Both tables have forty columns, which took twice as long to make instances of as all that is compared.
 _COMPARED = (
-    *("number", "base_sha256", "base_text", "edits", "result_text", "note_changes", "proposal__current_revision_number"),
+    *("number", "base_sha256", "base_text", "edits", "result_text", "note_changes"),
     *("proposal__owner", "proposal__target_kind", "proposal__target", "proposal__mergeability"),
-    *("proposal__result_sha256", "proposal__created_at"),
+    *("proposal__result_sha256", "proposal__created_at", "proposal__current_revision_number"),
 )
 
 

@@ -12,6 +12,7 @@ Here is what all of these have in common. The verbs are in `blocks` and `notes`.
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 from django.conf import settings
@@ -160,15 +161,16 @@ def _prepare(
     verdict = _verdict(by, change, summary)
     # Others ask in the transaction, and only of an agent of which something was rejected: it is a statement. An import
     # takes seconds, which no transaction may last.
-    repeated = None
+    repeated, has_rejected = None, False
+    now = timezone.now()
     if verdict.applies or is_import:
-        was_rejected, waits = _LEFT.all(agent=by.agent.pk, owner=change.owner)[0]
+        about = {"agent": by.agent.pk, "owner": change.owner, "since": now - RECENTLY}
+        was_rejected, waits, has_rejected = _LEFT.all(**about)[0]
         if waits and change.kind == Kind.SAVE and (twin := _find_waiting(by.agent, change)):
             return twin, False, None
         if was_rejected and settings.REJECTION_COUNTS:
             repeated = _find_repeated(by, change)
             verdict = _REPEATED if repeated else verdict
-    now = timezone.now()
     target = f"import-{operation[:12]}" if is_import else change.target
     proposal = Proposal(
         owner=change.owner,
@@ -182,7 +184,6 @@ def _prepare(
         **by.said,
         **change.fields(summary, by.reasoning, target),
     )
-    has_rejected = verdict.applies  # then nothing is asked of it
     with transaction.atomic(durable=True):
         if not verdict.applies:  # changes that are applied at once do not count against the caps
             twin, has_rejected, may_repeat = _find_equal_or_require_room(by.agent, change.owner, **change.equal)
@@ -209,18 +210,21 @@ def _prepare(
     return proposal, True, verdict.rule
 
 
-#: Whether something of the agent was rejected or undone that may be proposed again, and whether new notes of it wait.
+#: Whether something of the agent was rejected or undone that may be proposed again, whether new notes of it wait, and
+#: whether a new one may answer what was rejected.
 _LEFT = Prepared(
-    lambda agent, owner: (
+    lambda agent, owner, since: (
         Agent.objects.filter(pk=agent)
         .order_by()
         .values_list(
             Exists(RejectedFingerprint.objects.filter(agent=agent, owner=owner)),
             Exists(Proposal.objects.filter(agent=agent, owner=owner, kind=Kind.SAVE, status__in=PENDING)),
+            Exists(Proposal.objects.filter(agent=agent, owner=owner, status=Status.REJECTED, decided_at__gte=since)),
         )
     ),
     agent=int,
     owner=str,
+    since=datetime,
 )
 
 

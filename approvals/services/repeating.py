@@ -11,7 +11,7 @@ from itertools import islice
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, RejectReason, Revision, Status
@@ -56,11 +56,11 @@ def find_answered(proposal: Proposal, segments: Sequence[worddiff.Segment], resu
 
 
 def _texts(ids: Iterable[int], most: int) -> Iterable[tuple[int, Revision]]:
-    """Yield the last revision of each proposal, in the order given."""
-    for pk in islice(ids, most):
-        revision = Revision.objects.filter(proposal=pk).order_by("-number").first()
-        if revision is not None:
-            yield pk, revision
+    """Return the last revision of each proposal, in the order given."""
+    some = list(islice(ids, most))
+    last = Revision.objects.filter(proposal__in=some, number=F("proposal__current_revision_number"))
+    found = {each.proposal_id: each for each in last.only("proposal", "base_text", "result_text").order_by()}
+    return [(pk, found[pk]) for pk in some if pk in found]
 
 
 _REJECTED = Prepared(

@@ -26,7 +26,7 @@ CALLS: dict[str, tuple[int, dict[str, str]]] = {
     "list_memory_blocks": (5, {}),
     "read_memory_block": (5, {"block_label": "goals"}),
     "memory_search": (6, {"query": "which exam"}),
-    "memory_save": (18, _SAID),  # one of them where a writer's turn is a statement: with PostgreSQL
+    "memory_save": (17, _SAID),  # one of them where a writer's turn is a statement: with PostgreSQL
     # One asks for the agent's own proposals that change the same lines; with PostgreSQL one locks the agent.
     "propose_memory_edit": (18, _PROPOSED | {"old_string": "math", "new_string": "maths ({})"}),
     "propose_memory_append": (18, _PROPOSED | _SAID),
