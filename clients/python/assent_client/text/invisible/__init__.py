@@ -173,6 +173,8 @@ _ALWAYS: dict[str, Kind] = {
     **dict.fromkeys(map(chr, range(0xE0000, 0xE0080)), "tag"),
     "\u00ad": "soft_hyphen",
 }
+#: What texts in English or German seldom have. That they have none of it takes a third of the time of what follows.
+_SELDOM = re.compile("[^\n\t -~\u00a1-\u00ac\u00ae-\u02ff–—‘’“”„…€]")
 _JOINERS = frozenset("\u200c\u200d")
 _VARIATION = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _NONCHARACTER = re.compile(f"[{NONCHARACTERS}]")
@@ -214,6 +216,8 @@ _FEW_PAIRS = 3
 
 def kinds(text: str) -> Iterator[tuple[int, Kind]]:
     """Yield the place and the kind of each unseen character of `text`, in order."""
+    if not _SELDOM.search(text):
+        return
     # Most texts have none, which their distinct characters tell without reading all of it time and again.
     distinct = "".join(set(text))
     if not NO_INK_CHARACTER.search(distinct):
