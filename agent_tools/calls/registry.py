@@ -301,6 +301,12 @@ def for_list(text: str, *, or_nearest: bool = False) -> str:
     return "".join(kept)
 
 
+def described(tool: Tool[Any]) -> str:
+    """Return a tool's description for the caller of this call: what it does, and the rest `for_list`."""
+    first = tool.first_sentence
+    return (first + for_list(tool.description.removeprefix(first))).rstrip()
+
+
 def require_on(tool: ApiOperation[Any]) -> None:
     """Raise ApiError (`notes_disabled`) for what is switched off."""
     if not is_on(tool):
@@ -345,7 +351,7 @@ def definition(tool: Tool[Any], form: str, *, is_strict: bool = False) -> dict[s
     """
     shown = shown_schema(tool.arguments)
     schema = strict_schema(shown) if is_strict else shown
-    named = {"name": tool.name, "description": tool.description}
+    named = {"name": tool.name, "description": described(tool)}
     function: dict[str, Any] = named | {"parameters": schema} | ({"strict": True} if is_strict else {})
     match form:
         case "openai":

@@ -100,7 +100,7 @@ _FAMILIES = ("notes", "blocks", "conversations", "proposals", "files")
 
 
 @contextmanager
-def naming(offered: Sequence[registry.Tool[Any]], *, called: str) -> Iterator[None]:
+def naming(offered: Sequence[registry.Tool[Any]], *, called: str = "") -> Iterator[None]:
     """Let the answer to a call name the tools in the caller's list; who calls another by its name knows its family."""
     names = frozenset([tool.name for tool in offered])
     if called not in names:

@@ -360,6 +360,7 @@ def _definition(tool: registry.Tool[Any], whose: str | None) -> dict[str, Any]:
         whose: whom the token serves, where each call has to say whose memory it is about; else None.
     """
     written = _written.get(tool.run) or _written.setdefault(tool.run, registry.definition(tool, "mcp"))
+    written = written | {"description": registry.described(tool)}
     if whose is None:
         return written
     schema = written["inputSchema"]

@@ -23,7 +23,7 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
 @tool(
     description=(
         "List the conversations kept with the user, the latest first: when they were and what they began with. "
-        "Use this to find an earlier conversation, then memory_read_session to read it; to look for words, use "
+        "Use this to find an earlier conversation, then memory_read_session to read it. To look for words, use "
         "memory_search with include_conversation."
     ),
     failing="Error listing conversations",

@@ -400,7 +400,7 @@ class WriteFileArguments(FileWriteArguments):
 @_tool(
     description=(
         "Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. "
-        "Read it with view_file first: what your content leaves out is removed. "
+        "What your content leaves out is removed. Read it with view_file first. "
         "For anything smaller use edit_file, append_to_file or update_section. Requires user approval."
     ),
     failing="Error writing file",

@@ -53,9 +53,7 @@ Content = Annotated[
 ]
 NoteId = Annotated[
     str,
-    Field(
-        description="ID of the note (from memory_search, memory_save or recall results).", min_length=1, max_length=200
-    ),
+    Field(description="ID of the note, as answers name it.", min_length=1, max_length=200),
 ]
 Type = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(notes.TYPES)})]
 TypeOrAll = Annotated[str, AfterValidator(_known_or_all), Field(json_schema_extra={"enum": [ALL, *notes.TYPES]})]

@@ -372,7 +372,7 @@ class RewriteArguments(BlockEditArguments):
 @_tool(
     description=(
         "Replace the whole text of a memory block, for the rare case that all of it is to be written anew. "
-        "Read it with read_memory_block first: what your content leaves out is removed. For anything smaller use "
+        "What your content leaves out is removed. Read it with read_memory_block first. For anything smaller use "
         "propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval."
     )
 )

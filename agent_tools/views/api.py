@@ -226,8 +226,9 @@ class ToolList(ApiView):
         chosen = toolsets.choose(asked.tools, asked.toolset, called="the list of tools")
         usable = toolsets.offered(self.caller.token, chosen)
         data: dict[str, Any] = {"format": asked.format}
-        data["tools"] = [registry.definition(tool, asked.format, is_strict=asked.strict) for tool in usable]
-        text = "\n".join(f"- {tool.name}: {tool.description}" for tool in usable)
+        with toolsets.naming(usable):
+            data["tools"] = [registry.definition(tool, asked.format, is_strict=asked.strict) for tool in usable]
+            text = "\n".join(f"- {tool.name}: {registry.described(tool)}" for tool in usable)
         return messages.json_response(registry.Answer(text or "This token may use no tools.", data).payload())
 
 

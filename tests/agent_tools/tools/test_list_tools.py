@@ -306,6 +306,9 @@ def test_a_set_is_told_of_its_own_tools_alone(
     peer = Peer(token, query=f"toolset={toolset}")
     its_own = set(peer.names())
     told = [peer.result("server/discover")["instructions"]]
+    for each in peer.result("tools/list")["tools"]:
+        described = json.dumps([each["description"].partition(". ")[2], each["inputSchema"]])
+        told.append(described)
     for prompt in ("memory_skill", "review_my_proposals"):
         told.append(peer.result("prompts/get", {"name": prompt})["messages"][0]["content"]["text"])
     told += [text_of(peer.call(tool, **given)) for tool, given in ADVISED if tool in its_own]

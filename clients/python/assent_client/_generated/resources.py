@@ -211,8 +211,8 @@ class Blocks(Resource):
     def propose_rewrite(
         self, block_label: str, **given: Unpack[arguments.BlocksProposePrepend]
     ) -> answers.ProposedEdit:
-        """Replace the whole text of a memory block, for the rare case that all of it is to be written anew. Read it
-        with read_memory_block first: what your content leaves out is removed. For anything smaller use
+        """Replace the whole text of a memory block, for the rare case that all of it is to be written anew. What your
+        content leaves out is removed. Read it with read_memory_block first. For anything smaller use
         propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval.
 
         Args:
@@ -344,7 +344,7 @@ class Notes(Resource):
         """One note, now or as of a commit or time.
 
         Args:
-            note_id: ID of the note (from memory_search, memory_save or recall results).
+            note_id: ID of the note, as answers name it.
             as_of: Read the note as it was then: a date or time (ISO 8601, UTC), or a commit hash.
             session_id: The conversation this call belongs to, as provenance.
             user_id: Whose memory; the client's `user` otherwise.
@@ -405,7 +405,7 @@ class Notes(Resource):
         its note_id, then call this with the note_id and the new content.
 
         Args:
-            note_id: ID of the note (from memory_search, memory_save or recall results).
+            note_id: ID of the note, as answers name it.
             content: Natural language text: one concise statement, at most 2,000 characters.
             reasoning: Why, in a sentence the user can read beside the change.
             evidence: What the user said, word for word.
@@ -425,7 +425,7 @@ class Notes(Resource):
         First use memory_search to find the note and its note_id, then call this with the note_id to remove it.
 
         Args:
-            note_id: ID of the note (from memory_search, memory_save or recall results).
+            note_id: ID of the note, as answers name it.
             reasoning: Why, in a sentence the user can read beside the change.
             evidence: What the user said, word for word.
             proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
@@ -641,7 +641,7 @@ class Conversations(Resource):
 
     def list(self, **given: Unpack[arguments.BlocksList]) -> Page[answers.Conversation]:
         """List the conversations kept with the user, the latest first: when they were and what they began with. Use
-        this to find an earlier conversation, then memory_read_session to read it; to look for words, use memory_search
+        this to find an earlier conversation, then memory_read_session to read it. To look for words, use memory_search
         with include_conversation.
 
         Args:
@@ -845,8 +845,8 @@ class Files(Resource):
         return self._run(operations.FILES_UPDATE_SECTION, given, path=path)
 
     def write(self, path: str, **given: Unpack[arguments.FilesAppend]) -> answers.EditFileAnswer:
-        """Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. Read it with
-        view_file first: what your content leaves out is removed. For anything smaller use edit_file, append_to_file or
+        """Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. What your content
+        leaves out is removed. Read it with view_file first. For anything smaller use edit_file, append_to_file or
         update_section. Requires user approval.
 
         Args:
