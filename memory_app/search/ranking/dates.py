@@ -46,17 +46,19 @@ _BEFORE_MONTH = re.compile(
 )
 _DAY_BEFORE = re.compile(r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th)?[.,]?[\s-]*(?:of\s+)?$")
 _TO = r"(?:[-–—]|bis(?: zum)?\b|to\b|until\b|till\b|through\b)"
-_AND = r"(?:and|und|or|oder)\b"
+_AND = r"(?:(?:and|und|or|oder)\b|[&/+])"
 _DAY_AFTER = re.compile(
     r"\s*(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?!\s*[:.]\d)"
     rf"(?:\s*(?:{_TO}|{_AND})\s*(?:the\s)?(\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*[:.]\d))?"
 )
-# The first day of "20–22 November", "vom 20. bis 22.11.", "3 and 5 May".
-_FIRST_DAY = re.compile(
-    rf"(?<![\w./:-])(\d\d?)(?:st|nd|rd|th|\.)?\s?(?:{_TO}|{_AND})\s?(?:the )?"
+# The first days of "20–22 November", "vom 20. bis 22.11.", "3, 4 and 5 May".
+_FIRST_DAYS = re.compile(
+    r"(?<![\w./:-])((?:\d\d?(?:st|nd|rd|th|\.)?,\s?){0,3}\d\d?)(?:st|nd|rd|th|\.)?"
+    rf"\s?(?:{_TO}|{_AND})\s?(?:the |dem )?\s{{0,20}}"
     rf"(?=\d\d?(?:\.\s?\d\d?\.|(?:st|nd|rd|th|\.)?[\s-]?(?:of )?(?:{_ANY_MONTH})\b))"
 )
-_BETWEEN = re.compile(rf"(?:st|nd|rd|th|\.)?\s{{0,3}}{_TO}\s{{0,3}}(?:the |dem |zum )?")
+_BETWEEN = re.compile(rf"(?:st|nd|rd|th|\.)?\s{{0,3}}(?:{_TO}|({_AND}))\s{{0,3}}(?:the |dem |zum )?\s{{0,20}}")
+_BOTH = ("between ", "between the ", "zwischen ", "zwischen dem ", "zw. ")
 #: Of a longer time each month counts and not each day. With so many days in a text, only the ends of times count.
 _LONGEST_SPAN, _MOST_DAYS = 31, 200
 _TENTHS_DE = "zehnte elfte zwolfte dreizehnte vierzehnte funfzehnte sechzehnte siebzehnte achtzehnte neunzehnte"
@@ -68,20 +70,25 @@ _DAYS_IN_WORDS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("ein 
 _DAYS_IN_WORDS |= {f"{unit}undzwanzigste": 20 + n for n, unit in enumerate("sieben acht neun".split(), 7)}
 _DAYS_IN_WORDS |= {f"twenty-{unit}": 20 + n for n, unit in enumerate(_FIRSTS[:9], 1)}
 _DAYS_IN_WORDS |= {"dreissigste": 30, "einunddreissigste": 31, "thirtieth": 30, "thirty-first": 31}
-_DAY_IN_WORDS = re.compile(rf"\b({'|'.join(_DAYS_IN_WORDS)})[nrs]?(?= (?:of )?(?:{_ANY_MONTH})\b)")
+_ANY_DAY = "|".join(_DAYS_IN_WORDS)
+_DAY_IN_WORDS = re.compile(
+    rf"\b({_ANY_DAY})[nrs]?(?= (?:(?:{_TO}|{_AND}) (?:the )?(?:{_ANY_DAY})[nrs]? )?(?:of )?(?:{_ANY_MONTH})\b)"
+)
+_WEEK = re.compile(r"\b(?:kw|kalenderwoche|calendar week)\s?([1-4]?\d|5[0-3])[/,]?\s?((?:19|20)\d\d)\b")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b(?!-\d)")
 _YEAR_AFTER = re.compile(r",?[\s-]+((?:19|20)\d\d)\b")
 # What stands before a month is looked for in so many characters, not in the whole text for each of its months.
 _NEAR = 16
-_DIGIT = re.compile(r"\d")
+_DIGIT, _DAY_NUMBER = re.compile(r"\d"), re.compile(r"\d\d?")
 # "10.-21.8." has a dash that is none of "10-21-2026".
 _AT_DASH = re.compile(r"(?<=\d\.)-(?=\d)")
 _NUMBERS = (
     # 3.5. of "3.5.–4.6.2026"
     re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?=\s?{_TO}\s?\d)"),
-    # 2026-11-20, 2026/11/20, 2026年11月20日; 2026-11
+    # 2026-11-20, 2026/11/20, 2026年11月20日; 2026-11; 20261120
     re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-/.年](?P<month>\d\d?)[-/.月](?P<day>\d\d?)日?(?![\d-])"),
     re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-年](?P<month>\d\d?)月?(?![\d-])"),
+    re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)(?P<month>0\d|1[0-2])(?P<day>[0-2]\d|3[01])(?![\w-]|\.\d)"),
     # 20.11.2026, 20. 11. 2026, 20/11/26; where only that makes sense, 11/20/2026
     re.compile(
         r"(?<![\w./-])(?P<day>\d\d?)([./-])\s?(?P<month>\d\d?)\2\s?(?P<year>(?:19|20)\d\d|(?<!-)\d\d)(?![\w/-]|\.\d)"
@@ -132,8 +139,8 @@ def named_days(text: str) -> list[NamedDay]:
     found, firsts = list[NamedDay](), dict[int, re.Match[str]]()
     if _DIGIT.search(text):
         text = _AT_DASH.sub("–", text)
-        firsts = {match.end(): match for match in _FIRST_DAY.finditer(text)}
-        text = _FIRST_DAY.sub(lambda match: ("ab " * (len(match[0]) > 2)).rjust(len(match[0])), text)
+        firsts = {match.end(): match for match in _FIRST_DAYS.finditer(text)}
+        text = _FIRST_DAYS.sub(lambda match: ("ab " * (len(match[0]) > 2)).rjust(len(match[0])), text)
         for pattern in _NUMBERS:
             found += [
                 NamedDay(cue, match.start(1), match.end())
@@ -143,15 +150,21 @@ def named_days(text: str) -> list[NamedDay]:
             text = pattern.sub(lambda match: " " * len(match[0]), text)
     found += _months(text)
     found += [
-        NamedDay(replace(day.cue, day=int(first[1])), *first.span(1))
-        for day in found
-        if (first := firsts.get(day.start)) and int(first[1]) < (day.cue.day or 0)
+        NamedDay(replace(day.cue, day=int(first[0])), first.start(), first.end())
+        for day in tuple(found)
+        if day.start in firsts
+        for first in _DAY_NUMBER.finditer(whole, *firsts[day.start].span(1))
+        if int(first[0]) < (day.cue.day or 0)
     ]
     found.sort(key=lambda day: day.start)
     for one, other in pairwise(tuple(found)):
-        is_span = one.cue.day and other.cue.day and _BETWEEN.fullmatch(whole, one.end, other.start)
-        if is_span and len(found) < _MOST_DAYS:
+        between = one.cue.day and other.cue.day and _BETWEEN.fullmatch(whole, one.end, other.start)
+        if between and not (between[1] and not whole.endswith(_BOTH, 0, one.start)) and len(found) < _MOST_DAYS:
             found += _from_to(one, other)
+    for match in _WEEK.finditer(whole):
+        monday = date.fromisocalendar(int(match[2]), 1, 1) + timedelta(weeks=int(match[1]) - 1)
+        week = (monday + timedelta(days) for days in range(7))
+        found += [NamedDay(Cue(day.year, day.month, day.day), *match.span()) for day in week]
     return found
 
 
