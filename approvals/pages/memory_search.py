@@ -69,9 +69,7 @@ def _item(owner: str, hit: service.SearchHit, query: str, last: Mapping[str, Cha
     changed = last.get(hit.block_label or "")
     return {
         "hit": hit,
-        "url": reverse("note", args=[owner, hit.note_id])
-        if hit.note_id
-        else reverse("block", args=[owner, hit.block_label]),
+        "url": reverse("note" if hit.note_id else "block", args=[owner, hit.note_id or hit.block_label]),
         "title": in_context(hit.title, wanted),
         "context": in_context(hit.text, wanted),
         "changed_at": changed.at if changed else hit.created_at,

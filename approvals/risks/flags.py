@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from approvals.markdown import parsing
 from approvals.risks import credentials
-from approvals.risks.prompt_injection import Instruction, instructions
+from approvals.risks.prompt_injection import instructions
 from assent_client.text import invisible
 from memory_app.text.worddiff import Segment, common_ends, diff
 
@@ -345,11 +345,8 @@ def _reads_like_instructions(before: str, after: str) -> Risk | None:
     if not found:
         return None
     is_override = any(instruction.is_override for instruction in found)
-    return _risk("reads_like_instructions", "danger" if is_override else "warning", _snippets(found))
-
-
-def _snippets(found: Counter[Instruction]) -> list[str]:
-    return [instruction.snippet for instruction in sorted(found.elements(), key=lambda item: not item.is_override)]
+    shown = (instruction.snippet for instruction in sorted(found.elements(), key=lambda item: not item.is_override))
+    return _risk("reads_like_instructions", "danger" if is_override else "warning", shown)
 
 
 def _links_added(before: str, after: str, whole: tuple[str, str]) -> Risk | None:
