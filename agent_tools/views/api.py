@@ -100,7 +100,9 @@ class ApiView(APIView):
         self.begin(asked)
         given = execution.in_session(asked, given, request.META.get(_SESSION))
         key = request.META.get(_KEY)
-        with toolsets.naming(toolsets.offered(self.caller.token), called=asked.name):
+        by_name, by_set = (request.GET.getlist(which) for which in ("tools", "toolset"))
+        chosen = toolsets.choose(by_name, by_set, called="this address") if request.method == "POST" else None
+        with toolsets.naming(toolsets.offered(self.caller.token, chosen), called=asked.name):
             kept = execution.execute(asked, self.caller, given, key=key, audit=self.audit)
         outcome = "ok" if kept.payload["ok"] else kept.payload["error"]["code"]
         headers = {"Idempotency-Replayed": "true"} if kept.replayed else {}

@@ -317,8 +317,12 @@ def test_a_set_is_told_of_its_own_tools_alone(
     assert {(name, line) for line in advice for name in set(re.findall(r"\w+", line)) & OTHERS - its_own} == set()
 
 
-def test_an_answer_names_the_tool_that_its_agent_has(issue: Issue, alice: User, goals: Block) -> None:
+def test_an_answer_names_the_tool_that_its_agent_has(api: Machine, issue: Issue, alice: User, goals: Block) -> None:
     for toolset, named in (("core", "list_proposals"), ("blocks,proposals", "get_proposal")):
         made = {"block_label": "goals", "content": f"For {toolset}.", "reasoning": "r"}
         text = answered(Machine(issue(alice, toolset=toolset)).call("propose_memory_append", **made))["text"]
         assert f"; {named} tells what became of it." in text
+    address = "/api/v1/tools/propose_memory_append/?toolset="
+    made = {"block_label": "goals", "content": "For the address.", "reasoning": "r"}
+    assert "tells what became" not in answered(api.post(f"{address}edit_tool", made))["text"]
+    assert "there are core" in refused(api.post(f"{address}x", made), 400, "invalid_arguments")["text"]
