@@ -309,6 +309,7 @@ def require_scope(token: AgentToken, *scopes: Scope) -> None:
     raise ApiError(
         ErrorCode.MISSING_SCOPE,
         f"This token does not have the scope {' or '.join(scope.value for scope in scopes)}.",
+        help=["Every call of this kind fails with it: tell the user, who may give another."],
         details={"required": scopes[0].value, "granted": list(token.scopes)},
         headers={"WWW-Authenticate": f'Bearer realm="assent", error="insufficient_scope", scope="{scopes[0].value}"'},
     )
@@ -332,7 +333,7 @@ def owner_for(token: AgentToken, user_id: object) -> str:
     if user_id is None:
         return _only_owner(token)
     if not isinstance(user_id, str) or not USERNAME.fullmatch(user_id):
-        raise _bad_user_id("must be a username: 1 to 64 of a-z, 0-9, dot, underscore and dash")
+        raise _bad_user_id("must be a username: 1 to 64 of a-z, 0-9, dot, underscore and dash", whom_it_serves(token))
     served = _OWNER.first(name=user_id) if token.all_owners else _SERVED.first(name=user_id, token=token.pk)
     if served is None:
         raise ApiError(
@@ -354,7 +355,7 @@ def whom_it_serves(token: AgentToken) -> str:
     owners = owners_beginning(token, "", _NAMED_MOST)
     if len(owners) == 1:
         return f"It serves {owners[0]}: leave user_id out."
-    more = ", and more: GET /api/v1/token/ has them" if len(owners) == _NAMED_MOST else ""
+    more = ", and more, whom your host knows (GET /api/v1/token/)" if len(owners) == _NAMED_MOST else ""
     return f"It serves {', '.join(owners)}{more}: give one as user_id." if owners else "It serves nobody."
 
 

@@ -16,29 +16,17 @@ class ErrorCode(Enum):
     NOT_AUTHENTICATED = (401, "No `Authorization: Bearer <token>` header.")
     INVALID_TOKEN = (401, "The token is unknown, revoked, expired or its agent deactivated.")
     MISSING_SCOPE = (403, "The token lacks the scope named in `required`.")
-    OWNER_NOT_GRANTED = (
-        403,
-        "The token does not serve this `user_id`. An owner who does not exist gets the same answer.",
-    )
+    OWNER_NOT_GRANTED = (403, "The token does not serve this `user_id`, or nobody has it; the answer is the same.")
     BAD_REQUEST = (400, "The request is malformed below the level of JSON.")
     INVALID_JSON = (400, "The body is not one JSON object in UTF-8 without duplicate keys or NaN.")
-    INVALID_ARGUMENTS = (
-        400,
-        "`fields` names the bad arguments (the first 20) with the reason, unknown ones with the nearest known name.",
-    )
+    INVALID_ARGUMENTS = (400, "`fields` has the bad arguments (the first 20), each with the reason.")
     FORBIDDEN_CHARACTER = (400, "A text holds NUL or half of a surrogate pair; `fields` says where.")
     IDENTICAL_STRINGS = (400, "`old_string` and `new_string` are the same.")
     EMPTY_OLD_STRING = (400, "`old_string` is empty.")
     MISSING_REASONING = (400, "`reasoning` is missing, empty or only white space.")
     MISSING_SESSION_ID = (400, "`scope` is session, and no `session_id` says which.")
-    LABEL_INVALID = (
-        400,
-        "`label` is not one: small letters, digits, dash and underscore, at most 64, the first a letter or digit.",
-    )
-    PATH_REFUSED = (
-        400,
-        "`path` is not `/memories` and does not begin with `/memories/`, or has what could lead out of it.",
-    )
+    LABEL_INVALID = (400, "`label` is no label; `nearest`, where it is given, is one.")
+    PATH_REFUSED = (400, "`path` does not begin with `/memories`, or could lead out of it.")
     MALFORMED_FILE = (400, "The memories.md cannot be read: binary, or two headings with one id.")
     NOT_FOUND = (404, "There is no endpoint at this address.")
     UNKNOWN_TOOL = (404, "There is no tool of that name; `nearest` and `tools` help.")
@@ -54,19 +42,10 @@ class ErrorCode(Enum):
     NOT_ACCEPTABLE = (406, "The `Accept` header leaves out application/json.")
     PRECONDITION_FAILED = (409, "The block is not at `expected_sha256`; `content_sha256` is what it is at now.")
     NOTES_CHANGED = (409, "A note changed while this call was made; `note_ids` were to be changed.")
-    NOTE_SUPERSEDED = (
-        409,
-        "The note was superseded (forgotten) at `superseded_at`; `holds` is the note that took its place, or null.",
-    )
-    NOTE_WAITS = (
-        409,
-        "The note given as `argument` is not in the memory yet: it waits for a person as your own `proposal`.",
-    )
+    NOTE_SUPERSEDED = (409, "The note was forgotten at `superseded_at`; `holds` took its place, or null.")
+    NOTE_WAITS = (409, "The note given as `argument` is not in the memory yet: it waits as your own `proposal`.")
     LABEL_TAKEN = (409, "There is a block with this label; `block` is that one.")
-    BLOCK_WAITS = (
-        409,
-        "You have proposed a block with this label, with other words: `proposal` waits for a person. Amend it.",
-    )
+    BLOCK_WAITS = (409, "Your own `proposal` of this new block waits, with other words. Amend it.")
     ALREADY_DECIDED = (409, "The proposal is not open any more; `proposal` says what it is.")
     REJECTED_BEFORE = (
         409,
@@ -75,11 +54,7 @@ class ErrorCode(Enum):
         "`force_needs` is `reasoning` or `new_reasoning` where only that is missing, else null.",
     )
     BEING_DECIDED = (409, "A decision about the proposal is under way.")
-    OTHER_TARGET = (
-        409,
-        "The proposal of `proposal_id` is about another block or note, named in `target_kind` and `block_label` or "
-        "`note_id`.",
-    )
+    OTHER_TARGET = (409, "The proposal of `proposal_id` is about another block or note, named here.")
     TOO_MANY_REVISIONS = (409, "The proposal has as many `revisions` as it may have.")
     BEING_MADE = (503, "Another call makes the same proposal this moment; the same call again finds it.")
     IDEMPOTENCY_KEY_REUSED = (409, "The key was used with other arguments.")
@@ -99,23 +74,14 @@ class ErrorCode(Enum):
     )
     OLD_STRING_REPEATED = (422, "`old_string` occurs `count` times, on these `lines`.")
     WRONG_COUNT = (422, "`old_string` does not occur `expected_replacements` times.")
-    LINE_OUT_OF_RANGE = (
-        422,
-        "The block has no line `insert_line`, which is between 0 and `last`; `corrected_call` puts it at the end.",
-    )
+    LINE_OUT_OF_RANGE = (422, "The block has no line `insert_line`, which is between 0 and `last`.")
     SECTION_NOT_FOUND = (
         422,
         "No header is `section_header`; `headers` names the first 30 of `count`, and `nearest` the one most like it, "
         "with the `corrected_call` where that names one section.",
     )
-    SECTION_REPEATED = (
-        422,
-        "`section_header` occurs on these `lines`, below the headers in `paths`: `section_line` says which is meant.",
-    )
-    SECTION_UNCLOSED = (
-        422,
-        "`new_content` leaves a code fence, a comment or the like open, which would swallow the header `swallowed`.",
-    )
+    SECTION_REPEATED = (422, "`section_header` is on these `lines`, below `paths`: say which as `section_line`.")
+    SECTION_UNCLOSED = (422, "`new_content` opens what would swallow the header `swallowed`: close it.")
     NO_CHANGE = (422, "The result equals what is there.")
     OVER_LIMIT = (422, "The result is longer than the block's limit: `used`, `limit`, `over_by`.")
     BLOCK_READ_ONLY = (422, "Agents may not change this block.")

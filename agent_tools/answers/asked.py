@@ -21,7 +21,7 @@ STANDS: Mapping[str, str] = {
     Mergeability.CLEAN: "it still applies",
     Mergeability.REBASABLE: "its target changed, and it still applies",
     Mergeability.CONFLICT: "it no longer fits what is there now",
-    Mergeability.ALREADY_APPLIED: "the memory has this already",
+    Mergeability.ALREADY_APPLIED: "the memory has this already, so take it back",
     Mergeability.UNKNOWN: "whether it still applies could not be checked",
 }
 
@@ -98,6 +98,10 @@ def _of_notes(changes: Sequence[Mapping[str, Any]], most: int) -> Iterator[str]:
             yield f"You asked: note {change['id']}, {old} → {_quoted(after, most)}{by}"
 
 
+#: Of what came back to its agent from an approval in part.
+AGAIN = "Change that as asked, and propose it again, with proposal_id={}."
+
+
 def otherwise(told: Mapping[str, Any], *, places: int, most: int) -> str:
     """Return what of an approval is not as proposed, in sentences; empty where all of it is.
 
@@ -113,7 +117,7 @@ def otherwise(told: Mapping[str, Any], *, places: int, most: int) -> str:
     said = [f"Not accepted: {_each(left, places)}."] if left else []
     said += [f"The memory has {_each(other, places)}."] if other else []
     if told["propose_again"]:
-        said.append(f"Change that as asked, and propose it again, with proposal_id={told['proposal_id']}.")
+        said.append(AGAIN.format(told["proposal_id"]))
     return " ".join(said)
 
 

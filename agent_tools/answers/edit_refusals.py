@@ -201,7 +201,6 @@ def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
         help += _amending(waiting, block, edit, subject, details)
     else:
         help += passage_help(found, edit, error.index, subject, details)
-    help.append(f"The block's sha256 is {block.body_sha256}.")
     message = (
         f"old_string not found in block '{subject.label}'. Make sure you've read the block first and the text "
         "matches exactly (including whitespace and newlines)."

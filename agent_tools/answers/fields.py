@@ -98,19 +98,15 @@ PROPOSAL: Fields = {
     "created_at": "string: ISO 8601, UTC",
     "expires_at": "string | null: when it closes by itself; null once decided",
     "redacted": "boolean: true once its texts were removed, as too private or for its owner: they are empty then",
-    "decision": "Decision | null: who decided, when and why: `by`, `at`, `reason`, `comment`",
-    "reverted": "boolean: true when it was approved or applied and undone since: the memory no longer has it; "
-    "get_proposal says who did and why",
+    "decision": "Decision | null: who decided, when and why",
+    "reverted": "boolean: true when it was undone since, and the memory no longer has it: see `undone` of get_proposal",
     "approval": "string | null: how it was approved: as_proposed, part (some of its changes), edited (in the "
     "reviewer's words) or resolved (a text that settles a conflict); null for others",
-    "changes_requested": "ChangeRequest | null: while it is your turn what you are asked for: `by`, `at`, `reason`, "
-    "`comment` and the `revision` it is about",
-    "answers": "integer | null: your decided proposal that this one takes up again, as far as can be told; null for "
-    "none",
+    "changes_requested": "ChangeRequest | null: while it is your turn, what you are asked for",
+    "answers": "integer | null: your decided proposal that this one takes up again; null for none that is known",
     "review_url": "string: where people look at it",
     "comment_count": "integer: comments in its thread",
-    "asks_you": "boolean: true when a person commented since you last did: read it with get_proposal, answer with "
-    "comment_on_proposal",
+    "asks_you": "boolean: true when a person commented since you last did: answer with comment_on_proposal",
 }
 
 COMMENT: Fields = {
@@ -130,25 +126,16 @@ PROPOSAL_IN_FULL: Fields = PROPOSAL | {
     "base_commit": "string: the commit it was made on",
     "head_commit": "string: the commit with the change",
     "merge_commit": "string | null: the commit that brought it into the memory, or null",
-    "edits": "ProposedEdit[]: what was asked for, each with `op`: replace, rewrite, append, prepend, insert, section, "
-    "create_block or delete_block; empty for notes",
-    "notes": "NoteChange[]: what becomes of each note: `id`, `before`, `after` (both null when the note was deleted "
-    f"since); the first {NOTES_SHOWN}",
+    "edits": "ProposedEdit[]: what was asked for; empty for notes",
+    "notes": f"NoteChange[]: what becomes of each note; the first {NOTES_SHOWN}",
     "note_count": "integer: how many notes it changes; 0 for a block",
-    "undone": "Undone | null: what a person undid: `what` (reverted: the memory is as it was before your change; "
-    "reopened: a rejection was taken back, and it waits again), `by`, `at`, `comment` and `commit`",
-    "result": "string | null: the block's text, or the notes' contents, with the change; null when the block, or one "
-    "of the notes, was deleted since",
-    "final_text": "string | null: where a person approved something else than you proposed: the block's text, or the "
-    "notes' contents, as approved; else null",
+    "undone": "Undone | null: what a person undid",
+    "result": "string | null: the block's text, or the notes' contents, with the change; null when deleted since",
+    "final_text": "string | null: the same as approved, where a person approved something else; else null",
     "final_title": "string | null: of a new block whose title the person changed, the one it got; else null",
-    "difference": "Difference[]: places where it is not what you proposed, each `proposed` and `approved`; empty for "
-    "an approval in part, and where nothing differs",
-    "not_accepted": "NotAccepted[]: of an approval in part: each change that was not accepted, `before` and `after`, "
-    "of what was to be moved `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of "
-    f"each note, the first {NOTES_SHOWN}",
-    "propose_again": "boolean: true where these came back to you, to be changed and proposed again, with this "
-    "proposal_id; false: they were rejected",
+    "difference": "Difference[]: places where it is not what you proposed; empty for an approval in part",
+    "not_accepted": f"NotAccepted[]: of an approval in part, what was left out; of an import the first {NOTES_SHOWN}",
+    "propose_again": "boolean: true where these came back to you, to be proposed again, changed, with this proposal_id",
 }
 
 #: Of a call that was to wait.
@@ -161,8 +148,7 @@ _DECISION: Fields = {
     "person again) or commented (by a person)",
     "by": "string | null: username of the person; null for Assent itself",
     "at": "string: ISO 8601, UTC",
-    "reason": "string | null: of a rejection, a request for changes, or the part that was not accepted, as in "
-    "`decision`; else null",
+    "reason": "string | null: of a rejection, a request, or the part that was not accepted; else null",
     "comment": "string: what the person wrote with it, or the comment itself; may be empty",
     "revision": "integer: the revision it is about",
     "status": "string: of the proposal as it is today",
@@ -183,12 +169,10 @@ DECISIONS: Fields = {f"items[].{name}": meaning for name, meaning in _DECISION.i
 }
 
 COLLISIONS: Fields = {
-    "collides_with[].proposal_id": "integer: your other undecided proposals that change the same; those of other "
-    "agents are not told",
+    "collides_with[].proposal_id": "integer: your other undecided proposals that change the same",
     "collides_with[].effect": "string: what approving this one makes of it: no_longer_fits, too_long, settled (it "
     "asks for no more than this one), still_fits or in_part (some notes of that import no longer fit)",
-    "collides_with[].other_first": "string | null: what approving it first makes of this one, in the same words; null "
-    "where that is not known",
+    "collides_with[].other_first": "string | null: what approving it first makes of this one; null where unknown",
 }
 
 OPEN_PROPOSAL: Fields = {
@@ -222,10 +206,9 @@ WRITTEN: Fields = {
     "status": "string: applied, open while it waits for a person, withdrawn: a note of yours that waited and was "
     "deleted, or known: a note says this already, nothing was made, and there is no proposal",
     "waits_because": "string | null: policy (the user wants to be asked), scope (the token may only propose), secrets "
-    "(it, its reasoning or its evidence reads like a key, token, password or card number, which a person sees first), "
-    "flagged (it has unseen characters or reads like orders to a model, which a person sees first), "
-    "rule (a rule of the user asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a "
-    "person rejected or undid the same before) or null once it waits no more",
+    "(it, its reasoning or its evidence reads like a key, token, password or card number), flagged (it has unseen "
+    "characters or reads like orders to a model), rule (a rule of the user asks, or it deletes much), large (a rule "
+    "applies smaller ones), repeated (a person rejected or undid the same) or null once it waits no more",
     "commit": "string | null: the commit that holds it, or null while it waits",
     "proposal_id": "integer | null: its number, applied or not: people see what was applied, and can put it back",
     "branch": "string | null: the branch that holds it while it waits; null once it is applied or decided",
@@ -243,8 +226,7 @@ _NEVER_NULL = ("proposal_id", "base_commit", "head_commit", "revision", "review_
 PROPOSED: Fields = {
     **{name: WRITTEN[name].replace(" | null", "") for name in _NEVER_NULL},
     "status": "string: open while it waits for a person; applied when a rule of the user let it through at once",
-    "waits_because": "string | null: why a person is asked although a rule may apply other changes: scope, secrets, "
-    "flagged, rule, large or repeated, as with notes; null where no rule is about it, and once it is decided",
+    "waits_because": "string | null: as with notes, but for policy; null also where no rule is about it",
     **{name: WRITTEN[name] for name in ("commit", "branch", "created", "amended")},
     "occurrences_replaced": "integer: how many places the edits replace; 0 for additions, sections and a whole text",
     "repaired": "object[]: edits that were made although they differ from the text in white space, line ends or "
@@ -295,8 +277,15 @@ OBJECTS: dict[str, Fields] = {
         "where its block was deleted or made otherwise",
         "revision": "integer: the revision it is about",
     },
-    "Undone": _SAID | {"what": "string: reverted or reopened", "commit": "string | null: the one that reverted it"},
-    "ProposedEdit": {"op": "string: what was asked for; of the others each has its own"}
+    "Undone": _SAID
+    | {
+        "what": "string: reverted (the memory is as it was before your change) or reopened (it waits again)",
+        "commit": "string | null: the one that reverted it",
+    },
+    "ProposedEdit": {
+        "op": "string: replace, rewrite, append, prepend, insert, section, create_block or delete_block; the others "
+        "are of some",
+    }
     | dict.fromkeys(
         ("old_string", "new_string", "content", "header", "title", "description"), "optional string: as given"
     )
@@ -307,8 +296,8 @@ OBJECTS: dict[str, Fields] = {
     | {"owner": "string: whose it is"},
     "NoteChange": {
         "id": "string: the note's",
-        "before": "StoredNote | null: null for a new one",
-        "after": "StoredNote | null: null for one that goes",
+        "before": "StoredNote | null: null for a new one, and when it was deleted since",
+        "after": "StoredNote | null: null for one that goes, and when it was deleted since",
     },
     "Difference": {"proposed": "string: your words", "approved": "string: the reviewer's"} | _MOVED,
     "NotAccepted": {

@@ -23,7 +23,7 @@ class PagedArguments(Arguments):
     """What every list takes."""
 
     limit: Annotated[int, Field(description="How many at most.", ge=1, le=MOST)] = DEFAULT
-    cursor: Annotated[str | None, Field(description="`next` of the page before.", min_length=1, max_length=200)] = None
+    cursor: Annotated[str | None, Field(description="Given by the page before.", min_length=1, max_length=200)] = None
 
 
 def pack(*values: Any) -> str:

@@ -288,7 +288,7 @@ TABLE: ErrorTable = {
     "precondition_failed": ErrorRow(
         ErrorCode.PRECONDITION_FAILED,
         "Memory block '{about.label}' changed since you read it.",
-        help=("Its sha256 is now {error.details[block].body_sha256}. Read it again before you propose.",),
+        help=("Read it again before you propose.",),
         details=lambda error, about: {"content_sha256": error.details["block"].body_sha256},
     ),
     # Notes.

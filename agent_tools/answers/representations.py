@@ -287,6 +287,8 @@ def listed(
     else:
         line += f"; {asking.STANDS[proposal.mergeability]}"
     below = [asking.in_short(proposal, is_gone=is_gone), how_to_amend(proposal) if asked else ""]
+    if proposal.rest_went_back:
+        below.append(f"A part came back to you. {asking.AGAIN.format(proposal.pk)}")
     return line + "".join(f"\n  {each}" for each in below if each)
 
 
@@ -378,7 +380,9 @@ def thread(comments: list[dict[str, Any]]) -> str:
     lines = [how_to_answer()] if since else []
     for place, each in enumerate(comments[: since + _PLACES]):
         who = "You" if each["by_kind"] == Event.ActorKind.AGENT else each["by"]
-        lines.append(f"{who} commented: {each['text'] if place < since else first_words(each['text'], _WORDS_LISTED)}")
+        about = f" on change {each['change']}" if each["change"] else ""
+        said = each["text"] if place < since else first_words(each["text"], _WORDS_LISTED)
+        lines.append(f"{who} commented{about}: {said}")
     return "".join(f"\n{line}" for line in reversed(lines))
 
 

@@ -189,8 +189,7 @@ class ChangeArguments(WriteArguments):
     proposal_id: Annotated[
         int | None,
         Field(
-            description="Amend this undecided proposal of yours, about the same block or note, instead of making "
-            "another.",
+            description="Amend this undecided proposal of yours, about the same block or note: this takes its place.",
             ge=1,
             le=LARGEST_ID,
         ),

@@ -54,7 +54,7 @@ _OTHERS: dict[str, str] = {
     "memory_save": (
         "archival_memory_insert add_memories create_memory save_memory save_note store_memory store write_memory "
         "insert_memory put_memory add_note create_note new_memory memorize bio create_entities add_observations "
-        "add_fact save_fact manage_memory memory_store"
+        "add_fact save_fact manage_memory memory_store undo_delete undelete restore_note restore_memory"
     ),
     "memory_update": "update_memory modify_memory update_note edit_note change_memory correct_memory",
     "memory_delete": (

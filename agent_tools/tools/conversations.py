@@ -65,10 +65,7 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
 
 
 @tool(
-    description=(
-        "Read what was said in a conversation, from its beginning. Long ones come in parts: call again with cursor set "
-        "to `next` to go on."
-    ),
+    description=("Read what was said in a conversation, from its beginning; a long one in parts."),
     failing="Error reading conversation",
     returns={"session_id": "string: which conversation"}
     | fields.paged(

@@ -21,6 +21,8 @@ from memory_app import reads
 from memory_app.models import TargetKind
 
 _Id = Annotated[int, Field(description="The number a proposing tool returned.", ge=1, le=LARGEST_ID)]
+_WAIT = "Seconds to wait for a decision while there is none."
+_Wait = Annotated[int, Field(description=_WAIT, ge=0, le=telling.LONGEST_OF_TOOL)]
 
 
 class ProposalListArguments(paging.PagedArguments, BoundedArguments):
@@ -39,14 +41,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
             max_length=200,
         ),
     ] = None
-    wait: Annotated[
-        int,
-        Field(
-            description="Seconds to wait for a decision: of proposal_id, or with decided_since.",
-            ge=0,
-            le=telling.LONGEST_OF_TOOL,
-        ),
-    ] = 0
+    wait: _Wait = 0
 
 
 @tool(
@@ -163,25 +158,14 @@ def _decided_since(call: Call, arguments: ProposalListArguments) -> Answer:
     beside = arguments.model_dump(include={"status", "block_label", "cursor", "proposal_id"})
     if given := [name for name, value in beside.items() if value is not None]:
         raise invalid(dict.fromkeys(given, "cannot be given with decided_since"), called=call.called)
-    asked = telling.DecisionListArguments(
-        since=arguments.decided_since,
-        limit=arguments.limit,
-        wait=arguments.wait,
-        max_characters=arguments.max_characters,
-    )
+    how = arguments.model_dump(include={"limit", "wait", "max_characters"})
+    asked = telling.DecisionListArguments(since=arguments.decided_since, **how)
     return telling.decisions(call, asked, argument="decided_since")
 
 
 class ProposalReadArguments(BoundedArguments):
     proposal_id: _Id
-    wait: Annotated[
-        int,
-        Field(
-            description="Seconds to wait while a person has it to decide; then you get it as it is.",
-            ge=0,
-            le=telling.LONGEST_OF_TOOL,
-        ),
-    ] = 0
+    wait: _Wait = 0
 
 
 _READ = (
@@ -206,9 +190,7 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
 
 
 class ProposalAwaitArguments(ProposalReadArguments):
-    wait: Annotated[
-        int, Field(description="Seconds to wait while a person has it to decide.", ge=0, le=telling.LONGEST)
-    ] = 0
+    wait: Annotated[int, Field(description=_WAIT, ge=0, le=telling.LONGEST)] = 0
 
 
 @endpoint(
@@ -252,8 +234,7 @@ def _proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     if against := [each["proposal_id"] for each in data["collides_with"] if each["effect"] == "no_longer_fits"]:
         named = ", ".join(map(str, against))
         text += f"\n(Once it is approved, these of yours no longer fit: {named}. Amend or withdraw what is not needed.)"
-    if left_out:
-        what = ", ".join(f"{count:,} {_LEFT_OUT[name]}" for name, count in left_out.items())
+    if what := ", ".join(f"{left_out[name]:,} {said}" for name, said in _LEFT_OUT.items() if name in left_out):
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
     more = {"left_out": left_out, "retry_after": retry_after}
     return Answer(text, data | more, retry_after=retry_after)
@@ -272,13 +253,12 @@ def _collisions(proposal: Proposal) -> list[dict[str, Any]]:
     ]
 
 
-#: What is counted of the fields that may be long, in the order in which they get the room.
+#: What is counted of the fields that may be long and are in the text, in the order in which they get the room; then
+#: those that are data alone.
 _LEFT_OUT = {
     "comments": "of the comments",
     "difference": "of the differences",
     "not_accepted": "of what was not accepted",
-    "final_text": "lines of the final text",
-    "result": "lines of the result",
     "notes": "of the notes",
     "edits": "of the edits",
 }
@@ -295,7 +275,7 @@ def _left_out(data: dict[str, Any], most: int) -> tuple[dict[str, int], int]:
     """Cut the long fields of a proposal to what fits, and return what is missing of each and what all would take."""
     left_out: dict[str, int] = {}
     needed = 0
-    for name in _LEFT_OUT:
+    for name in (*_LEFT_OUT, *_TEXTS):
         whole = bounds.size_of(data[name])
         needed += whole
         if not data[name] or whole <= most:
@@ -332,8 +312,8 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
         )
     shown = refusals.shown(call, proposal)
     asked = asking.in_short(proposal, is_gone=shown["title"] is None)
-    text = f"Proposal {proposal.pk} withdrawn.\n{asked} Propose it again if that was the wrong one."
-    return Answer(text if asked else f"Proposal {proposal.pk} withdrawn.", shown)
+    again = f"\n{asked} Propose it again if that was the wrong one." if asked else ""
+    return Answer(f"Proposal {proposal.pk} withdrawn.{again}", shown)
 
 
 class CommentArguments(WriteArguments):

@@ -67,7 +67,7 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
     )
     text = (
         "Error: none\nThe nearest passage is line 1 (90% similar):\na\nYour old_string differs from it only in case.\n"
-        "If you meant that passage, call again with:\n{}\nThe block's sha256 is 00."
+        "If you meant that passage, call again with:\n{}"
     )
     call = {"path": GOALS, "old_string": "a", "new_string": "b", "reasoning": "r"}
     none = UnprocessableEntityError(

@@ -74,6 +74,8 @@ def test_an_address_may_say_whose_memory(alice: User, ben: User, goals: Block, i
     assert "user_id is set to 'alice'" in text_of(other)
     refusal = text_of(Peer(secret).call("list_memory_blocks"))
     assert "this token serves several owners.\nIt serves alice, ben: give one as user_id." in refusal
+    refusal = text_of(Peer(secret).call("list_memory_blocks", user_id="Alice Marlowe"))
+    assert "It serves alice, ben: give one as user_id." in refusal
 
 
 def test_an_address_of_somebody_not_served_is_refused(ben: User, token: str) -> None:
@@ -90,7 +92,10 @@ def test_tools_the_token_has_no_scope_for_are_hidden_and_refused(alice: User, is
     assert "propose_memory_edit" not in peer.names()
     refused = peer.call("propose_memory_edit", **EDIT)
     assert refused["isError"]
-    assert text_of(refused) == "Error: This token does not have the scope memory:propose."
+    assert text_of(refused) == (
+        "Error: This token does not have the scope memory:propose.\n"
+        "Every call of this kind fails with it: tell the user, who may give another."
+    )
 
 
 @override_settings(MEMORIES_ENABLED=False)

@@ -207,9 +207,9 @@ def test_an_agent_reads_what_a_person_asks_and_answers(call: Call, tim: User, pr
     assert (listed["data"]["items"][0]["comment_count"], listed["data"]["items"][0]["asks_you"]) == (1, True)
     assert "a person commented" in listed["text"]
     text, data = look_at(call, proposal)
-    assert "tim commented: Since when?\nAnswer with comment_on_proposal." in text
+    assert "tim commented on change abc: Since when?\nAnswer with comment_on_proposal." in text
     of_core = answered(call("list_proposals", proposal_id=proposal.pk))["text"]
-    assert "tim commented: Since when?\nAnswer by amending it, with evidence that says so." in of_core
+    assert "tim commented on change abc: Since when?\nAnswer by amending it, with evidence that says so." in of_core
     (asked,) = data["comments"]
     assert (asked["by"], asked["by_kind"], asked["text"], asked["change"]) == ("tim", "person", "Since when?", "abc")
 
@@ -218,7 +218,7 @@ def test_an_agent_reads_what_a_person_asks_and_answers(call: Call, tim: User, pr
     assert (said["data"]["by"], said["data"]["text"], said["data"]["change"]) == ("scribe", "Since May.", "abc")
     text, data = look_at(call, proposal)
     assert [each["text"] for each in data["comments"]] == ["Since May.", "Since when?"]
-    assert "tim commented: Since when?\nYou commented: Since May." in text
+    assert "tim commented on change abc: Since when?\nYou commented on change abc: Since May." in text
     assert "Answer with" not in text
     assert answered(call("list_proposals"))["data"]["items"][0]["asks_you"] is False
 
@@ -297,6 +297,8 @@ def test_what_came_back_is_to_be_changed_and_proposed_again(call: Call, tim: Use
     assert (data["status"], data["propose_again"], len(data["not_accepted"])) == ("approved", True, 1)
     left = 'Not accepted: "She reads two books a month.". Change that as asked, and propose it again, with'
     assert f"Ask her.\n1 of 2 changes came back to you. {left} proposal_id={two.pk}." in text
+    said = f"A part came back to you. Change that as asked, and propose it again, with proposal_id={two.pk}."
+    assert said in answered(call("list_proposals"))["text"]
     again = {"block_label": "goals", "old_string": "one book", "new_string": "three books", "reasoning": "She said so."}
     made = answered(call("propose_memory_edit", **again, proposal_id=two.pk))["data"]
     assert (made["status"], made["waits_because"]) == ("open", None)

@@ -237,6 +237,7 @@ OF_OTHERS = {
     "str_replace_based_edit_tool": "propose_memory_edit",
     "core_memory_append": "propose_memory_append",
     "undo_edit": "withdraw_proposal",
+    "undo_delete": "memory_save",
     "mcp__assent__read_memory_block": "read_memory_block",
     "functions.readMemoryBlock": "read_memory_block",
     "memory_serach": "memory_search",

@@ -272,7 +272,7 @@ def test_a_near_miss_is_answered_with_the_passage_and_a_call_that_works(call: Ca
     near = error["details"]["nearest"]
     assert (near["first_line"], near["last_line"]) == (4, 4)
     assert "She wants to pass the B2 exam in June" in error["text"]
-    assert goals.body_sha256 in error["text"]
+    assert goals.body_sha256 == error["details"]["content_sha256"]
     # The call keeps the rest, but for the key, which is used up.
     corrected = error["details"]["corrected_call"]
     assert corrected == edit(old_string="She wants to pass the B2 exam in June", session_id="s-1")
@@ -433,7 +433,7 @@ def test_text_found_only_in_the_agents_own_proposal_names_it(call: Call, rival: 
     assert error["details"]["in_proposal"] == proposal.pk
     assert f"open proposal {proposal.pk}" in error["text"]
     assert f"amend it with proposal_id={proposal.pk}" in error["text"]
-    offered = json.loads(error["text"].splitlines()[-2])
+    offered = json.loads(error["text"].splitlines()[-1])
     made = answered(call("propose_memory_edit", **offered))["data"]
     assert (made["proposal_id"], made["amended"]) == (proposal.pk, True)
     asked = answered(call("get_proposal", proposal_id=proposal.pk))["data"]

@@ -140,7 +140,10 @@ def scene(
     services.comment(actor=tim, proposal_id=several[1].pk, text="Since when?")
     services.request_changes(actor=tim, proposal_id=several[1].pk, revision=1, comment="Say when.", reason="wrong")
     services.approve_edited(actor=tim, **as_seen(several[0]), text=goals.body.replace("likes math", "enjoys algebra"))
-    return {"decided": several[0].pk, "asked": several[1].pk, "open": several[2].pk}
+    long = answered(call("propose_memory_append", block_label="plan", content="She rows. " * 20, **WHY))["data"][
+        "proposal_id"
+    ]
+    return {"decided": several[0].pk, "asked": several[1].pk, "open": several[2].pk, "long": long}
 
 
 #: What a description says, how the tool is called then, and what stands in its text.
@@ -192,7 +195,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "view_file": {"path": "/memories/blocks/plan.md", "max_characters": 100},
     "memory_search": {"query": "she", "max_characters": 100},
     "recall": {"max_characters": 100},
-    "get_proposal": {"proposal_id": "asked", "max_characters": 100},
+    "get_proposal": {"proposal_id": "long", "max_characters": 100},
     "prime_memories": {"budget": 10},
 }
 LISTS = {

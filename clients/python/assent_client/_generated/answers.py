@@ -12,10 +12,9 @@ class WrittenChange(Record):
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number, which a person sees first), flagged (it has
-    #: unseen characters or reads like orders to a model, which a person sees first), rule (a rule of the user
-    #: asks, or it deletes much), large (a rule applies smaller ones at once), repeated (a person rejected or
-    #: undid the same before) or null once it waits no more
+    #: evidence reads like a key, token, password or card number), flagged (it has unseen characters or reads
+    #: like orders to a model), rule (a rule of the user asks, or it deletes much), large (a rule applies smaller
+    #: ones), repeated (a person rejected or undid the same) or null once it waits no more
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
@@ -139,8 +138,7 @@ class ProposedEdit(Answer):
     review_url: str = absent()
     #: open while it waits for a person; applied when a rule of the user let it through at once
     status: str = absent()
-    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule, large or
-    #: repeated, as with notes; null where no rule is about it, and once it is decided
+    #: as with notes, but for policy; null also where no rule is about it
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
@@ -348,23 +346,20 @@ class ProposalSummary(BriefProposal):
     expires_at: str | None = absent()
     #: true once its texts were removed, as too private or for its owner: they are empty then
     redacted: bool = absent()
-    #: who decided, when and why: `by`, `at`, `reason`, `comment`
+    #: who decided, when and why
     decision: dict[str, Any] | None = absent()
-    #: true when it was approved or applied and undone since: the memory no longer has it; get_proposal says who
-    #: did and why
+    #: true when it was undone since, and the memory no longer has it: see `undone` of get_proposal
     reverted: bool = absent()
     #: how it was approved: as_proposed, part (some of its changes), edited (in the reviewer's words) or resolved
     #: (a text that settles a conflict); null for others
     approval: str | None = absent()
-    #: while it is your turn what you are asked for: `by`, `at`, `reason`, `comment` and the `revision` it is
-    #: about
+    #: while it is your turn, what you are asked for
     changes_requested: dict[str, Any] | None = absent()
-    #: your decided proposal that this one takes up again, as far as can be told; null for none
+    #: your decided proposal that this one takes up again; null for none that is known
     answers: int | None = absent()
     #: comments in its thread
     comment_count: int = absent()
-    #: true when a person commented since you last did: read it with get_proposal, answer with
-    #: comment_on_proposal
+    #: true when a person commented since you last did: answer with comment_on_proposal
     asks_you: bool = absent()
 
 
@@ -388,12 +383,12 @@ class ProposalComment(Record):
 
 
 class ProposalCollidesWith(Record):
-    #: your other undecided proposals that change the same; those of other agents are not told
+    #: your other undecided proposals that change the same
     proposal_id: int = absent()
     #: what approving this one makes of it: no_longer_fits, too_long, settled (it asks for no more than this
     #: one), still_fits or in_part (some notes of that import no longer fit)
     effect: str = absent()
-    #: what approving it first makes of this one, in the same words; null where that is not known
+    #: what approving it first makes of this one; null where unknown
     other_first: str | None = absent()
 
 
@@ -406,34 +401,25 @@ class Proposal(Answer, ProposalSummary):
     head_commit: str = absent()
     #: the commit that brought it into the memory, or null
     merge_commit: str | None = absent()
-    #: what was asked for, each with `op`: replace, rewrite, append, prepend, insert, section, create_block or
-    #: delete_block; empty for notes
+    #: what was asked for; empty for notes
     edits: list[dict[str, Any]] = absent()
-    #: what becomes of each note: `id`, `before`, `after` (both null when the note was deleted since); the first
-    #: 50
+    #: what becomes of each note; the first 50
     notes: list[dict[str, Any]] = absent()
     #: how many notes it changes; 0 for a block
     note_count: int = absent()
-    #: what a person undid: `what` (reverted: the memory is as it was before your change; reopened: a rejection
-    #: was taken back, and it waits again), `by`, `at`, `comment` and `commit`
+    #: what a person undid
     undone: dict[str, Any] | None = absent()
-    #: the block's text, or the notes' contents, with the change; null when the block, or one of the notes, was
-    #: deleted since
+    #: the block's text, or the notes' contents, with the change; null when deleted since
     result: str | None = absent()
-    #: where a person approved something else than you proposed: the block's text, or the notes' contents, as
-    #: approved; else null
+    #: the same as approved, where a person approved something else; else null
     final_text: str | None = absent()
     #: of a new block whose title the person changed, the one it got; else null
     final_title: str | None = absent()
-    #: places where it is not what you proposed, each `proposed` and `approved`; empty for an approval in part,
-    #: and where nothing differs
+    #: places where it is not what you proposed; empty for an approval in part
     difference: list[dict[str, Any]] = absent()
-    #: of an approval in part: each change that was not accepted, `before` and `after`, of what was to be moved
-    #: `moved_from_line` and `moved_to_line` too; of an import, `id`, `before` and `after` of each note, the
-    #: first 50
+    #: of an approval in part, what was left out; of an import the first 50
     not_accepted: list[dict[str, Any]] = absent()
-    #: true where these came back to you, to be changed and proposed again, with this proposal_id; false: they
-    #: were rejected
+    #: true where these came back to you, to be proposed again, changed, with this proposal_id
     propose_again: bool = absent()
     #: what was left out of these for its length, by field
     left_out: dict[str, int] = absent()
@@ -583,8 +569,7 @@ class EditFileAnswer(Answer):
     note_id: str | None = absent()
     #: open while it waits for a person; applied when a rule of the user let it through at once
     status: str = absent()
-    #: why a person is asked although a rule may apply other changes: scope, secrets, flagged, rule, large or
-    #: repeated, as with notes; null where no rule is about it, and once it is decided
+    #: as with notes, but for policy; null also where no rule is about it
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()

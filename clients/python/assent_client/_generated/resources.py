@@ -17,7 +17,7 @@ class Blocks(Resource):
 
         Args:
             limit: How many at most.
-            cursor: `next` of the page before.
+            cursor: Given by the page before.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
@@ -50,7 +50,7 @@ class Blocks(Resource):
         Args:
             block_label: The block.
             limit: How many at most.
-            cursor: `next` of the page before.
+            cursor: Given by the page before.
             session_id: The conversation this call belongs to, as provenance.
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
@@ -72,8 +72,7 @@ class Blocks(Resource):
             expected_replacements: How many occurrences you expect; refused when there are more or fewer.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -96,8 +95,7 @@ class Blocks(Resource):
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -120,8 +118,7 @@ class Blocks(Resource):
             title: To begin a new block where none has this label: what people see it called.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -144,8 +141,7 @@ class Blocks(Resource):
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -169,8 +165,7 @@ class Blocks(Resource):
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -196,8 +191,7 @@ class Blocks(Resource):
             section_line: The line of the header, where several sections have the same.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -221,8 +215,7 @@ class Blocks(Resource):
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -243,8 +236,7 @@ class Blocks(Resource):
             edits: Replacements, made in this order, each on what the one before left: all or none.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -269,8 +261,7 @@ class Blocks(Resource):
             description: What belongs in this block, for people and for agents.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -289,8 +280,7 @@ class Blocks(Resource):
             reasoning: Brief explanation of why this edit is needed (shown to user for approval).
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -328,7 +318,7 @@ class Notes(Resource):
 
         Args:
             limit: How many at most.
-            cursor: `next` of the page before.
+            cursor: Given by the page before.
             q: Search query or keywords; without it the newest come first.
             type: Only notes of this type.
             tag: Only notes with this tag; given several times, with any of them.
@@ -357,7 +347,7 @@ class Notes(Resource):
         past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic
         similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; set
         include_conversation to true to also search the current conversation history. Where nothing matches, at most
-        three nearest notes are given, marked weak.
+        three nearest notes are given, and said to be so.
 
         Args:
             query: Natural language search query.
@@ -388,8 +378,7 @@ class Notes(Resource):
             tags: Words to find the note by.
             reasoning: Why, in a sentence the user can read beside the change.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -409,8 +398,7 @@ class Notes(Resource):
             content: Natural language text: one concise statement, at most 2,000 characters.
             reasoning: Why, in a sentence the user can read beside the change.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -428,8 +416,7 @@ class Notes(Resource):
             note_id: ID of the note, as answers name it.
             reasoning: Why, in a sentence the user can read beside the change.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -452,8 +439,7 @@ class Notes(Resource):
             memory_id: An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.
             reasoning: Why, in a sentence the user can read beside the change.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -494,8 +480,7 @@ class Notes(Resource):
             replacement_id: ID of the note that takes its place (optional).
             reasoning: Why, in a sentence the user can read beside the change.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             idempotency_key: Any text of your own: the same key with the same arguments gives the first answer again.
@@ -547,7 +532,7 @@ class Proposals(Resource):
 
         Args:
             limit: How many at most.
-            cursor: `next` of the page before.
+            cursor: Given by the page before.
             status: Only proposals in this state.
             block_label: Only proposals to this block.
             proposal_id: Only this one, with all of its texts.
@@ -565,7 +550,7 @@ class Proposals(Resource):
 
         Args:
             proposal_id: The number a proposing tool returned.
-            wait: Seconds to wait while a person has it to decide; then you get it as it is.
+            wait: Seconds to wait for a decision while there is none.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
@@ -646,7 +631,7 @@ class Conversations(Resource):
 
         Args:
             limit: How many at most.
-            cursor: `next` of the page before.
+            cursor: Given by the page before.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             session_id: The conversation this call belongs to, as provenance.
@@ -656,13 +641,12 @@ class Conversations(Resource):
         return self._page(operations.CONVERSATIONS_LIST, given)
 
     def messages(self, session_id: str, **given: Unpack[arguments.ConversationsMessages]) -> Page[answers.Message]:
-        """Read what was said in a conversation, from its beginning. Long ones come in parts: call again with cursor set
-        to `next` to go on.
+        """Read what was said in a conversation, from its beginning; a long one in parts.
 
         Args:
             session_id: Which conversation (from memory_list_sessions).
             limit: How many at most.
-            cursor: `next` of the page before.
+            cursor: Given by the page before.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
             user_id: Whose memory; the client's `user` otherwise.
@@ -727,7 +711,7 @@ class Files(Resource):
 
         Args:
             limit: How many at most.
-            cursor: `next` of the page before.
+            cursor: Given by the page before.
             path: /memories, /memories/blocks or /memories/notes.
             max_characters: Characters the answer may have, about: what does not fit is left out whole, and said. The
                 installation's default is 20000.
@@ -763,8 +747,7 @@ class Files(Resource):
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -786,8 +769,7 @@ class Files(Resource):
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -808,8 +790,7 @@ class Files(Resource):
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -832,8 +813,7 @@ class Files(Resource):
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.
@@ -855,8 +835,7 @@ class Files(Resource):
             reasoning: Why, in a sentence the user can read beside the change.
             confidence: How sure you are that the user will agree, from 0 to 1.
             evidence: What the user said, word for word.
-            proposal_id: Amend this undecided proposal of yours, about the same block or note, instead of making
-                another.
+            proposal_id: Amend this undecided proposal of yours, about the same block or note: this takes its place.
             force: Ask the user again about what was rejected before (rejected_before), with new reasoning. Only where
                 something has changed since.
             expected_sha256: The sha256 that read_memory_block returned; refused when the block has changed since.

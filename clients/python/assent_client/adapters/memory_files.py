@@ -268,7 +268,7 @@ def _help(error: APIStatusError, target: MemoryPath) -> list[str]:
     replaced = {"command": "str_replace", "path": target.given}
     replaced |= {"old_str": call["old_string"], "new_str": call["new_string"]} if call else {}
     shown = json.dumps(replaced, ensure_ascii=False)
-    lines = [line for line in refusal(error).split("\n")[1:] if not line.startswith("The block's sha256 ")]
+    lines = refusal(error).split("\n")[1:]
     lines = [line.replace("Your old_string ", "Your old_str ") for line in lines]
     calls = [at for at, line in enumerate(lines) if line.endswith(", call again with:")]
     if call and calls:
