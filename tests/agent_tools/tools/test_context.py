@@ -207,7 +207,7 @@ def test_a_budget_counts_all_that_is_sent_and_notes_get_a_third_of_what_guides_l
     ],
 )
 def test_the_guides_name_only_tools_that_the_caller_sees(names: Any, says: list[str], says_not: list[str]) -> None:
-    listed = registry.LISTED.set(names)
+    listed = registry.LISTED.set(None if names is None else frozenset(names))
     try:
         text = f"{guidance.instructions()}\n\n{guidance.which_tools()}"
     finally:
