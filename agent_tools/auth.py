@@ -16,12 +16,13 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from redis.exceptions import RedisError
@@ -50,9 +51,8 @@ _TOUCH_SECONDS = 1.0
 #: Asked in each call, so that a revocation holds from the next one on, in every process.
 _USABLE = Prepared(
     lambda prefix, now: (
-        AgentToken.objects.usable(now)
-        .filter(prefix=prefix, agent__is_active=True)
-        .filter(Q(created_by=None) | Q(created_by__is_active=True))
+        AgentToken.objects.working(now)
+        .filter(prefix=prefix)
         .select_related("agent")
         .only(
             *("prefix", "sha256", "scopes", "toolset", "all_owners", "last_used_at", "tells_after", "first"),
@@ -96,12 +96,10 @@ def issue(
             None for the command line.
         toolset: names of sets, with commas; see `calls.toolsets`.
     """
-    prefix, secret = _new_secret()
     with transaction.atomic():
-        token = AgentToken.objects.create(
+        return _made(
+            owners,
             agent=agent,
-            prefix=prefix,
-            sha256=_sha256(secret),
             scopes=Scope.granted(scopes),
             toolset=toolset,
             all_owners=all_owners,
@@ -109,7 +107,13 @@ def issue(
             expires_at=expires_at,
             tells_after=_newest_event(),
         )
-        token.owners.set(owners)
+
+
+def _made(owners: Iterable[User], **fields: Any) -> Issued:
+    """Return a new token with these fields that serves these owners, and its secret."""
+    prefix, secret = _new_secret()
+    token = AgentToken.objects.create(prefix=prefix, sha256=_sha256(secret), **fields)
+    token.owners.set(owners)
     return Issued(token=token, secret=secret)
 
 
@@ -136,34 +140,21 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
     Raises:
         NotRotatable: the token was replaced before, or ended.
     """
-    prefix, secret = _new_secret()
     try:
         with transaction.atomic():
             # Locked, so that who is served is not narrowed between reading and copying it.
             old = AgentToken.objects.select_for_update(no_key=True).get(pk=token.pk)
             if not old.is_usable or not old.agent.is_active:
                 raise NotRotatable
-            new = AgentToken.objects.create(
-                agent=old.agent,
-                prefix=prefix,
-                sha256=_sha256(secret),
-                scopes=old.scopes,
-                toolset=old.toolset,
-                all_owners=old.all_owners,
-                created_by=by,
-                expires_at=old.expires_at,
-                tells_after=old.tells_after,
-                replaces=old,
-                first_id=old.original_id,
-                owners_since=old.owners_since,
-            )
-            new.owners.set(old.owners.all())
+            kept = ("agent", "scopes", "toolset", "all_owners", "expires_at", "tells_after", "owners_since")
+            same = {name: getattr(old, name) for name in kept}
+            new = _made(old.owners.all(), created_by=by, replaces=old, first_id=old.original_id, **same)
             if until is not None and (old.expires_at is None or until < old.expires_at):
                 AgentToken.objects.filter(pk=old.pk).update(expires_at=until)
     except IntegrityError as error:
         raise NotRotatable from error
-    log.info("token_rotated", agent=old.agent.name, old=old.prefix, new=prefix, by=by.username)
-    return Issued(token=new, secret=secret)
+    log.info("token_rotated", agent=old.agent.name, old=old.prefix, new=new.token.prefix, by=by.username)
+    return new
 
 
 def find(secret: str) -> AgentToken | None:
@@ -352,11 +343,12 @@ _NAMED_MOST = 20
 def whom_it_serves(token: AgentToken) -> str:
     if token.all_owners:
         return "It serves everyone: user_id is the username of the person this is about, which your host or they know."
-    owners = owners_beginning(token, "", _NAMED_MOST)
+    owners = owners_beginning(token, "", _NAMED_MOST + 1)
     if len(owners) == 1:
         return f"It serves {owners[0]}: leave user_id out."
-    more = ", and more, whom your host knows (GET /api/v1/token/)" if len(owners) == _NAMED_MOST else ""
-    return f"It serves {', '.join(owners)}{more}: give one as user_id." if owners else "It serves nobody."
+    more = ", and more, whom your host knows (GET /api/v1/token/)" if len(owners) > _NAMED_MOST else ""
+    named = ", ".join(owners[:_NAMED_MOST])
+    return f"It serves {named}{more}: give one as user_id." if owners else "It serves nobody."
 
 
 def sole_owner(token: AgentToken) -> str | None:
@@ -367,9 +359,7 @@ def sole_owner(token: AgentToken) -> str | None:
 
 def owners_beginning(token: AgentToken, beginning: str, most: int) -> list[str]:
     """Return the first owners the token serves whose username begins so, in the order of the alphabet."""
-    owners = _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
-    found = owners.filter(username__startswith=beginning).order_by("username")
-    return list(found.values_list("username", flat=True)[:most])
+    return list(served_owners(token).filter(username__startswith=beginning).order_by("username")[:most])
 
 
 def visible_proposals(token: AgentToken, owner: str | None = None) -> ProposalQuerySet:
@@ -407,16 +397,13 @@ _ONE_OF_SERVED = Prepared(
 
 def agents_serving(owner: str) -> set[int]:
     """Return the ids of the agents with a usable token for an owner; for `approvals.review.trust`."""
-    return set(AgentToken.objects.usable().serving(owner).order_by().values_list("agent_id", flat=True))
+    return set(AgentToken.objects.working().serving(owner).order_by().values_list("agent_id", flat=True))
 
 
 def _only_owner(token: AgentToken) -> str:
-    if token.all_owners:
-        raise _bad_user_id("is required: this token serves every owner", whom_it_serves(token))
-    usernames = _served(token)
-    if len(usernames) == 1:
-        return usernames[0]
-    serves = "several owners" if usernames else "nobody"
+    if owner := sole_owner(token):
+        return owner
+    serves = "every owner" if token.all_owners else "several owners" if _served(token) else "nobody"
     raise _bad_user_id(f"is required: this token serves {serves}", whom_it_serves(token))
 
 

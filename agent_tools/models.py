@@ -48,6 +48,11 @@ class AgentTokenQuerySet(models.QuerySet["AgentToken"]):
         now = now or timezone.now()
         return self.filter(revoked_at=None).filter(Q(expires_at=None) | Q(expires_at__gt=now))
 
+    def working(self, now: datetime | None = None) -> AgentTokenQuerySet:
+        """Return usable tokens of active agents whose maker, if a person, is active: the others open nothing."""
+        made = Q(created_by=None) | Q(created_by__is_active=True)
+        return self.usable(now).filter(made, agent__is_active=True)
+
     def serving(self, username: str) -> AgentTokenQuerySet:
         """Return tokens that may read this owner's memory (when they are usable)."""
         return self.filter(Q(all_owners=True) | Q(owners__username=username)).distinct()

@@ -252,12 +252,11 @@ class TokenDetail(ApiView):
     def get(self, request: HttpRequest) -> HttpResponse:
         parse(Arguments, from_query(request, Arguments), called="this endpoint")
         token = self.caller.token
-        owners = token.owners.filter(is_active=True).order_by("username").values_list("username", flat=True)
         data: dict[str, Any] = {
             "agent": self.caller.agent.name,
             "scopes": list(token.scopes),
             "all_owners": token.all_owners,
-            "owners": [] if token.all_owners else list(owners),
+            "owners": [] if token.all_owners else list(auth.served_owners(token).order_by("username")),
             "toolset": token.toolset or toolsets.CORE,
         }
         whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"

@@ -49,7 +49,7 @@ def selectable_agents(person: User) -> QuerySet[Agent]:
 
 def serves(endpoint: WebhookEndpoint) -> bool:
     """Whether its agent has a token, without which nothing is sent."""
-    tokens = AgentToken.objects.usable().filter(agent=endpoint.agent)
+    tokens = AgentToken.objects.working().filter(agent=endpoint.agent)
     if not endpoint.all_owners:
         tokens = tokens.serving(endpoint.created_by.username)
     return tokens.exists()

@@ -196,8 +196,7 @@ def is_served(proposal: Proposal) -> bool:
 def _served(rows: Iterable[dict[str, Any]]) -> set[tuple[int, str]]:
     """Return which agents still serve which of these owners: what no token of an agent may read, no webhook tells."""
     pairs = {(row["proposal__agent_id"], row["owner"]) for row in rows}
-    tokens = AgentToken.objects.usable().filter(agent__in={agent for agent, _owner in pairs})
-    tokens = tokens.filter(Q(created_by=None) | Q(created_by__is_active=True)).order_by()
+    tokens = AgentToken.objects.working().filter(agent__in={agent for agent, _owner in pairs}).order_by()
     everyone = set(tokens.filter(all_owners=True).values_list("agent_id", flat=True))
     of_owners = tokens.filter(all_owners=False, owners__username__in={owner for _agent, owner in pairs})
     named = set(of_owners.values_list("agent_id", "owners__username"))

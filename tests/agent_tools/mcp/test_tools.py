@@ -15,6 +15,7 @@ from approvals.models import Proposal, User
 from memory_app.reads import Block, EngineUnavailable
 from tests.agent_tools.conftest import Issue, Machine
 from tests.agent_tools.mcp.peer import MODERN, OLD, Peer, error_of, text_of
+from tests.conftest import make_user
 
 EDIT = {"block_label": "goals", "old_string": "one book", "new_string": "two books", "reasoning": "She said so."}
 PARAMS = -32602
@@ -76,6 +77,14 @@ def test_an_address_may_say_whose_memory(alice: User, ben: User, goals: Block, i
     assert "this token serves several owners.\nIt serves alice, ben: give one as user_id." in refusal
     refusal = text_of(Peer(secret).call("list_memory_blocks", user_id="Alice Marlowe"))
     assert "It serves alice, ben: give one as user_id." in refusal
+
+
+def test_of_more_than_twenty_owners_it_says_that_there_are_more(issue: Issue) -> None:
+    people = [make_user(f"student{number:02}") for number in range(21)]
+    for number in (20, 21):
+        refusal = text_of(Peer(issue(*people[:number])).call("list_memory_blocks"))
+        assert (", and more, whom your host knows" in refusal) is (number == 21)
+        assert ("student19" in refusal, "student20" in refusal) == (True, False)
 
 
 def test_an_address_of_somebody_not_served_is_refused(ben: User, token: str) -> None:

@@ -24,6 +24,7 @@ from agent_tools.models import (
 from agent_tools.webhooks import deliveries, endpoints, sending
 from approvals.models import Agent, User
 from tests.agent_tools.webhooks.conftest import EVERYTHING, create, delivery, queue, run
+from tests.conftest import make_user
 from tests.support.acts import approve
 from tests.support.pages import form, has_form, words
 from tests.support.receiver import Receiver
@@ -242,6 +243,9 @@ def test_a_missed_message_is_sent_again_from_its_page(browser: Client, hook: Web
 
 def test_it_says_when_the_agent_has_no_token_any_more(browser: Client, hook: WebhookEndpoint) -> None:
     assert "no token that works" not in words(browser.get(page_of(hook)))
+    AgentToken.objects.update(created_by=make_user("maker", is_active=False))
+    assert "no token that works" in words(browser.get(page_of(hook)))
+    AgentToken.objects.update(created_by=None)
     auth.revoke(AgentToken.objects.get())
     assert "no token that works" in words(browser.get(page_of(hook)))
 

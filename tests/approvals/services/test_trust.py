@@ -15,6 +15,7 @@ from approvals.services.notes import ChangeContext
 from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
 from tests.approvals.services.conftest import body
+from tests.conftest import make_user
 from tests.support.acts import assert_ledger, change
 from tests.support.fixtures import MakeBlock
 from tests.support.refusals import refusing
@@ -229,11 +230,16 @@ def test_a_rule_that_could_never_hold_is_refused(
 def test_a_rule_names_an_agent_with_a_token(rule: MakeRule, scribe: Agent, token: str) -> None:
     made = rule("apply", agent="scribe")
     assert made.agent == scribe
-    for gone, it_is in ((AgentToken, {"revoked_at": timezone.now()}), (Agent, {"is_active": False})):
+    maker = {"created_by": make_user("maker", is_active=False)}
+    for gone, it_is in (
+        (AgentToken, {"revoked_at": timezone.now()}),
+        (AgentToken, maker),
+        (Agent, {"is_active": False}),
+    ):
         gone.objects.update(**it_is)
         with refusing("refused", "no token"):
             rule("apply", agent="scribe", kind="edit")
-        AgentToken.objects.update(revoked_at=None)
+        AgentToken.objects.update(revoked_at=None, created_by=None)
 
 
 def test_only_the_owner_and_staff_make_rules(alice: User, tim: User, mallory: User, admin: User) -> None:
