@@ -41,7 +41,7 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
     )
 
     toolset = forms.ChoiceField(
-        label=_("tools in its list"), choices=[(name, name) for name in toolsets.names()], required=False
+        label=_("tools in its list"), choices=[(name, name) for name in toolsets.NAMES], required=False
     )
 
     class Meta:

@@ -154,6 +154,17 @@ def invalid_token() -> ApiError:
     )
 
 
+def our_fault(code: ErrorCode, failing: str, message: str, **more: Any) -> ApiError:
+    """Return the error of a call that failed by our fault.
+
+    Args:
+        failing: what could not be done: `Error creating edit proposal`.
+        message: why, as the end of that sentence.
+        more: as for `ApiError`.
+    """
+    return ApiError(code, message[0].upper() + message[1:], text=f"{failing}: {message}", **more)
+
+
 @dataclass(frozen=True)
 class ErrorRow:
     """What an exception is answered with. Texts are templates over `error`, the exception, and `about`, the call.

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -30,9 +31,12 @@ def new_nonce() -> str:
     return secrets.token_hex(8)
 
 
-def was_used(request: HttpRequest) -> bool:
-    """Whether this form has done its work."""
-    return request.POST.get("nonce", "")[:64] in request.session.get(_USED, [])
+def was_used(request: HttpRequest, told: str) -> bool:
+    """Whether this form has done its work: the page with the secret was loaded again. Then the person is told."""
+    is_used: bool = request.POST.get("nonce", "")[:64] in request.session.get(_USED, [])
+    if is_used:
+        messages.info(request, told)
+    return is_used
 
 
 def mark_used(request: HttpRequest) -> None:

@@ -138,52 +138,29 @@ def _terminal(address: str, token: str) -> tuple[Way, ...]:
     )
     environment = f"export MEMORY_URL={shlex.quote(address)}\nexport MEMORY_TOKEN={shlex.quote(token)}"
     command = 'memory add "She prefers worked examples." --type pattern\nmemory search "how does she like to learn"'
+    once = Snippet("curl", "In a terminal", "sh", " \\\n  ".join(call))
+    variables = Snippet("environment", "In a terminal, or in the agent’s environment", "sh", environment)
+    remembered = Snippet("command", "Then the memory command works", "sh", command)
+    about = (
+        "Set these two where the agent runs. The memory command and the snippets of the other ways read them, so that "
+        "the token is in no file."
+    )
     return (
-        Way(
-            "curl",
-            "curl",
-            "One call from a terminal shows that the token works.",
-            (Snippet("curl", "In a terminal", "sh", " \\\n  ".join(call)),),
-            needs_environment=False,
-        ),
-        Way(
-            "environment",
-            "Environment",
-            "Set these two where the agent runs. The memory command and the snippets of the other ways read them, so "
-            "that the token is in no file.",
-            (
-                Snippet("environment", "In a terminal, or in the agent’s environment", "sh", environment),
-                Snippet("command", "Then the memory command works", "sh", command),
-            ),
-            needs_environment=False,
-        ),
+        Way("curl", "curl", "One call from a terminal shows that the token works.", (once,), needs_environment=False),
+        Way("environment", "Environment", about, (variables, remembered), needs_environment=False),
     )
 
 
 def _coding_agents(address: str) -> tuple[Way, ...]:
     mcp = f"{address}/mcp"
+    command = Snippet("claude-code-command", "In the project’s folder", "sh", claude_code_command(mcp))
+    file = Snippet("claude-code-file", ".mcp.json", "json", claude_code_file(mcp))
+    cursor = Snippet("cursor", ".cursor/mcp.json", "json", _json_file(mcp, variable="${env:MEMORY_TOKEN}"))
+    codex = Snippet("codex", "~/.codex/config.toml", "toml", codex_file(mcp))
     return (
-        Way(
-            "claude-code",
-            "Claude Code",
-            "Either of the two: the command writes the file.",
-            (
-                Snippet("claude-code-command", "In the project’s folder", "sh", claude_code_command(mcp)),
-                Snippet("claude-code-file", ".mcp.json", "json", claude_code_file(mcp)),
-            ),
-        ),
-        Way(
-            "cursor",
-            "Cursor",
-            "For one project, or for all of them in your home folder.",
-            (Snippet("cursor", ".cursor/mcp.json", "json", _json_file(mcp, variable="${env:MEMORY_TOKEN}")),),
-        ),
-        Way(
-            "codex",
-            "Codex",
-            "Codex reads the token from the environment itself.",
-            (Snippet("codex", "~/.codex/config.toml", "toml", codex_file(mcp)),),
-        ),
+        Way("claude-code", "Claude Code", "Either of the two: the command writes the file.", (command, file)),
+        Way("cursor", "Cursor", "For one project, or for all of them in your home folder.", (cursor,)),
+        Way("codex", "Codex", "Codex reads the token from the environment itself.", (codex,)),
     )
 
 

@@ -29,7 +29,7 @@ def rows() -> Iterable[tuple[str, int, dict[str, tuple[int, int]]]]:
     from agent_tools.calls import registry, toolsets
 
     count = _counter()
-    for name in toolsets.names():
+    for name in toolsets.NAMES:
         chosen = [tool for tool in registry.TOOLS.values() if tool.name in toolsets.tools_of(name)]
         texts = {form: _text([registry.definition(tool, form) for tool in chosen]) for form in FORMATS}
         yield name, len(chosen), {form: (len(text), count(text)) for form, text in texts.items()}

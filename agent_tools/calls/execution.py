@@ -23,7 +23,7 @@ from agent_tools.calls import idempotency, registry
 from agent_tools.calls.arguments import Arguments, invalid, parse
 from agent_tools.calls.idempotency import Finish, StoredAnswer
 from agent_tools.calls.registry import Answer, ApiOperation, Call, Effect
-from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.errors import ApiError, ErrorCode, our_fault
 from agent_tools.models import AgentToken, ToolCall
 from approvals import services
 from assent_client.text import invisible
@@ -57,6 +57,7 @@ class Audit:
         before that leaves only the log line. A row that cannot be written is logged.
         """
         duration_ms = round((time.perf_counter() - self.began) * 1000, 2)
+        ended: dict[str, Any] = {"outcome": outcome, "status": status, "duration_ms": duration_ms}
         log.info(
             "tool_call",
             agent=token.agent.name,
@@ -64,9 +65,7 @@ class Audit:
             user_id=self.owner,
             tool=self.tool,
             target=self.target,
-            outcome=outcome,
-            status=status,
-            duration_ms=duration_ms,
+            **ended,
         )
         if outcome == "rate_limited":
             return
@@ -78,9 +77,7 @@ class Audit:
                 tool=self.tool[:64],
                 target=self.target[:64],
                 session_id=self.session_id,
-                outcome=outcome,
-                status=status,
-                duration_ms=duration_ms,
+                **ended,
                 request_bytes=self.request_bytes,
                 response_bytes=response_bytes,
                 request_id=current_request_id(),
@@ -294,11 +291,5 @@ def _timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
             )
         if tool.if_timed_out:
             help.append(tool.if_timed_out)
-    return ApiError(
-        ErrorCode.TIMEOUT,
-        message[0].upper() + message[1:],
-        text=f"{tool.failing}: {message}",
-        help=help,
-        details={"timeout": tool.time_limit, "retry_after": _RETRY_AFTER} | more,
-        retry_after=_RETRY_AFTER,
-    )
+    details = {"timeout": tool.time_limit, "retry_after": _RETRY_AFTER} | more
+    return our_fault(ErrorCode.TIMEOUT, tool.failing, message, help=help, details=details, retry_after=_RETRY_AFTER)

@@ -5,7 +5,7 @@ whatever a list has. Not here: what a definition says (`registry`).
 """
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Annotated, Any
@@ -40,6 +40,8 @@ _SETS: dict[str, str] = {
 }
 ALL = "all"
 
+NAMES = (*_SETS, ALL)
+
 #: Arguments of an address that chooses.
 ByName = Annotated[list[str], Field(description="Only these tools, or these beside the sets.", max_length=200)]
 BySet = Annotated[
@@ -47,11 +49,6 @@ BySet = Annotated[
 ]
 #: All but files: what lists had by default before there were sets.
 _FORMER = "memory"
-
-
-def names() -> list[str]:
-    """Return the names of the sets there are."""
-    return [*_SETS, ALL]
 
 
 def tools_of(name: str) -> frozenset[str]:
@@ -73,7 +70,7 @@ def choose(tools: Sequence[str], sets: Sequence[str], *, called: str) -> frozens
     """
     one_by_one, by_set = _names_in(tools), _names_in(sets)
     _check("tools", one_by_one, list(registry.TOOLS), called)
-    _check("toolset", [name for name in by_set if name != _FORMER], names(), called)
+    _check("toolset", [name for name in by_set if name != _FORMER], NAMES, called)
     return frozenset(one_by_one).union(*map(tools_of, by_set)) if one_by_one or by_set else None
 
 
@@ -116,7 +113,7 @@ def _names_in(values: Sequence[str]) -> list[str]:
     return [word.strip() for value in values for word in value.split(",") if word.strip()]
 
 
-def _check(field: str, named: list[str], known: list[str], called: str) -> None:
+def _check(field: str, named: list[str], known: Collection[str], called: str) -> None:
     for name in named:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

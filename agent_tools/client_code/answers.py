@@ -172,11 +172,17 @@ class AnswerClasses:
 
     def _write(self, name: str, base: str, typed: _Typed) -> None:
         is_item = base == "Record"
-        parts = [record for record, inner in self._records.items() if inner.items() <= typed.items()]
+        kinds = {(field, kind) for field, (kind, _) in typed.items()}
+        parts = [
+            record
+            for record, inner in self._records.items()
+            if {(field, kind) for field, (kind, _) in inner.items() if is_item or field not in _TAKEN} <= kinds
+        ]
+        inherited: _Typed = {}
         if parts:
             record = max(parts, key=lambda each: len(self._records[each]))
-            base = record if is_item else f"{base}, {record}"
-        own = {field: each for field, each in typed.items() if not parts or field not in self._records[record]}
+            base, inherited = record if is_item else f"{base}, {record}", self._records[record]
+        own = {field: each for field, each in typed.items() if inherited.get(field) != each}
         lines = ["", f"class {name}({base}):"]
         for field, (annotation, means) in own.items():
             lines += textwrap.wrap(means, 113, initial_indent="    #: ", subsequent_indent="    #: ")

@@ -49,10 +49,6 @@ class ClientMethod:
         return self.called.split(".")[1]
 
     @property
-    def address(self) -> str:
-        return self.path or f"/api/v1/tools/{self.operation}/"
-
-    @property
     def asked(self) -> registry.ApiOperation[Any]:
         return registry.TOOLS.get(self.operation) or registry.ENDPOINTS[self.operation]
 

@@ -23,6 +23,8 @@ _OPTIONS = {
 _SHARED = {
     "CallArguments": ("Options", "session_id"),
     "PageArguments": ("CallArguments", "limit cursor"),
+    "BoundedArguments": ("CallArguments", "max_characters"),
+    "BoundedPageArguments": ("PageArguments", "max_characters"),
     "WriteArguments": ("CallArguments", "idempotency_key"),
     "ChangeArguments": ("WriteArguments", "evidence proposal_id force"),
     "EditArguments": ("ChangeArguments", "reasoning! confidence expected_sha256"),
@@ -147,10 +149,7 @@ class ClientSource:
                 parts += [f'"{method.method}"', f'"{method.path}"']
             if method.defaults:
                 parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
-            one = f"{_constant(method)} = Operation({', '.join(parts)})"
-            lines += (
-                [one] if len(one) <= _WIDTH else [f"{_constant(method)} = Operation(", f"    {', '.join(parts)}", ")"]
-            )
+            lines.append(f"{_constant(method)} = Operation({', '.join(parts)})")
         return "\n".join([*lines, ""])
 
     def _resources_module(self) -> str:

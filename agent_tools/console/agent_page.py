@@ -3,10 +3,9 @@
 Calls are from the rows of the audit: names, sizes and outcomes, no texts.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
@@ -14,16 +13,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from agent_tools import tools  # noqa: F401 - `tools` fills the registry
+from agent_tools.answers import paging
 from agent_tools.calls.registry import TOOLS
 from agent_tools.console.tokens_page import rows_of
 from agent_tools.errors import ErrorCode
 from agent_tools.models import AgentToken, ToolCall
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.models import Agent, Proposal, Status, TrustRule, User
 from approvals.statistics import agents, weeks
+from approvals.views.request import reading_page
 
 #: How far back the counts go.
 RECENT = timedelta(days=30)
@@ -35,9 +35,6 @@ _MOST_REFUSALS = 5
 
 #: What the reference says about each error code.
 _CODES = {known.code: known for known in ErrorCode}
-
-_CURSOR = re.compile(r"([0-9]{1,16})-([0-9]{1,18})")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: Where a call is refused with one of these, what it names may be anything: the agent's own text, in the end.
 _UNCHECKED_TARGET = (400, 403, 404)
@@ -70,7 +67,7 @@ def calls_of(agent: Agent, viewer: User, *, tool: str, outcome: str, before: str
     for call in shown:
         if call.status in _UNCHECKED_TARGET:
             call.target = ""
-    return shown, _cursor(shown[-1]) if len(found) > ON_A_PAGE else ""
+    return shown, paging.pack(shown[-1].at.isoformat(), shown[-1].pk) if len(found) > ON_A_PAGE else ""
 
 
 def usage_of(agent: Agent, viewer: User) -> dict[str, Any]:
@@ -110,29 +107,24 @@ def _of(agent: Agent, viewer: User) -> Sequence[QuerySet[ToolCall]]:
     return named, rows.filter(during, owner="")
 
 
-def _cursor(call: ToolCall) -> str:
-    return f"{(call.at - _EPOCH) // timedelta(microseconds=1)}-{call.pk}"
-
-
 def _before(cursor: str) -> Q:
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
-        return Q()
     try:
-        at = _EPOCH + timedelta(microseconds=int(found[1]))
-    except OverflowError:
+        said, pk = paging.unpack(cursor)
+        at = datetime.fromisoformat(said)
+    except (TypeError, ValueError):
+        return Q()
+    if type(pk) is not int or not 0 < pk < 2**63 or at.tzinfo is None or not 1900 <= at.year <= 2200:
         return Q()
     # `at__lte` alone lets the index begin there; the rest is for calls of the same moment.
-    return Q(at__lte=at) & (Q(at__lt=at) | Q(pk__lt=int(found[2])))
+    return Q(at__lte=at) & (Q(at__lt=at) | Q(pk__lt=pk))
 
 
 #: Rejected proposals with their reasons, as many as one reads.
 _MOST_REJECTED = 5
 
 
-@signed_in()
+@reading_page
 @never_cache
-@require_safe
 def agent_page(request: HttpRequest, agent: str) -> HttpResponse:
     """Show what an agent did with the viewer's own memory. One that never did anything there is not found."""
     viewer = viewer_of(request)
@@ -140,7 +132,7 @@ def agent_page(request: HttpRequest, agent: str) -> HttpResponse:
     proposals = Proposal.objects.of_owner(viewer.username).filter(agent=found)
     if found is None or not (serves(found, viewer) or proposals.exists()):
         raise Http404
-    narrowed = {name: request.GET.get(name, "").replace("\0", "")[:64] for name in ("tool", "outcome", "before")}
+    narrowed = {name: request.GET.get(name, "").replace("\0", "")[:100] for name in ("tool", "outcome", "before")}
     usage = usage_of(found, viewer)
     calls, older = calls_of(found, viewer, **narrowed)
     context = {

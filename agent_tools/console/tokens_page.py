@@ -1,5 +1,6 @@
 """`/settings/agents/`: which agents serve me, a token for my own memory, rotating and revoking one."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -10,13 +11,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from agent_tools import auth, snippets
 from agent_tools.forms import RotateForm, TokenForm, mark_used, new_nonce, was_used
 from agent_tools.models import AgentToken, AgentTokenQuerySet
-from approvals.accounts.sign_in import signed_in, viewer_of
+from approvals.accounts.sign_in import viewer_of
 from approvals.models import User
+from approvals.views.request import form_page
 
 
 def usable_of(viewer: User) -> AgentTokenQuerySet:
@@ -52,9 +53,8 @@ def _row(family: list[AgentToken], viewer: User) -> dict[str, Any]:
     }
 
 
-@signed_in()
+@form_page
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def agents(request: HttpRequest) -> HttpResponse:
     """Show the tokens that serve this person, and make one.
 
@@ -86,9 +86,8 @@ def agents(request: HttpRequest) -> HttpResponse:
     return tokens_page(request, viewer, issued=issued)
 
 
-@signed_in(return_to=lambda pk: reverse("agents"))
+@partial(form_page, return_to=lambda pk: reverse("agents"))
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then end a token; one that serves others too only stops serving this person."""
     viewer = viewer_of(request)
@@ -121,10 +120,8 @@ def _replaced_by(token: AgentToken) -> list[int]:
 
 def _has_made_its_token(request: HttpRequest) -> bool:
     """Whether this form has made its token: the page with the secret was loaded again. One press, one token."""
-    if not was_used(request):
-        return False
-    messages.info(request, _("That token has already been created. Its secret was shown once and is not stored."))
-    return True
+    told = _("That token has already been created. Its secret was shown once and is not stored.")
+    return was_used(request, told)
 
 
 def tokens_page(
@@ -163,9 +160,8 @@ def address_of(request: HttpRequest) -> str:
     return request.build_absolute_uri("/").rstrip("/")
 
 
-@signed_in(return_to=lambda pk: reverse("agents"))
+@partial(form_page, return_to=lambda pk: reverse("agents"))
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask how long the old secret stays valid, then show the new one, in the answer to the POST only."""
     viewer = viewer_of(request)

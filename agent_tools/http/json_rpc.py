@@ -28,15 +28,8 @@ class RpcCode(IntEnum):
 
 
 #: What the versions without a handshake ask for; the older ones have errors in a 200.
-_MODERN_STATUS = {
-    RpcCode.PARSE_ERROR: 400,
-    RpcCode.INVALID_REQUEST: 400,
-    RpcCode.INVALID_PARAMS: 400,
-    RpcCode.HEADER_MISMATCH: 400,
-    RpcCode.UNSUPPORTED_VERSION: 400,
-    RpcCode.METHOD_NOT_FOUND: 404,
-}
 _UNREAD = (RpcCode.PARSE_ERROR, RpcCode.INVALID_REQUEST, RpcCode.HEADER_MISMATCH, RpcCode.UNSUPPORTED_VERSION)
+_MODERN_STATUS = dict.fromkeys((*_UNREAD, RpcCode.INVALID_PARAMS), 400) | {RpcCode.METHOD_NOT_FOUND: 404}
 
 
 class RpcError(Exception):

@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
+from agent_tools import errors
 from agent_tools.calls.execution import Audit, current_request_id
 from agent_tools.calls.json_values import as_object, check_texts, invalid_json, parse
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token
@@ -172,14 +173,11 @@ def as_api_error(error: Exception, *, failing: str = "Error", view: Any = None) 
 
 def unavailable(*, failing: str = "Error") -> ApiError:
     """Return the answer while a database is away."""
-    message = "the memory does not answer at the moment. Try again shortly."
-    return ApiError(
-        ErrorCode.ENGINE_UNAVAILABLE,
-        message[0].upper() + message[1:],
-        text=f"{failing}: {message}",
-        details={"request_id": current_request_id()},
-        retry_after=_AWAY,
+    message, details = (
+        "the memory does not answer at the moment. Try again shortly.",
+        {"request_id": current_request_id()},
     )
+    return errors.our_fault(ErrorCode.ENGINE_UNAVAILABLE, failing, message, details=details, retry_after=_AWAY)
 
 
 def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
@@ -187,21 +185,12 @@ def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
     request_id = current_request_id()
     log.error("internal_error", error=type(error).__name__, exc_info=error)
     message = f"something went wrong on our side (request {request_id})."
-    return ApiError(
-        ErrorCode.INTERNAL_ERROR,
-        message[0].upper() + message[1:],
-        text=f"{failing}: {message}",
-        details={"request_id": request_id},
-    )
+    return errors.our_fault(ErrorCode.INTERNAL_ERROR, failing, message, details={"request_id": request_id})
 
 
 def _not_authenticated(error: exceptions.NotAuthenticated, view: Any) -> ApiError:
     headers = {"WWW-Authenticate": 'Bearer realm="assent"'}
     return ApiError(ErrorCode.NOT_AUTHENTICATED, "Send the header Authorization: Bearer <token>.", headers=headers)
-
-
-def _invalid_token(error: exceptions.AuthenticationFailed, view: Any) -> ApiError:
-    return invalid_token()
 
 
 def _throttled(error: exceptions.Throttled, view: Any) -> ApiError:
@@ -237,7 +226,7 @@ _UNREADABLE = ErrorRow(ErrorCode.BAD_REQUEST, "The request could not be read.")
 
 TABLE: ErrorTable = {
     exceptions.NotAuthenticated: _not_authenticated,
-    exceptions.AuthenticationFailed: _invalid_token,
+    exceptions.AuthenticationFailed: lambda error, view: invalid_token(),
     exceptions.Throttled: _throttled,
     exceptions.MethodNotAllowed: _method_not_allowed,
     exceptions.NotAcceptable: ErrorRow(ErrorCode.NOT_ACCEPTABLE, "Answers are application/json only."),

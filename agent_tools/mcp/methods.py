@@ -330,9 +330,8 @@ def _find(exchange: Exchange, name: str) -> registry.Tool[Any]:
     there = [each.name for each in _offered(exchange)]
     near = nearest(name, there)
     exchange.outcome, exchange.status = ErrorCode.UNKNOWN_TOOL.code, ErrorCode.UNKNOWN_TOOL.status
-    if tool is None:
-        message = f"There is no tool '{name[:100]}'."
-    else:
+    message = f"There is no tool '{name[:100]}'."
+    if tool is not None:
         message = f"The tool '{name}' is not offered at this address, where nothing is changed (readonly=1)."
     raise RpcError(
         RpcCode.INVALID_PARAMS,
@@ -378,6 +377,9 @@ INSTRUCTIONS = (
     "`reasoning`. At the start of a session look at list_proposals: learn from what was rejected or approved in other "
     "words, and answer what asks for changes. The text of a refusal says how to repair the call."
 )
+
+#: What there is. Nothing is sent unasked, so no list announces its changes.
+_CAPABILITIES: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
 
 #: Milliseconds for which a client may keep what changes with settings and tokens only.
 _SELDOM = 300_000
@@ -425,7 +427,7 @@ def _initialize(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         raise RpcError(RpcCode.INVALID_PARAMS, "params.protocolVersion must be a string.")
     return {
         "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
-        "capabilities": _capabilities(exchange),
+        "capabilities": _CAPABILITIES,
         "serverInfo": _server(),
         "instructions": registry.for_list(INSTRUCTIONS),
     }
@@ -434,18 +436,9 @@ def _initialize(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 def _discover(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     return {
         "supportedVersions": list(SUPPORTED_VERSIONS),
-        "capabilities": _capabilities(exchange),
+        "capabilities": _CAPABILITIES,
         "instructions": registry.for_list(INSTRUCTIONS),
     }
-
-
-def _ping(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
-    return {}
-
-
-def _capabilities(exchange: Exchange) -> dict[str, Any]:
-    """Return what there is. Nothing is sent unasked, so no list announces its changes."""
-    return {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
 
 
 def _server() -> dict[str, Any]:
@@ -454,7 +447,7 @@ def _server() -> dict[str, Any]:
 
 METHODS: dict[str, Method] = {
     "initialize": Method(_initialize, is_modern=False),
-    "ping": Method(_ping, is_modern=False),
+    "ping": Method(lambda exchange, params: {}, is_modern=False),
     "server/discover": Method(_discover, is_old=False, keep_ms=_SELDOM),
     "tools/list": Method(list_tools, keep_ms=_SELDOM),
     "tools/call": Method(call_tool),

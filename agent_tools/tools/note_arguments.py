@@ -1,5 +1,7 @@
 """What several tools take, most of them about notes, with the words that explain it; and who changes a note."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -11,20 +13,15 @@ from approvals.services.notes import ChangeContext
 from assent_client.text import notes
 
 ALL = "all"
+_OR_ALL = [ALL, *notes.TYPES]
 
 #: Characters of a query in an address, which is 8,190 bytes at most; some take several bytes there.
 LONGEST_IN_ADDRESS = 8_000
 
 
-def _known(type: str) -> str:
-    if type not in notes.TYPES:
-        raise PydanticCustomError("note_type", "must be one of {types}", {"types": ", ".join(notes.TYPES)})
-    return type
-
-
-def _known_or_all(type: str) -> str:
-    if type not in (ALL, *notes.TYPES):
-        raise PydanticCustomError("note_type", "must be one of {types}", {"types": ", ".join((ALL, *notes.TYPES))})
+def _known(type: str, *, types: Sequence[str] = notes.TYPES) -> str:
+    if type not in types:
+        raise PydanticCustomError("note_type", "must be one of {types}", {"types": ", ".join(types)})
     return type
 
 
@@ -56,7 +53,7 @@ NoteId = Annotated[
     Field(description="ID of the note, as answers name it.", min_length=1, max_length=200),
 ]
 Type = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(notes.TYPES)})]
-TypeOrAll = Annotated[str, AfterValidator(_known_or_all), Field(json_schema_extra={"enum": [ALL, *notes.TYPES]})]
+TypeOrAll = Annotated[str, AfterValidator(partial(_known, types=_OR_ALL)), Field(json_schema_extra={"enum": _OR_ALL})]
 Category = Annotated[str | None, Field(description="One word to organise notes by.", min_length=1, max_length=64)]
 Tags = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=64)]],

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -16,15 +17,15 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 from redis.exceptions import RedisError
 
 from agent_tools.forms import mark_used, new_nonce, was_used
 from agent_tools.models import DeliveryState, DisabledWhy, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints
 from agent_tools.webhooks.addresses import LONGEST, AddressInvalid, check_url
-from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import typed_before, viewer_of
 from approvals.models import Agent, User
+from approvals.views.request import form_page, reading_page, verb, whole_number
 from memory_app.runtime import rate_limit
 
 #: Deliveries on one page of the log.
@@ -79,9 +80,8 @@ class NewEndpointForm(EndpointForm):
             del self.fields["everyone"]
 
 
-@signed_in()
+@form_page
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def webhooks(request: HttpRequest) -> HttpResponse:
     """Show a person's webhooks, and create one. A new secret is in the answer to the POST only."""
     viewer = viewer_of(request)
@@ -90,8 +90,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
         initial = {name: kept[name] for name in ("url", "agent") if name in kept}
         return _list(request, viewer, NewEndpointForm(person=viewer, initial=initial or None))
     form = NewEndpointForm(request.POST, person=viewer)
-    if was_used(request):
-        messages.info(request, _("That webhook has already been created. Its secret was shown once."))
+    if was_used(request, _("That webhook has already been created. Its secret was shown once.")):
         return redirect("webhooks")
     if not form.is_valid():
         return _list(request, viewer, form, status=422)
@@ -110,9 +109,8 @@ def webhooks(request: HttpRequest) -> HttpResponse:
     return _list(request, viewer, NewEndpointForm(person=viewer), made=made)
 
 
-@signed_in()
+@form_page
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def webhook(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a webhook with its log, and save its address and events."""
     endpoint = _own(request, pk)
@@ -126,16 +124,15 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
     return _page(request, endpoint, EndpointForm(initial={"url": endpoint.url, "events": endpoint.events}))
 
 
-@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
+@partial(form_page, return_to=lambda pk: reverse("webhook", args=[pk]))
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then replace the secret; the answer to the POST shows the new one."""
     endpoint = _own(request, pk)
     context = {"section": "settings", "endpoint": endpoint, "hours": round(endpoints.OVERLAP.total_seconds() / 3600)}
     if request.method == "POST":
-        if was_used(request):  # the page with the secret was loaded again: the one before must go on signing
-            messages.info(request, _("The secret has already been replaced. The new one was shown once."))
+        # The one before must go on signing.
+        if was_used(request, _("The secret has already been replaced. The new one was shown once.")):
             return redirect("webhook", pk)
         mark_used(request)
         endpoints.rotate(endpoint)
@@ -143,8 +140,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "webhooks/rotate.html", context | {"nonce": new_nonce()})
 
 
-@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
-@require_POST
+@verb(lambda pk: reverse("webhook", args=[pk]))
 def end_overlap(request: HttpRequest, pk: int) -> HttpResponse:
     """Let the former secret sign no more."""
     mine = WebhookEndpoint.objects.filter(pk=_own(request, pk).pk)
@@ -153,8 +149,7 @@ def end_overlap(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("webhook", pk)
 
 
-@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
-@require_POST
+@verb(lambda pk: reverse("webhook", args=[pk]))
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     """Enable or disable a webhook."""
     endpoint = _own(request, pk)
@@ -174,8 +169,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("webhook", pk)
 
 
-@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
-@require_POST
+@verb(lambda pk: reverse("webhook", args=[pk]))
 def send_test(request: HttpRequest, pk: int) -> HttpResponse:
     """Send a test, and show the page where its result appears."""
     endpoint = _own(request, pk)
@@ -189,9 +183,8 @@ def send_test(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("webhook_delivery", pk, endpoints.send_test(endpoint).pk)
 
 
-@signed_in(return_to=lambda pk: reverse("webhook", args=[pk]))
+@partial(form_page, return_to=lambda pk: reverse("webhook", args=[pk]))
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then delete a webhook with its log."""
     endpoint = _own(request, pk)
@@ -202,9 +195,8 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "webhooks/delete.html", {"section": "settings", "endpoint": endpoint})
 
 
-@signed_in()
+@reading_page
 @never_cache
-@require_http_methods(["GET", "HEAD"])
 def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     """Show one message: what was sent, and every attempt. The part that changes is asked for again by itself."""
     endpoint = _own(request, pk)
@@ -223,8 +215,7 @@ def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     return render(request, "webhooks/delivery_state.html" if part else "webhooks/delivery.html", context)
 
 
-@signed_in(return_to=lambda pk, delivery: reverse("webhook_delivery", args=[pk, delivery]))
-@require_POST
+@verb(lambda pk, delivery: reverse("webhook_delivery", args=[pk, delivery]))
 def send_again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     """Send one message once more."""
     found = get_object_or_404(WebhookDelivery, endpoint=_own(request, pk), pk=delivery)
@@ -264,8 +255,8 @@ def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *
     log = WebhookDelivery.objects.filter(endpoint=endpoint).order_by("-pk")
     if shown in DeliveryState.values:
         log = log.filter(state=shown)
-    if before.isascii() and before.isdecimal() and len(before) < 19:
-        log = log.filter(pk__lt=int(before))
+    if (last := whole_number(before, digits=18)) is not None:
+        log = log.filter(pk__lt=last)
     found = list(log[: PAGE + 1])
     rows = WebhookDelivery.objects.filter(endpoint=endpoint).order_by().values_list("state").annotate(Count("pk"))
     counts = dict(rows)

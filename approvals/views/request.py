@@ -33,9 +33,9 @@ def reading_page(view: View) -> View:
     return signed_in()(require_safe(view))
 
 
-def form_page(view: View) -> View:
-    """Let only signed-in people in, to read a page with a form or to send that form."""
-    return signed_in()(require_http_methods(["GET", "HEAD", "POST"])(view))
+def form_page(view: View, *, return_to: Callable[..., str] | None = None) -> View:
+    """Let only signed-in people in, to read a page with a form or to send that form; see `signed_in`."""
+    return signed_in(return_to=return_to)(require_http_methods(["GET", "HEAD", "POST"])(view))
 
 
 def verb(return_to: Callable[..., str]) -> Callable[[View], View]:

@@ -34,7 +34,7 @@ def test_each_python_example_is_run_inside_its_framework() -> None:
 def test_it_names_what_an_address_chooses() -> None:
     table = PAGE.text.partition("## Fewer tools")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| `\?(\w+)=", table, re.MULTILINE)) == set(AddressQuery.model_fields)
-    missing = [name for name in toolsets.names() if f"`{name}`" not in table]
+    missing = [name for name in toolsets.NAMES if f"`{name}`" not in table]
     assert missing == [], "say in docs/mcp.md which sets of tools there are"
 
 

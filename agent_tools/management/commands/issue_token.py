@@ -30,7 +30,7 @@ class Command(BaseCommand):
             "which as_of also shows what was deleted since)",
         )
         parser.add_argument(
-            "--toolset", action="append", choices=toolsets.names(), help="tools in its list (default: core)"
+            "--toolset", action="append", choices=toolsets.NAMES, help="tools in its list (default: core)"
         )
         parser.add_argument("--days", type=int, help="how long it is valid (default: until it is revoked)")
 

@@ -154,11 +154,10 @@ def settle(
 
 def default_timeout(timeout: float | httpx2.Timeout | None) -> httpx2.Timeout:
     """Return the timeout of a connection pool of our own."""
-    return httpx2.Timeout(TIMEOUT if timeout is None else timeout, **_connect(timeout))
-
-
-def _connect(timeout: float | httpx2.Timeout | None) -> dict[str, float]:
-    return {} if isinstance(timeout, httpx2.Timeout) else {"connect": min(CONNECT_TIMEOUT, timeout or CONNECT_TIMEOUT)}
+    if isinstance(timeout, httpx2.Timeout):
+        return timeout
+    connect = min(CONNECT_TIMEOUT, timeout or CONNECT_TIMEOUT)
+    return httpx2.Timeout(TIMEOUT if timeout is None else timeout, connect=connect)
 
 
 def require_httpx2(http_client: object, wanted: type[httpx2.Client] | type[httpx2.AsyncClient]) -> None:

@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from agent_tools import auth
+from agent_tools.answers import paging
 from agent_tools.calls import execution
 from agent_tools.console import agent_page
 from agent_tools.models import AgentToken, ToolCall
@@ -100,7 +101,9 @@ def test_pages_follow_each_other_without_a_gap(browser: Client, call: Call, monk
             break
         query = older[1].replace("&amp;", "&")
     assert seen == [3, 3, 2]
-    for made_up in ("x", "-1", "99999999999999999-1", "9999999999999999-999999999999999999", "1-"):
+    moment = "2026-01-01T00:00:00+00:00"
+    odd = [(moment,), (moment, "1"), (moment, 2**70), (7, 1), ("0001-01-01T00:00:00+23:00", 1), ("2026-01-01", 1)]
+    for made_up in ("x", "-1", *(paging.pack(*each) for each in odd)):
         assert browser.get(f"{PAGE}?before={made_up}").status_code == 200
 
 

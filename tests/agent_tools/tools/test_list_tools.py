@@ -195,7 +195,7 @@ def test_sets_and_names_choose_by_rest_as_by_mcp_and_the_address_before_the_toke
     for name, tools in FAMILIES.items():
         assert list(schemas(api, "native", toolset=name)) == tools.split()
         assert Peer(token, query=f"toolset={name}").names() == tools.split()
-    assert {name for each in toolsets.names()[:-1] for name in toolsets.tools_of(each)} == set(NAMES)
+    assert {name for each in toolsets.NAMES[:-1] for name in toolsets.tools_of(each)} == set(NAMES)
     chosen = {"toolset": "proposals,conversations", "tools": "recall"}
     expected = ["list_proposals", "get_proposal", "withdraw_proposal", "comment_on_proposal", "recall"]
     expected += ["memory_list_sessions", "memory_read_session"]
@@ -204,7 +204,7 @@ def test_sets_and_names_choose_by_rest_as_by_mcp_and_the_address_before_the_toke
     both = [*FAMILIES["edit_tool"].split(), *FAMILIES["remember"].split()]
     assert list(schemas(Machine(own), "native", toolset="")) == both == Peer(own).names()
     assert Peer(own, query="tools=recall").names() == ["recall"]
-    sets = ", ".join(toolsets.names())
+    sets = ", ".join(toolsets.NAMES)
     for query, said in (
         ("toolset=note", f"(did you mean notes?); there are {sets}."),
         ("toolset=xyz", f"not known here; there are {sets}."),
@@ -298,7 +298,7 @@ ADVISED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("toolset", toolsets.names())
+@pytest.mark.parametrize("toolset", toolsets.NAMES)
 def test_a_set_is_told_of_its_own_tools_alone(
     token: str, alice: User, goals: Block, proposal: Proposal, careful: Machine, toolset: str
 ) -> None:

@@ -433,21 +433,11 @@ class WithdrawnProposal(Answer, ProposalSummary):
     pass
 
 
-class PostedComment(Answer):
+class PostedComment(Answer, ProposalComment):
     #: its number
     proposal_id: int = absent()
     #: whose memory
     user_id: str = absent()
-    #: username of the person, or name of the agent
-    by: str = absent()
-    #: person or agent
-    by_kind: str = absent()
-    #: id of the change it is about, or null for the whole proposal
-    change: str | None = absent()
-    #: the revision it was written about
-    revision: int = absent()
-    #: ISO 8601, UTC
-    at: str = absent()
 
 
 class ContextBlock(Record):
@@ -562,7 +552,7 @@ class ViewFileAnswer(Answer):
     proposal_id: int | None = absent()
 
 
-class EditFileAnswer(Answer):
+class EditFileAnswer(Answer, WrittenChange):
     #: the file
     path: str = absent()
     #: of a note, its id
@@ -571,26 +561,8 @@ class EditFileAnswer(Answer):
     status: str = absent()
     #: as with notes, but for policy; null also where no rule is about it
     waits_because: str | None = absent()
-    #: the commit that holds it, or null while it waits
-    commit: str | None = absent()
-    #: its number, applied or not: people see what was applied, and can put it back
-    proposal_id: int | None = absent()
-    #: the branch that holds it while it waits; null once it is applied or decided
-    branch: str | None = absent()
-    #: the commit it was made on
-    base_commit: str | None = absent()
-    #: the commit with the change
-    head_commit: str | None = absent()
-    #: 1 for a new proposal; more once it was amended, or a note that waits was updated
-    revision: int | None = absent()
     #: of the block's text as it is now, without the change
     content_sha256: str | None = absent()
-    #: where people look at it
-    review_url: str | None = absent()
-    #: false when an equal proposal of yours was waiting already and is returned instead
-    created: bool = absent()
-    #: true when it is the next revision of a proposal that waited
-    amended: bool = absent()
     #: how many places the edits replace; 0 for additions, sections and a whole text
     occurrences_replaced: int | None = absent()
     #: edits that were made although they differ from the text in white space, line ends or quotation marks:

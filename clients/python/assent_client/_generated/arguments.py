@@ -60,6 +60,14 @@ class PageArguments(CallArguments, total=False):
     cursor: str | None
 
 
+class BoundedArguments(CallArguments, total=False):
+    max_characters: int | None
+
+
+class BoundedPageArguments(PageArguments, total=False):
+    max_characters: int | None
+
+
 class WriteArguments(CallArguments, total=False):
     idempotency_key: str | None
 
@@ -85,15 +93,10 @@ class FileArguments(NoteArguments, total=False):
     expected_sha256: str | None
 
 
-class BlocksList(PageArguments, total=False):
-    max_characters: int | None
-
-
-class BlocksGet(CallArguments, total=False):
+class BlocksGet(BoundedArguments, total=False):
     as_of: str | None
     view_range: Sequence[int] | None
     line_numbers: bool | None
-    max_characters: int | None
 
 
 class BlocksProposeEdit(EditArguments, total=False):
@@ -152,7 +155,7 @@ class NotesGet(CallArguments, total=False):
     as_of: str | None
 
 
-class NotesSearch(CallArguments, total=False):
+class NotesSearch(BoundedArguments, total=False):
     top_k: int | None
     include_conversation: bool | None
     sources: Sequence[Literal["user_memory", "memory_block", "conversation"]] | None
@@ -160,7 +163,6 @@ class NotesSearch(CallArguments, total=False):
     type: Literal["note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
     as_of: str | None
     tags: Sequence[str] | None
-    max_characters: int | None
 
 
 class NotesSave(NoteArguments, total=False):
@@ -180,7 +182,7 @@ class NotesRemember(NoteArguments, total=False):
     memory_id: str | None
 
 
-class NotesRecall(CallArguments, total=False):
+class NotesRecall(BoundedArguments, total=False):
     query: str | None
     type: Literal["all", "note", "fact", "assumption", "hypothesis", "discovery", "risk", "unknown", "decision", "convention", "lesson_learned", "pattern", "fix", "context"] | None
     min_confidence: float | Literal["low", "medium", "high"] | None
@@ -188,7 +190,6 @@ class NotesRecall(CallArguments, total=False):
     include_superseded: bool | None
     scope: Literal["user", "session"] | None
     match: Literal["hybrid", "text"] | None
-    max_characters: int | None
 
 
 class NotesForget(NoteArguments, total=False):
@@ -204,16 +205,14 @@ class NotesPrime(CallArguments, total=False):
     format: Literal["markdown", "json"] | None
 
 
-class ProposalsList(PageArguments, total=False):
+class ProposalsList(BoundedPageArguments, total=False):
     status: Literal["preparing", "open", "changes_requested", "merging", "approved", "rejected", "withdrawn", "expired", "applied"] | None
     block_label: str | None
     proposal_id: int | None
-    max_characters: int | None
 
 
-class ProposalsGet(CallArguments, total=False):
+class ProposalsGet(BoundedArguments, total=False):
     wait: int | None
-    max_characters: int | None
 
 
 class ProposalsWithdraw(WriteArguments, total=False):
@@ -240,14 +239,12 @@ class ConversationsKeep(Options, total=False):
     idempotency_key: str | None
 
 
-class FilesList(PageArguments, total=False):
+class FilesList(BoundedPageArguments, total=False):
     path: str | None
-    max_characters: int | None
 
 
-class FilesView(CallArguments, total=False):
+class FilesView(BoundedArguments, total=False):
     view_range: Sequence[int] | None
-    max_characters: int | None
 
 
 class FilesEdit(FileArguments, total=False):

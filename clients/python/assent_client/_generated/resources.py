@@ -11,7 +11,7 @@ from assent_client.resource import Page, Resource, awaited, paged
 class Blocks(Resource):
     """`client.blocks`."""
 
-    def list(self, **given: Unpack[arguments.BlocksList]) -> Page[answers.BlockSummary]:
+    def list(self, **given: Unpack[arguments.BoundedPageArguments]) -> Page[answers.BlockSummary]:
         """List all available memory blocks for the current student. Memory blocks contain persistent information about
         the student that helps personalize tutoring.
 
@@ -624,7 +624,7 @@ class AsyncContext(Resource):
 class Conversations(Resource):
     """`client.conversations`."""
 
-    def list(self, **given: Unpack[arguments.BlocksList]) -> Page[answers.Conversation]:
+    def list(self, **given: Unpack[arguments.BoundedPageArguments]) -> Page[answers.Conversation]:
         """List the conversations kept with the user, the latest first: when they were and what they began with. Use
         this to find an earlier conversation, then memory_read_session to read it. To look for words, use memory_search
         with include_conversation.

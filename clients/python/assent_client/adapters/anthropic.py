@@ -82,7 +82,9 @@ class _Commands:
             raise told(error) from error
 
     def execute(self, command: Any) -> Any:
-        require_known(command)
+        name = getattr(command, "command", None)
+        if name not in _COMMANDS:  # the package would show its own exception
+            raise ToolError(f"Unknown command: {name}. There are: {', '.join(_COMMANDS)}.")
         return super().execute(command)  # type: ignore[misc]
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> Any:
@@ -133,13 +135,6 @@ class AsyncAssentMemoryTool(_Commands, BetaAsyncAbstractMemoryTool):
 
     async def _run(self, steps: Steps) -> str:
         return await self._done(steps)
-
-
-def require_known(command: Any) -> None:
-    """Raise ToolError for a command that the memory tool does not have; the package would show its own exception."""
-    name = getattr(command, "command", None)
-    if name not in _COMMANDS:
-        raise ToolError(f"Unknown command: {name}. There are: {', '.join(_COMMANDS)}.")
 
 
 def told(error: CommandRefused | AssentError) -> ToolError:

@@ -6,20 +6,9 @@ import re
 import uuid
 
 #: In the order agents are told them.
-TYPES = (
-    "note",
-    "fact",
-    "assumption",
-    "hypothesis",
-    "discovery",
-    "risk",
-    "unknown",
-    "decision",
-    "convention",
-    "lesson_learned",
-    "pattern",
-    "fix",
-    "context",
+TYPES = tuple(
+    "note fact assumption hypothesis discovery risk unknown decision convention "
+    "lesson_learned pattern fix context".split()
 )
 
 #: Characters a note may have.

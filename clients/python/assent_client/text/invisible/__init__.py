@@ -407,6 +407,11 @@ class Whitespace:
     trailing: bool
 
 
+#: What a page shows of a text; `Shown` of its source.
+Part = VisibleText | Letters | InvisibleMark
+Shown = Part | Whitespace
+
+
 def find(text: str) -> tuple[Hidden, ...]:
     """Return every unseen character of `text` in order.
 
@@ -430,7 +435,7 @@ def _space_or_nothing(match: re.Match[str]) -> str:
     return " " if match[0].isspace() else ""
 
 
-def visible(text: str, *, harmless: bool = False) -> tuple[VisibleText | Letters | InvisibleMark, ...]:
+def visible(text: str, *, harmless: bool = False) -> tuple[Part, ...]:
     """Return `text` in parts: a mark for each run of unseen characters of one kind, letters of another script apart.
 
     Args:
@@ -454,15 +459,13 @@ def escaped(text: str) -> str:
     return "".join(shown) or text
 
 
-def mark_whitespace(
-    text: str, *, continues: bool = False
-) -> tuple[VisibleText | Letters | InvisibleMark | Whitespace, ...]:
+def mark_whitespace(text: str, *, continues: bool = False) -> tuple[Shown, ...]:
     """Return `text` in parts for the source view: every unseen character marked, white space too.
 
     Args:
         continues: whether more text follows on the last line, so that its last spaces are not trailing.
     """
-    parts: list[VisibleText | Letters | InvisibleMark | Whitespace] = []
+    parts: list[Shown] = []
     for part in visible(text, harmless=True):
         if isinstance(part, VisibleText):
             parts += _cut_at_whitespace(part.text)
@@ -491,9 +494,7 @@ def _parts(text: str, harmless: bool) -> Iterator[VisibleText | InvisibleMark]:
         yield VisibleText(text[at:])
 
 
-def _with_letters(
-    text: str, parts: Iterator[VisibleText | InvisibleMark]
-) -> Iterator[VisibleText | Letters | InvisibleMark]:
+def _with_letters(text: str, parts: Iterator[VisibleText | InvisibleMark]) -> Iterator[Part]:
     strays = list(stray_letters(text))
     begin = number = 0
     for part in parts:
@@ -530,11 +531,9 @@ def _cut_at_whitespace(text: str) -> Iterator[VisibleText | Whitespace]:
             yield VisibleText(piece)
 
 
-def _with_trailing(
-    parts: list[VisibleText | Letters | InvisibleMark | Whitespace], continues: bool
-) -> Iterator[VisibleText | Letters | InvisibleMark | Whitespace]:
+def _with_trailing(parts: list[Shown], continues: bool) -> Iterator[Shown]:
     """Return the parts, with spaces and tabs before a line end or the end of the text flagged."""
-    flagged: list[VisibleText | Letters | InvisibleMark | Whitespace] = []
+    flagged: list[Shown] = []
     at_end = not continues
     for part in reversed(parts):
         if not isinstance(part, Whitespace):
