@@ -41,6 +41,8 @@ from memory_app.search.ranking.vocabulary import LONGEST_QUERY
 #: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
 #: lives passes at .25 (1 in 84 at .2, 1 in 2,000 at .3), and so does "pass algebra" for "mathematics" (.256).
 COSINE_FLOOR = 0.25
+#: What the likeness of words in other alphabets counts: it orders the nearest notes, and matches nothing.
+_FOREIGN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +255,7 @@ class OwnerIndex:
         terms = scoring.terms_of(
             parsed.words, self._postings, self._word_vectors, similar=has_statements, misspelt=misspelt
         )
-        vector = whole
-        if self._word_embedder is not None and self._word_vectors is not None:
-            meant = [term for term in terms if self._word_vectors.means(term.surface)]
-            vector = query_vector(self._word_embedder, [term.surface for term in meant], [term.idf for term in meant])
+        vector = self._vector_of_words(terms) if whole is None else whole
         cosines = self._cosines(vector)
         exact = self._named(parsed, eligible)
         days = scoring.days_of(parsed.days, columns, self._postings)
@@ -290,6 +289,20 @@ class OwnerIndex:
         else:
             best = best_slots(columns, scores, matching, top_k)
         return _Ranked(best, terms, matching, evidence, vector is None, is_near)
+
+    def _vector_of_words(self, terms: Sequence[scoring.QueryTerm]) -> Vector | None:
+        """Return the vector of a query made of its words; None without vectors of words.
+
+        Where all are of another alphabet it is short: of 28 questions that no note answered, in Chinese, Japanese and
+        Russian, 21 matched notes about anything else.
+        """
+        if self._word_embedder is None or self._word_vectors is None:
+            return None
+        meant = [term for term in terms if self._word_vectors.means(term.surface)]
+        foreign = [] if meant else [term for term in terms if selection.is_foreign(term.surface)]
+        words = meant or foreign
+        vector = query_vector(self._word_embedder, [term.surface for term in words], [term.idf for term in words])
+        return vector * np.float32(_FOREIGN) if foreign else vector
 
     def _cosines(self, vector: Vector | None) -> Values:
         """Return the cosine of each slot; 0 without a vector of the query."""

@@ -136,7 +136,12 @@ class _Near:
 _NOTHING = _Near(0, np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
-_VOWELS = frozenset("aeiouy")
+_VOWELS = frozenset("aeiouyæøœ")
+
+
+def is_foreign(word: str) -> bool:
+    """Whether a word is written in letters that are not Latin: the vectors are of a model that read English."""
+    return any(char > "\u024f" and char.isalpha() for char in word)
 
 
 class WordVectors:
@@ -165,8 +170,8 @@ class WordVectors:
         return self._embedder.knows(word)
 
     def means(self, word: str) -> bool:
-        """Whether the vector of `word` says anything: "zzzz" is made of pieces of words of other languages."""
-        return self.knows(word) or not word.isascii() or not word.isalpha() or not _VOWELS.isdisjoint(word)
+        """Whether the vector of `word` says anything: "zzzz" and words of other alphabets are made of pieces."""
+        return not is_foreign(word) and (self.knows(word) or not word.isalpha() or not _VOWELS.isdisjoint(word))
 
     def nearest(self, words: Sequence[str]) -> list[list[tuple[int, float]]]:
         """Return for each word (term, cosine) of the owner's most similar terms, best first, without stop words."""

@@ -109,6 +109,27 @@ GERMAN = (
     """,
     "Fußball; Kubernetes; Hochzeitstag; Steuererklärung; Segelboot; Vulkan",
 )
+OTHER_ALPHABETS = (
+    """
+    每天早上七点去跑步
+    对花生过敏
+    数学考试在周五上午
+    养了一只叫豆豆的猫
+    京都の大学で物理を勉強している
+    妹は看護師
+    緑茶が好きでコーヒーは飲まない
+    土曜日は本屋でアルバイト
+    Живёт в Москве с сестрой
+    Аллергия на орехи
+    Кота зовут Барсик
+    Боится летать на самолёте
+    """,
+    """
+    跑步: 0; 过敏: 1; 考试什么时候: 2; 猫叫什么: 3; 大学: 4; 妹の仕事: 5; コーヒー: 6; アルバイト: 7;
+    сестра: 8; аллергии: 9; кот: 10; самолёты: 11
+    """,
+    "足球; 钢琴课; 牙医; 护照号码; 滑雪; サッカー; パスポート番号; 結婚式; футбол; стоматолог; свадьба; лыжи",
+)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +139,7 @@ GERMAN = (
         pytest.param(OLDER, 20, 2, 0, id="an old man"),
         pytest.param(FOUNDER, 16, 0, 0, id="a founder"),
         pytest.param(GERMAN, 12, 0, 1, id="a German pupil"),
+        pytest.param(OTHER_ALPHABETS, 11, 1, 0, id="other alphabets"),
     ],
 )
 def test_the_right_note_is_shown_and_not_denied(
