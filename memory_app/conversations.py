@@ -84,8 +84,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
     if len(there) < len(rows):
         store.enqueue_reindex(owner)
     return StoredTurns(
-        new=tuple(id_ for id_ in rows if id_ not in there),
-        known=tuple(id_ for id_ in rows if id_ in there),
+        new=tuple(id_ for id_ in rows if id_ not in there), known=tuple(id_ for id_ in rows if id_ in there)
     )
 
 
@@ -190,10 +189,7 @@ def _grouped(messages: models.QuerySet[Message]) -> models.QuerySet[Any, Any]:
         messages.order_by()
         .values("session_id")
         .annotate(
-            count=models.Count("pk"),
-            first_at=models.Min("at"),
-            last_at=models.Max("at"),
-            newest=models.Max("pk"),
+            count=models.Count("pk"), first_at=models.Min("at"), last_at=models.Max("at"), newest=models.Max("pk")
         )
     )
 

@@ -120,15 +120,7 @@ class Verdict:
     rule: TrustRule | None = None
 
 
-def verdict(
-    owner: str,
-    agent: Agent,
-    *,
-    kind: str,
-    block: str = "",
-    weight: Weight,
-    may_apply: bool,
-) -> Verdict:
+def verdict(owner: str, agent: Agent, *, kind: str, block: str = "", weight: Weight, may_apply: bool) -> Verdict:
     """Return whether an agent's change is applied at once.
 
     Args:

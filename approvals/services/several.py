@@ -95,13 +95,7 @@ class BatchOutcome:
 
 
 def decide_several(
-    *,
-    actor: User,
-    items: Iterable[Item],
-    action: ReviewAction,
-    reason: str = "",
-    comment: str = "",
-    batch: str = "",
+    *, actor: User, items: Iterable[Item], action: ReviewAction, reason: str = "", comment: str = "", batch: str = ""
 ) -> BatchOutcome:
     """Approve or reject each of several proposals. A refusal of one does not stop the others.
 

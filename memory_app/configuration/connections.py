@@ -53,8 +53,4 @@ def default_database(url: str, file: Path | None) -> dict[str, Any]:
         server["ENGINE"] = "memory_app.databases.postgresql"
     # So that the server stops waiting for a lock when its client is cut off (memory_app.runtime.deadlines).
     options = {"connect_timeout": 3, "options": "-c client_connection_check_interval=1s"}
-    return server | {
-        "OPTIONS": options | server.get("OPTIONS", {}),
-        "CONN_MAX_AGE": 60,
-        "CONN_HEALTH_CHECKS": True,
-    }
+    return server | {"OPTIONS": options | server.get("OPTIONS", {}), "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}

@@ -220,12 +220,7 @@ class DoltOperations(ABC):
         return tuple(sorted({str(name) for (name,) in self._query("SELECT table_name FROM dolt_status")}))
 
     def rows(
-        self,
-        table: str,
-        revision: str | None,
-        where: dict[str, Any] | None = None,
-        *,
-        columns: Sequence[str] = (),
+        self, table: str, revision: str | None, where: dict[str, Any] | None = None, *, columns: Sequence[str] = ()
     ) -> list[Row]:
         """Return rows of `table` at `revision`, as dictionaries of the columns that exist *there*.
 

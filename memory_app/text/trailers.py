@@ -116,6 +116,6 @@ def written(at: datetime) -> str:
 
 def _read(at: str) -> datetime | None:
     try:
-        return datetime.strptime(at, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC) if at else None
+        return datetime.fromisoformat(at) if at else None
     except ValueError:  # the 31st of February
         return None
