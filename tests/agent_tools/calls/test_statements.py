@@ -31,7 +31,8 @@ CALLS: dict[str, tuple[int, dict[str, str]]] = {
     "propose_memory_edit": (18, _PROPOSED | {"old_string": "math", "new_string": "maths ({})"}),
     "propose_memory_append": (18, _PROPOSED | _SAID),
     "propose_section_update": (18, _PROPOSED | {"section_header": "# Goals", "new_content": "She rows on day {}."}),
-    "propose_memory_rewrite": (19, _PROPOSED | _SAID),
+    # Two more find out whether it is of an older version of the block, before it is made.
+    "propose_memory_rewrite": (20, _PROPOSED | _SAID),
 }
 
 
