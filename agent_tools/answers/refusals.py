@@ -7,6 +7,7 @@ A row is a code, which has the HTTP status, and a text; where the answer is more
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from agent_tools.answers import edit_refusals, representations, withholding
@@ -153,6 +154,8 @@ def explain(error: Exception, subject: Subject) -> ApiError:
     row = TABLE.get(error.code) if isinstance(error, Refusal | edits.EditError) else find_row(TABLE, error)
     if row is None:
         raise error
+    if isinstance(row, ErrorRow):
+        row = replace(row, help=tuple(filter(None, map(for_list, row.help))))
     return row(error, subject)
 
 

@@ -291,6 +291,7 @@ ADVISED: list[tuple[str, dict[str, Any]]] = [
     ("memory_save", {"content": "Room 4 on Monday at 9."}),
     ("memory_save", {"content": "Room 4 on Monday at 10."}),
     ("remember", {"content": "Room 4 on Monday at 11."}),
+    ("forget", {"note_id": "note-1"}),
     ("prime_memories", {"budget": 1}),
     ("view_file", {"path": "/memories/notes/no.md"}),
     ("edit_file", {"path": "no.md", "old_string": "a", "new_string": "b"}),
