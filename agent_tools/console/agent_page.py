@@ -21,7 +21,7 @@ from agent_tools.console.tokens_page import rows_of
 from agent_tools.errors import ErrorCode
 from agent_tools.models import AgentToken, ToolCall
 from approvals.accounts.sign_in import viewer_of
-from approvals.models import Agent, Proposal, Status, TrustRule, User
+from approvals.models import Agent, Proposal, ProposalQuerySet, Status, TrustRule, User
 from approvals.statistics import agents, weeks
 from approvals.views.request import reading_page
 
@@ -147,14 +147,13 @@ def agent_page(request: HttpRequest, agent: str) -> HttpResponse:
         "usage": usage,
         "tool_names": sorted({use["tool"] for use in usage["tools"]} | ({narrowed["tool"]} & TOOLS.keys())),
         "rules": TrustRule.objects.filter(owner=viewer.username, agent=found).count(),
-        **_decided(found, viewer),
+        **_decided(found, viewer, proposals),
     }
     return render(request, "agents/agent.html", context)
 
 
-def _decided(agent: Agent, viewer: User) -> dict[str, Any]:
+def _decided(agent: Agent, viewer: User, mine: ProposalQuerySet) -> dict[str, Any]:
     """Return what became of its proposals, counted as on the page that has them week by week."""
-    mine = Proposal.objects.of_owner(viewer.username).filter(agent=agent)
     began = weeks.starts()
     counts = agents.agents_of(mine, began, others=[agent.name])[0]
     return {

@@ -417,7 +417,7 @@ def call(exchange: Exchange, method: str, params: dict[str, Any], *, is_modern: 
         return result
     # Texts of one person: no proxy may keep them for another.
     kept = {} if found.keep_ms is None else {"ttlMs": found.keep_ms, "cacheScope": "private"}
-    meta = {f"{META}serverInfo": _server()} | result.get("_meta", {})
+    meta = {f"{META}serverInfo": _SERVER} | result.get("_meta", {})
     return {"resultType": "complete"} | result | kept | {"_meta": meta}
 
 
@@ -428,7 +428,7 @@ def _initialize(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     return {
         "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
         "capabilities": _CAPABILITIES,
-        "serverInfo": _server(),
+        "serverInfo": _SERVER,
         "instructions": registry.for_list(INSTRUCTIONS),
     }
 
@@ -441,8 +441,7 @@ def _discover(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _server() -> dict[str, Any]:
-    return {"name": "assent", "title": "Assent", "version": settings.SPECTACULAR_SETTINGS["VERSION"]}
+_SERVER = {"name": "assent", "title": "Assent", "version": settings.SPECTACULAR_SETTINGS["VERSION"]}
 
 
 METHODS: dict[str, Method] = {

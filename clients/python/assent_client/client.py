@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 import httpx2
@@ -30,6 +31,8 @@ class _Client(Generic[Http]):
     webhooks = webhooks
     core: ClientCore
     _wanted: type[Any]
+    _settle_resources: Callable[[], None]
+    _sleep: Callable[[float], Any]
     _http: Any
 
     def __init__(
@@ -46,12 +49,6 @@ class _Client(Generic[Http]):
         self._http = http_client or self._wanted(timeout=core.default_timeout(timeout), headers=headers)
         self._owns_http = http_client is None
         self._settle_resources()
-
-    def _settle_resources(self) -> None:
-        raise NotImplementedError
-
-    def _sleep(self, seconds: float) -> Any:
-        raise NotImplementedError
 
     def with_options(
         self,

@@ -106,9 +106,8 @@ def warn(text: str) -> None:
     click.echo(f"Warning: {visible(text)}", err=True)
 
 
-def visible(text: str) -> str:
-    """Return `text` with unseen characters by name: `⟨U+001B ESCAPE⟩`."""
-    return invisible.plain(text)
+#: Returns a text with unseen characters by name: `⟨U+001B ESCAPE⟩`.
+visible = invisible.plain
 
 
 def _table(memories: Iterable[Memory]) -> str:

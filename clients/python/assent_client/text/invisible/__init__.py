@@ -175,7 +175,6 @@ _ALWAYS: dict[str, Kind] = {
 }
 #: What texts in English or German seldom have. That they have none of it takes a third of the time of what follows.
 _SELDOM = re.compile("[^\n\t -~\u00a1-\u00ac\u00ae-\u02ff–—‘’“”„…€]")
-_JOINERS = frozenset("\u200c\u200d")
 _VARIATION = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _NONCHARACTER = re.compile(f"[{NONCHARACTERS}]")
 _PRIVATE = re.compile(f"[{PRIVATE}]")
@@ -245,7 +244,7 @@ def kinds(text: str) -> Iterator[tuple[int, Kind]]:
 def _kind(text: str, at: int) -> Kind | None:
     """Return the kind of the candidate `text[at]`; None where its neighbours make it ordinary."""
     char = text[at]
-    if char in _JOINERS:
+    if _JOINER.match(char):
         return _joiner_kind(text, at)
     if _VARIATION.match(char):
         return None if _varies(text, at) else "variation"
