@@ -84,8 +84,7 @@ PROPOSAL: Fields = {
     "target_kind": "string: block, note or import (many notes as a whole)",
     "block_label": "string | null: which block; null for notes",
     "note_id": "string | null: which note; null for blocks and imports",
-    "title": "string | null: the block's title, or the beginning of the note, when it was proposed; null "
-    "when the block or note was deleted since; once redacted, its label or id",
+    "title": "string | null: when it was proposed, of a note its first words; null once deleted; its id once redacted",
     "kind": "string: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import",
     "status": "string: preparing, open, changes_requested (your turn: amend it), merging, approved, rejected, "
     "withdrawn, expired or applied",

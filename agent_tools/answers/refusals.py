@@ -225,12 +225,7 @@ def _other_target(error: Refusal, subject: Subject) -> ApiError:
         ErrorCode.OTHER_TARGET,
         f"Proposal {proposal.pk} is about {representations.target(proposal)}, not about what this call changes.",
         help=["Amend it with a change of that, or leave proposal_id out to propose this anew."],
-        details={
-            "proposal_id": proposal.pk,
-            "target_kind": proposal.target_kind,
-            "block_label": proposal.target if proposal.target_kind == TargetKind.BLOCK else None,
-            "note_id": proposal.target if proposal.target_kind == TargetKind.NOTE else None,
-        },
+        details={"proposal_id": proposal.pk, **representations.about(proposal)},
     )
 
 
@@ -298,7 +293,7 @@ TABLE: ErrorTable = {
     NoteNotFound: ErrorRow(
         ErrorCode.NOTE_NOT_FOUND,
         "Note '{error.id}' not found.",
-        help=("memory_search has the ids of the notes there are. What was deleted can be saved again.",),
+        help=("memory_search has the ids of the notes there are; what was deleted can be saved again.",),
         details=lambda error, about: {"note_id": error.id},
     ),
     NoteWithdrawn: ErrorRow(
@@ -344,6 +339,7 @@ TABLE: ErrorTable = {
     "proposal_not_found": ErrorRow(
         ErrorCode.PROPOSAL_NOT_FOUND,
         "Proposal {about.proposal_id} not found.",
+        help=("list_proposals has the numbers of yours.",),
         details=lambda error, about: {"proposal_id": about.proposal_id},
     ),
     "other_target": _other_target,

@@ -98,6 +98,15 @@ def change(change: Change, reasons: dict[int, str]) -> dict[str, Any]:
     }
 
 
+def about(proposal: Proposal) -> dict[str, str | None]:
+    """Return what a proposal is about."""
+    return {
+        "target_kind": proposal.target_kind,
+        "block_label": proposal.target if proposal.target_kind == TargetKind.BLOCK else None,
+        "note_id": proposal.target if proposal.target_kind == TargetKind.NOTE else None,
+    }
+
+
 def proposal(proposal: Proposal, *, is_gone: bool = False, asked: ChangeRequest | None = None) -> dict[str, Any]:
     """Return a proposal without its texts: what a list shows.
 
@@ -110,9 +119,7 @@ def proposal(proposal: Proposal, *, is_gone: bool = False, asked: ChangeRequest 
     return {
         "proposal_id": proposal.pk,
         "user_id": proposal.owner,
-        "target_kind": proposal.target_kind,
-        "block_label": proposal.target if proposal.target_kind == TargetKind.BLOCK else None,
-        "note_id": proposal.target if proposal.target_kind == TargetKind.NOTE else None,
+        **about(proposal),
         "title": None if is_gone else proposal.target_title,
         "kind": proposal.kind,
         "status": proposal.status,

@@ -53,13 +53,10 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None, *, of_owne
         of_owner: see `representations.target`.
     """
     proposal = event.proposal
-    is_block, is_note = proposal.target_kind == TargetKind.BLOCK, proposal.target_kind == TargetKind.NOTE
     item = {
         "proposal_id": proposal.pk,
         "user_id": event.owner,
-        "target_kind": proposal.target_kind,
-        "block_label": proposal.target if is_block else None,
-        "note_id": proposal.target if is_note else None,
+        **representations.about(proposal),
         "title": None if is_gone else proposal.target_title,
         "what": event.what,
         "by": event.actor if event.actor_kind == Event.ActorKind.PERSON else None,

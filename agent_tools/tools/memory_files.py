@@ -173,9 +173,7 @@ def list_files(call: Call, arguments: FileListArguments) -> Answer:
     shown, cursor = paging.page(call, items, arguments, lambda each: each["path"], most=fitting)
     lines = [f"{each['path']}\t{each['length']:,} chars\t{each['title']}{_waits(each)}" for each in shown]
     text = "\n".join([f"Files in {folder}:", "", *lines]) if shown else f"There are no files in {folder}."
-    if cursor:
-        text += f"\n\n({len(shown)} of {len(every)} files; call again with cursor {cursor} for the next.)"
-    return Answer(text, {"items": items[: len(shown)], "next": cursor})
+    return Answer(text + paging.more(cursor), {"items": items[: len(shown)], "next": cursor})
 
 
 def _waits(item: dict[str, Any]) -> str:

@@ -161,9 +161,7 @@ def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int) -> An
     items = [representations.block(block) for block in found]
     fitting = bounds.that_fit(items, most)
     shown, cursor = paging.page(call, found, arguments, lambda block: block.label, most=fitting)
-    text = _listed(shown)
-    if cursor:
-        text += f"\n\n({len(shown)} of {len(blocks)} blocks; call again with cursor {cursor} for the next.)"
+    text = _listed(shown) + paging.more(cursor)
     waiting = [] if last else _OWN_NEW.all(agent=call.caller.agent.pk, owner=call.owner)
     told = representations.open_proposals(waiting)
     if told:

@@ -121,7 +121,7 @@ def test_lists_go_on_with_a_cursor(call: Call, alice: User, make_block: MakeBloc
         assert length_of(data["items"]) <= 1_500
         seen += [item["label"] for item in data["items"]]
         more = {"cursor": data["next"]} if data["next"] else {}
-        assert (f"call again with cursor {data['next']} for the next.)" in answer["text"]) == bool(more)
+        assert (f"call again with cursor {data['next']}.)" in answer["text"]) == bool(more)
     assert seen == labels
 
     made = [propose(block, "Likes", "loves", reasoning="She said so. " * 100).pk for block in blocks[:5]]

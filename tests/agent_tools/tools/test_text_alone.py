@@ -274,3 +274,7 @@ def test_a_model_with_the_usual_list_is_sent_to_no_tool_that_it_does_not_see(
     assert "Since when?" in texts[-4]
     for text in texts:
         assert {name for name in TOOLS if re.search(rf"\b{name}\b", text)} <= seen, text
+    assert "memory_search has the ids" in text_of(peer.call("memory_delete", note_id="note-1"))
+    assert "list_proposals has the numbers" in text_of(peer.call("withdraw_proposal", proposal_id=99))
+    alone = Peer(issue(alice), query="tools=memory_delete")
+    assert text_of(alone.call("memory_delete", note_id="note-1")) == "Error: Note 'note-1' not found."

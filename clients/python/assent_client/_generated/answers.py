@@ -331,8 +331,7 @@ class ProposalSummary(BriefProposal):
     user_id: str = absent()
     #: block, note or import (many notes as a whole)
     target_kind: str = absent()
-    #: the block's title, or the beginning of the note, when it was proposed; null when the block or note was
-    #: deleted since; once redacted, its label or id
+    #: when it was proposed, of a note its first words; null once deleted; its id once redacted
     title: str | None = absent()
     #: edit, rewrite, create_block or delete_block; of notes: save, update, delete, forget or import
     kind: str = absent()
