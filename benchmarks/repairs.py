@@ -7,6 +7,7 @@ exactly right, and how often words or bytes come out otherwise that were to stay
 """
 
 import argparse
+import json
 import random
 import re
 import time
@@ -145,7 +146,7 @@ def _misquoted(text: str, slip: Slip, chance: random.Random, count: int) -> list
             old, new = misquote(edit.passage), misquote(edit.becomes)
         except LookupError:  # the change took the word that is misquoted
             continue
-        if old != new and new != edit.becomes and old not in text and old.strip():
+        if old not in (new, edit.passage) and old not in text and old.strip():
             found.append((edit, Replace(old, new)))
     return found
 
@@ -301,6 +302,16 @@ def _of_a_word(change: Callable[[str], str], pattern: str = r"[^\W\d_]{3,}") -> 
     return slip
 
 
+def _in_old_alone(slip: Slip) -> Slip:
+    """Return the slip of an old_string whose new_string quotes the text as it is."""
+
+    def other(passage: str, chance: random.Random) -> Callable[[str], str] | None:
+        misquote = slip(passage, chance)
+        return misquote and (lambda text: misquote(text) if text == passage else text)
+
+    return other
+
+
 def _elided(passage: str, _: random.Random) -> Callable[[str], str] | None:
     words = [match.span() for match in re.finditer(r"\S+", passage)]
     if len(words) < 12 or "\n" in passage:
@@ -356,6 +367,31 @@ SLIPS: dict[str, Slip] = {
     "trailing spaces lost": _always(lambda text: re.sub(r"[ \t]+(?=\r?$)", "", text, flags=re.M)),
     "white space around": _always(lambda text: f"  {text}\n\n"),
     "an elision": _elided,
+    "two spaces after a stop": _always(lambda text: re.sub(r"(?<=[.!?]) (?=\S)", "  ", text)),
+    "two spaces at line ends": _always(lambda text: re.sub(r"(?<=\S)(?=\r?\n)", "  ", text)),
+    "an empty line lost": _always(lambda text: re.sub(r"\n\r?\n", "\n", text)),
+    "cells without padding": _always(lambda text: re.sub(r" *\| *", "|", text)),
+    "no bars around rows": _always(lambda text: re.sub(r"^\| | \|(?=\r?$)", "", text, flags=re.M)),
+    "a heading deeper": _always(lambda text: re.sub(r"^#", "##", text, flags=re.M)),
+    "> before lines": _always(lambda text: re.sub("^", "> ", text, flags=re.M)),
+    "[12] before lines": _always(
+        lambda text: "\n".join(f"[{n}] {line}" for n, line in enumerate(text.split("\n"), 12))
+    ),
+    "- of a diff": _always(lambda text: re.sub("^", "-", text, flags=re.M)),
+    "a JSON string": _always(json.dumps),
+    "a tag around": _always(lambda text: f"<old>{text}</old>"),
+}
+SLIPS |= {
+    f"{name}, in old": _in_old_alone(SLIPS[name])
+    for name in (
+        "two spaces",
+        "straight quotes",
+        "a word misspelt",
+        "a word added",
+        "a heading deeper",
+        "an empty line lost",
+        "> before lines",
+    )
 }
 
 

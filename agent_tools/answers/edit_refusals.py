@@ -51,6 +51,7 @@ _WHY = {
     "code_fence": "by the code fence around it",
     "quotation_marks": "by the quotation marks around it",
     "escapes": "by line ends and tabs written as \\n and \\t",
+    "quote_prefix": "by the > before its lines",
 }
 
 

@@ -209,8 +209,8 @@ _MOST_REST = 120
 _A_WORD = 5
 
 
-# "12: ", "  12\t", "12→", "12 | ": what tools put before lines they show.
-_LINE_NUMBER = re.compile(r"[ \t]*(\d{1,6})(?:: ?|\t|→|[ ]?\| ?)")
+# "12: ", "  12\t", "12→", "12 | ", "L12: ", "[12] ": what tools put before lines they show.
+_LINE_NUMBER = re.compile(r"[ \t]*[L\[]?(\d{1,6})(?:: ?|\] ?|\t|→|[ ]?\| ?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,8 +472,8 @@ def _with_marks(text: str, needle: str, found: FoundSpan) -> FoundSpan:
     if after and text.count(after[0], start, end) % 2:
         end = after.end()
     marker = MARKER.match(text, line_start)
-    if marker and MARKER.match(needle) and start - _MOST_OF_AN_ITEM <= marker.end() <= start:
-        start = line_start if needle[0].isspace() else marker.end() - len(marker[0].lstrip())
+    if marker and MARKER.match(needle) and start - _MOST_OF_AN_ITEM <= marker.end():
+        start = min(start, line_start if needle[0].isspace() else marker.end() - len(marker[0].lstrip()))
     return FoundSpan(start, end, found.similarity)
 
 
@@ -509,7 +509,12 @@ def _with_white_space(text: str, needle: str, start: int, end: int) -> tuple[int
     if trailing:
         after = text[end : end + _MOST_WHITE_SPACE]
         end += len(_as_much(after[: len(after) - len(after.lstrip())], trailing))
-    return start, end
+    return _whole_line_end(text, start, -1), _whole_line_end(text, end, 1)
+
+
+def _whole_line_end(text: str, at: int, step: int) -> int:
+    """Return the place, or the one beside it where it is inside of a line end."""
+    return at + step if text[max(at - 1, 0) : at + 1] == "\r\n" else at
 
 
 def _as_much(available: str, wanted: str) -> str:

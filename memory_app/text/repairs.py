@@ -8,8 +8,10 @@ bytes; what both changed is not merged, and no edit is offered.
 Not here: finding passages (`fuzzy_match`), how an edit is made (`edits`), and the wording of answers.
 """
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +25,8 @@ from memory_app.text.fuzzy_match import (
     passages,
     without_line_numbers,
 )
-from memory_app.text.merge.carry import carried
+from memory_app.text.merge.carry import carried, corrects
+from memory_app.text.worddiff.compare import is_spaced
 
 # -- what is put around a quotation ---------------------------------------------------------------
 
@@ -31,8 +34,8 @@ from memory_app.text.merge.carry import carried
 _FENCED = re.compile(r"(`{3,9}+|~{3,9}+)[^\n`]*+\n(.*)\1", re.DOTALL)
 _IN_MARKS = re.compile(r"\"(.+)\"|'(.+)'|`++(.*[^`])`++|“(.+)”|‘(.+)’|„(.+)[“”]|«(.+)»|「(.+)」", re.DOTALL)
 _HEADED = re.compile(r"\s*+#[^\S\n]++(\S.*)\n(?:[^\S\n]*+\n)*+(?=[^\S\n]*+\S)")
-_ESCAPED = {r"\r\n": "\r\n", r"\n": "\n", r"\t": "\t", r"\"": '"'}
-_ESCAPE = re.compile("|".join(map(re.escape, _ESCAPED)))
+_ESCAPE = re.compile(r'(?:\\[rnt"\\]|\\u[0-9a-fA-F]{4})+')
+_QUOTED = re.compile(r"^[^\S\n]*+> ?", re.MULTILINE)
 
 
 def _without_fence(text: str) -> str:
@@ -43,6 +46,15 @@ def _without_fence(text: str) -> str:
 def _without_quotation_marks(text: str) -> str:
     found = _IN_MARKS.fullmatch(text.strip())
     return next(filter(None, found.groups())) if found else text
+
+
+def _without_escapes(text: str) -> str:
+    return _ESCAPE.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
+
+
+def _without_prefix(text: str) -> str:
+    is_quoted = all(map(_QUOTED.match, text.split("\n")))
+    return _QUOTED.sub("", text) if is_quoted else text
 
 
 def _without_heading(text: str, heading: str) -> str:
@@ -56,7 +68,8 @@ def _steps(heading: str) -> dict[str, Callable[[str], str]]:
         "code_fence": _without_fence,
         "quotation_marks": _without_quotation_marks,
         "heading": lambda text: _without_heading(text, heading),
-        "escapes": lambda text: _ESCAPE.sub(lambda found: _ESCAPED[found[0]], text),
+        "escapes": _without_escapes,
+        "quote_prefix": _without_prefix,
         "line_numbers": without_line_numbers,
     }
 
@@ -80,6 +93,10 @@ def _bare(text: str, edit: Replace, heading: str) -> tuple[Replace, tuple[str, .
             new = step(edit.new_string)
             if name == "line_numbers":
                 new = without_line_numbers(edit.new_string, is_listing=True)
+            elif name == "quote_prefix":
+                new = _QUOTED.sub("", edit.new_string)
+            elif name == "quotation_marks" and '"' in edit.old_string and "\\" not in old:
+                new = _without_escapes(new)  # both are JSON, and only what is new has something to escape
             edit, fit = replace(edit, old_string=old, new_string=new), better
             taken_off.append(name)
     return edit, tuple(taken_off)
@@ -96,7 +113,8 @@ class Repair:
         old_string: it, without what is taken off.
         places: the passage that was meant; all that fit equally well, where there are several.
         taken_off: what both strings had around them that is not of the text: `code_fence`, `quotation_marks`,
-            `heading` (the title, as it is shown above the text), `escapes`, `line_numbers`.
+            `heading` (the title, as it is shown above the text), `escapes`, `quote_prefix` (`> ` before each line),
+            `line_numbers`.
         is_elided: the old_string leaves text out, with "..." for it.
         edit: the edit that makes the caller's own change and nothing else; None where that is not certain.
         is_of_form: the old_string differs from the passage only in white space, line ends or the form of quotation
@@ -130,19 +148,50 @@ def repair(text: str, edit: Replace, *, heading: str = "") -> Repair:
     is_all = bare.replace_all and all(each.passage == passage for each in places)
     if len(places) > 1 and not (is_all and text.count(passage) == len(places)):
         return found
+    line = places[0].with_lines(text)
+    if len(places) == 1 and passage in line and corrects(bare.old_string, line, bare.new_string):
+        passage = line  # the new_string has all of it, of which the old_string is a part
     new = carried(bare.old_string, passage, bare.new_string, line_end=edits.line_end_of(text))
     if new is None or new == passage:
         return replace(found, is_made=new is not None)
     made = Replace(passage, new, replace_all=bare.replace_all)
     if len(places) == 1 and text.count(passage) > 1:  # a part of other words too
-        line = places[0].with_lines(text)
         if text.count(line) > 1:
             return found
         made = replace(made, old_string=line, new_string=line.replace(passage, new, 1))
         if line.count(passage) > 1:
             return found
-    is_of_form = not taken_off and len(places) == 1 and _plain(bare.old_string) == _plain(passage)
+    if not all(_fits(text[:at], made, text[at + len(made.old_string) :]) for at in _starts(text, made.old_string)):
+        return found
+    is_as_asked = _put_in(passage, new) == _put_in(bare.old_string, bare.new_string)
+    is_of_form = is_as_asked and not taken_off and len(places) == 1 and _plain(bare.old_string) == _plain(passage)
     return replace(found, edit=made, is_of_form=is_of_form)
+
+
+def _starts(text: str, passage: str) -> Iterator[int]:
+    at = text.find(passage)
+    while at >= 0:
+        yield at
+        at = text.find(passage, at + len(passage))
+
+
+def _fits(before: str, made: Replace, after: str) -> bool:
+    """Whether an edit joins no lines and divides none, ends in no word, and repeats nothing of what is around it."""
+    old, new = made.old_string, made.new_string
+    is_start, is_end = old[0] in "\r\n", old[-1] == "\n"
+    if new.strip():
+        is_joined = (is_start and new[0] not in "\r\n") or (is_end and new[-1] != "\n" and after)
+    else:
+        is_joined = is_start and is_end and "\n" not in new
+    rest = after.partition("\n")[0]
+    if old.split()[-1:] != new.split()[-1:] and rest.strip() and not is_end:
+        is_in_word = rest[0].isalnum() and is_spaced(rest[0])
+        is_joined = is_joined or is_in_word or new.count("\n") > old.count("\n")
+    first, last = new.split()[:1], new.split()[-1:]
+    is_repeated = first != old.split()[:1] and before.split()[-1:] == first != []
+    is_repeated = is_repeated or (last != old.split()[-1:] and after.lstrip().startswith(tuple(last)))
+    is_escaped = not {*_ESCAPE.findall(new)} <= {*_ESCAPE.findall(old)}
+    return not (is_joined or is_repeated or is_escaped)
 
 
 _QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛"), "'"), **dict.fromkeys(map(ord, "“”„‟"), '"')}
@@ -150,6 +199,13 @@ _QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛"), "'"), **dict.fromkeys(map(o
 
 def _plain(text: str) -> str:
     return "".join(text.translate(_QUOTES).split())
+
+
+def _put_in(old: str, new: str) -> Counter[str]:
+    """Return the words that one has more than the other, whatever is between them."""
+    words = Counter(new.translate(_QUOTES).split())
+    words.subtract(old.translate(_QUOTES).split())
+    return words
 
 
 def differing(asked: Sequence[edits.Edit], made: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

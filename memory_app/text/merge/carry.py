@@ -8,18 +8,30 @@ where in the passage the change belongs, and what it takes out there.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
+
+from rapidfuzz.distance import Indel
 
 from memory_app.text.folding import fold
 from memory_app.text.lines import STOPS
-from memory_app.text.worddiff.compare import Difference, coded, differences, is_word, matched, tokens, unchanged
+from memory_app.text.worddiff.compare import (
+    Difference,
+    coded,
+    differences,
+    is_word,
+    joined_changes,
+    matched,
+    tokens,
+    unchanged,
+)
 
 # -- tokens ---------------------------------------------------------------------------------------
 
 #: The sign of a list item, which may be another one in a quotation; and "...", which may be one sign.
 _SIGN = re.compile(r"(?:(?<=\n)|\A)([ \t]*)([-*+•][ \t]+)|\.{2,}")
 _ITEM = "\n-"
+_LINE_END = re.compile(r"\r?\n")
 
 
 class _Token(NamedTuple):
@@ -33,10 +45,25 @@ def _cut(text: str) -> list[_Token]:
     found: list[_Token] = []
     at = 0
     for sign in _SIGN.finditer(text):
-        found += map(_token, tokens(text[at : sign.start()] + (sign[1] or "")))
+        found += _pieces(text[at : sign.start()] + (sign[1] or ""))
         found.append(_Token(sign[2], _ITEM) if sign[2] else _token(sign[0]))
         at = sign.end()
-    return [*found, *map(_token, tokens(text[at:]))]
+    return [*found, *_pieces(text[at:])]
+
+
+def _pieces(text: str) -> Iterator[_Token]:
+    """Yield the tokens of a text. White space up to the end of a line is one: a line end is not taken for a space."""
+    white = ""
+    for piece in tokens(text):
+        if white and not (piece.isspace() and "\n" in piece):
+            yield _token(white)
+            white = ""
+        if piece.isspace():
+            white += piece
+        else:
+            yield _token(piece)
+    if white:
+        yield _token(white)
 
 
 def _token(text: str) -> _Token:
@@ -64,9 +91,11 @@ class _Form:
         changed = {one: min(others) for one, others in seen.items() if len(others) == 1 and others != {one}}
         breaks = [("\n" in one.text) == ("\n" in other.text) for one, other in pairs]
         self.is_wrapped_anew = not all(breaks)
-        self._texts = dict.fromkeys(("\n", "\r\n"), line_end)
+        self._line_end = line_end
+        self._texts: dict[str, str] = {}
         for said, written in changed.items():
-            if said != " " and "\n" not in said + written and not _is_other_case(said, written):
+            is_white = said in (" ", "\n", "\r\n") or said.count("\n") != written.count("\n")
+            if not (is_white or _is_other_case(said, written)):
                 self._texts[said] = written
         self._normal: list[Literal["NFC", "NFD"]] = [
             form
@@ -80,7 +109,7 @@ class _Form:
                 self._signs |= {at: chr(at + _WIDE) for at in range(0x21, 0x7F) if kind(chr(at))}
 
     def __call__(self, text: str) -> str:
-        text = self._texts.get(text) or text.translate(self._signs)
+        text = _LINE_END.sub(self._line_end, self._texts.get(text) or text.translate(self._signs))
         for form in self._normal:
             text = unicodedata.normalize(form, text)
         return text
@@ -103,17 +132,94 @@ def carried(base: str, ours: str, theirs: str, *, line_end: str = "\n") -> str |
     Args:
         line_end: of what is put in.
     """
-    if not ours[:1].isspace():
-        base, theirs = base.lstrip(), theirs.lstrip()
-    if not ours[-1:].isspace():
-        base, theirs = base.rstrip(), theirs.rstrip()
     try:
-        result = "".join(_Carrying(_cut(base), _cut(ours), _cut(theirs), line_end).result())
+        head, base, ours, theirs = _without_edge(base, ours, theirs, _head)
+        tail, base, ours, theirs = _without_edge(base, ours, theirs, _tail)
+        cuts = _cuts(base, ours, theirs)
+        result = "".join(_Carrying(*cuts, line_end).result())
     except _Uncertain:
         return None
-    words = [Counter(each.key for each in _cut(text) if is_word(each.text)) for text in (base, ours, theirs, result)]
+    words = [Counter(each.key for each in cut if is_word(each.text)) for cut in (*cuts, _cut(result))]
+    signs = [Counter(each.key.strip() for each in cut if each.key != " ") for cut in cuts]
+    is_twice = (signs[0] - signs[1]) & (signs[0] - signs[2]) or (signs[1] - signs[0]) & (signs[2] - signs[0])
+    is_prefix = theirs.count("\n") > base.count("\n") and (signs[0] - signs[1]) & (signs[2] - signs[0])
+    if is_twice or is_prefix:
+        return None  # whether what the caller changed alike is the slip or the change
     is_the_same = words[3] - words[1] == words[2] - words[0] and words[1] - words[3] <= words[0] - words[2]
-    return result if is_the_same else None
+    return f"{head}{result}{tail}" if is_the_same else None
+
+
+def _head(text: str) -> slice:
+    return slice(0, len(text) - len(text.lstrip()))
+
+
+def _tail(text: str) -> slice:
+    return slice(len(text.rstrip()), len(text))
+
+
+def _without_edge(base: str, ours: str, theirs: str, edge: Callable[[str], slice]) -> tuple[str, str, str, str]:
+    """Return the white space of ours at one end that stays, and the three without theirs.
+
+    It stays where the base has more or fewer line ends. Raise _Uncertain where theirs has line ends of its own.
+    """
+    there = ours[edge(ours)]
+    old, white, new = (_LINE_END.sub("\n", each[edge(each)]) for each in (base, ours, theirs))
+    if white and (old.count("\n") == white.count("\n") or not theirs.strip()):
+        return "", base, ours, theirs
+    if white and new not in (old, white):
+        raise _Uncertain
+    base, ours, theirs = (each[: edge(each).start] + each[edge(each).stop :] for each in (base, ours, theirs))
+    return there, base, ours, theirs
+
+
+def corrects(base: str, ours: str, theirs: str) -> bool:
+    """Whether `theirs` says what `ours` says wherever `base` does not, and something else besides."""
+    cut, there, _ = _cuts(base.strip(), ours.strip(), theirs.strip())
+    return [each.text for each in cut] == [each.text for each in there]
+
+
+#: Slips that are looked at one by one. What has more is of one kind, and in both strings or in one.
+_MOST_SLIPS = 60
+#: No token has these codes.
+_BEGIN, _END = "\U0010fffe", "\U0010ffff"
+
+
+def _cuts(base: str, ours: str, theirs: str) -> tuple[list[_Token], list[_Token], list[_Token]]:
+    """Return the tokens of the three, the base without the slips that theirs does not have.
+
+    Such a slip is no change of the caller's. Theirs is as much nearer to the base without it as the slip is long.
+    """
+    old, there, new = _cut(base), _cut(ours), _cut(theirs)
+    codes, those, wanted = coded(*([_LINE_END.sub("\n", each.text) for each in part] for part in (old, there, new)))
+    slips = joined_changes(matched(codes, those))
+    length = sum(slip.end - slip.start + slip.new_end - slip.new_start for slip in slips)
+    distance = Indel.distance(codes, wanted)
+    if slips and Indel.distance(those, wanted) == distance - length and len(slips) > _MOST_SLIPS:
+        return there, there, new
+    wanted_whole = f"{_BEGIN}{wanted}{_END}"
+    for slip in reversed(slips[:_MOST_SLIPS]):
+        put_in = those[slip.new_start : slip.new_end]
+        without = codes[: slip.start] + put_in + codes[slip.end :]
+        nearer = distance - Indel.distance(without, wanted)
+        words = there[slip.new_start : slip.new_end]
+        if nearer != slip.end - slip.start + len(put_in) or _is_case_of_another(old, slip, words, new):
+            continue
+        # A space or a comma may be another one, of what the caller puts in beside it.
+        ends = [at for at, each in enumerate(old) if is_word(each.text) or "\n" in each.text]
+        before = max((at for at in ends if at < slip.start), default=-1)
+        after = min((at for at in ends if at >= slip.end), default=len(old))
+        around = f"{_BEGIN}{codes}"[before + 1 : slip.start + 1] + put_in + f"{codes}{_END}"[slip.end : after + 1]
+        if around in wanted_whole or any(is_word(each.text) for each in words):
+            codes, distance = without, distance - nearer
+            old[slip.start : slip.end] = words
+    return old, there, new
+
+
+def _is_case_of_another(old: list[_Token], slip: Difference, words: list[_Token], new: list[_Token]) -> bool:
+    """Whether the slip is the case of the first word, and another word is the first one of the new text."""
+    first = next((each.text for each in new if is_word(each.text)), "")
+    is_case = len(words) == 1 == slip.end - slip.start and _is_other_case(old[slip.start].text, words[0].text)
+    return is_case and words[0].text != first and not any(is_word(each.text) for each in old[: slip.start])
 
 
 class _Carrying:
@@ -130,6 +236,8 @@ class _Carrying:
 
     def result(self) -> Iterator[str]:
         """Yield the parts of ours with the change. Raise _Uncertain."""
+        for change in self.changes:
+            self._require_lines_alike(change)
         plain = [self.ours[self.match[at]].text if at in self.match else "" for at in range(len(self.base))]
         before = after = ""  # what stands around all that the base has
         for slip in self.slips:
@@ -170,6 +278,19 @@ class _Carrying:
             raise _Uncertain
         return None
 
+    def _require_lines_alike(self, change: Difference) -> None:
+        """Raise _Uncertain for new lines, where lines of ours have other signs before or after them than the base."""
+        new = self.theirs[change.new_start : change.new_end]
+        if not any("\n" in each.text for each in new):
+            return
+        for slip in self.slips:
+            is_first = slip.start == 0 or "\n" in self.base[slip.start - 1].text
+            is_last = slip.end == len(self.base) or "\n" in self.base[slip.end].text
+            lost = _signs(self.ours[slip.new_start : slip.new_end])
+            added = _signs(self.base[slip.start : slip.end])
+            if (is_first and (lost or added & _signs(new))) or (is_last and "|" in lost | added):
+                raise _Uncertain
+
     def _is_beside(self, change: Difference, slip: Difference) -> bool:
         """Whether only white space is between a change and a slip of words."""
         between = self.base[change.end : slip.start] or self.base[slip.end : change.start]
@@ -187,7 +308,12 @@ class _Carrying:
         is_rewrite = sum(is_word(each.text) for each in old) > _MOST_REPLACED and any(
             is_word(each.text) for each in here
         )
-        if is_inside or not old or not new or is_shared or is_rewrite:
+        edges = [side[:1] if slip.end <= change.start else side[-1:] for side in (old, new)]
+        is_white = any(each.key == " " for each in here) and [each.key == " " for edge in edges for each in edge] == [
+            False,
+            True,
+        ]
+        if is_inside or not old or not new or is_shared or is_white or is_rewrite:
             raise _Uncertain
 
     def _written(self, change: Difference) -> list[str]:
@@ -200,6 +326,8 @@ class _Carrying:
         as_ours = {each.text for each in there}
         if self.cases and any(text.lower() != text.upper() and text not in as_ours for text in texts):
             self._as_cased(change, old, there, texts)
+        if sum(is_word(each.text) for each in old) > _MOST_REPLACED:
+            return texts
         kept = matched(*coded([each.text for each in old], [each.text for each in new]))
         for at, number in unchanged(kept, len(old)):
             texts[number] = there[at].text
@@ -217,7 +345,7 @@ class _Carrying:
 
     def _as_cased(self, change: Difference, old: list[_Token], there: list[_Token], texts: list[str]) -> None:
         """Give new words the case of those they replace. Raise _Uncertain where they may be of another case."""
-        if len(old) == len(texts):
+        if len(old) == len(texts) and sum(is_word(each.text) for each in old) <= _MOST_REPLACED:
             for number, (one, other) in enumerate(zip(old, there, strict=True)):
                 texts[number] = _cased_as(texts[number], one.text, other.text)
             return
@@ -226,6 +354,10 @@ class _Carrying:
         was, now = self.base[first].text, self.ours[self.match[first]].text
         if len(self.cases) > 1 or (is_first and (_begins(self.base, first) or was[1:] != now[1:])):
             raise _Uncertain
+
+
+def _signs(text: Sequence[_Token]) -> set[str]:
+    return {each.text.strip() for each in text if each.key != " " and not is_word(each.text)}
 
 
 def _begins(text: Sequence[_Token], at: int) -> bool:

@@ -285,7 +285,7 @@ def _segments(old: list[str], new: list[str], changes: Iterable[Difference]) -> 
 
 def differences(old: list[str], new: list[str]) -> list[Difference]:
     """Return everything that differs between two lists of tokens, in order, tidied. No two changes touch."""
-    rough = _joined(_compared(coded(old, new), old, new))
+    rough = joined_changes(_compared(coded(old, new), old, new))
     return _merge_small_gaps(_shifted(rough, old, new), old, new)
 
 
@@ -382,7 +382,7 @@ def _single_runs(text: str) -> dict[str, int]:
 # -- tidying what was found -------------------------------------------------------------------------
 
 
-def _joined(changes: list[Difference]) -> list[Difference]:
+def joined_changes(changes: list[Difference]) -> list[Difference]:
     """Return the changes, with those that touch as one."""
     joined: list[Difference] = []
     for change in changes:
@@ -410,7 +410,7 @@ def _shifted(changes: list[Difference], old: list[str], new: list[str]) -> list[
         else:
             by = 0
         shifted.append(Difference(*(place + by for place in change)))
-    return _joined(shifted)
+    return joined_changes(shifted)
 
 
 def _best_shift(items: list[str], start: int, end: int, room_before: int, room_after: int) -> int:

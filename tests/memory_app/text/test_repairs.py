@@ -38,6 +38,16 @@ pytestmark = pytest.mark.pure
         ("* a\n* b", "- a\n- b", "* a\n* x\n* b", "- a\n- x\n- b"),
         ("50% of it", "50\u00a0% of it", "60% of it", "60\u00a0% of it"),
         ("one two\nthree four", "one two three\nfour", "one two\nthree five", "one two three\nfive"),
+        # What only the old_string has is no change: the new_string quotes it as it is there.
+        ("It helps Go,or us", "It helps Go, or us", "It helps Go, or me", "It helps Go, or me"),
+        ("### Tea\n- black", "## Tea\n- black", "## Tea\n- green", "## Tea\n- green"),
+        ("is\n## 7. End", "is\n\n## 7. End", "is\n\n## 8. End", "is\n\n## 8. End"),
+        ("a  \nb", "a\nb", "a  \nx  \nb", "a\nx\nb"),
+        ("\nis here\n\n", "is here\n", "\nis here\n\nHe says\n\n", "is here\n\nHe says\n"),
+        ("To install Go,visit us", "To install Go, visit us", "To, visit us", None),
+        # Not certain: the new line has other signs before or after it than those around it.
+        ("Tim | 3\nAda | 4", "| Tim | 3 |\n| Ada | 4 |", "Tim | 3\nAda | 4\nBo | 5", None),
+        ("--- a\n--- b", "-- a\n-- b", "--- a\n--- x\n--- b", None),
         # Not certain: what is replaced is not there, is there twice, or has something else beside it.
         ("black tea", "tea", "green tea", None),
         ("12 May", "13 May", "14 June", None),
@@ -61,6 +71,33 @@ def test_an_offered_call_damages_nothing(name: str) -> None:
     assert not count.damaged
     assert count.right >= 0.95 * count.offered
     assert count.offered >= (0 if name == "an elision" else 0.7 * count.made)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "result"),
+    [
+        ('He said "yes".\nAda\n', '"He said \\"yes\\"."', '"He said \\"no\\"."', 'He said "no".\nAda\n'),
+        ("Costs 3 €.\nAda\n", '"Costs 3 €."', '"Costs 3 \\u20ac.\\nOr 4."', "Costs 3 €.\nOr 4.\nAda\n"),
+        ("Ada is here.\nBo\n", "[3] Ada is here.", "[3] Ada is here.\n[4] Tim too.", "Ada is here.\nTim too.\nBo\n"),
+        ("Ada is here.\nBo\n", "> Ada is here.", "> Ada is here.\n> Tim too.", "Ada is here.\nTim too.\nBo\n"),
+        ("a\r\n| Ada | 16 |\r\n", "\n| Ada | 16 |\n", "\n| Ada | 17 |\n", "a\r\n| Ada | 17 |\r\n"),
+        ("1. Ada is here today.\n", "3. Ada is here today.", "7. Ada is here today.", None),
+        ("Ada is there now.\nBo\n", "Ada is  there now.\n", "Ada is  there then.", None),
+        ("See [the long page](https://a.b) now.\n", "See the long page", "See the long page\n- Bo", None),
+        ("See (https://a.bcd.org/f) now.\n", "See (https://a.", "See (https://a. He", None),
+        ("He said “yes” twice.\n", 'He said "yes" twice.', 'He said "yes" twice.\\nTwice.', None),
+    ],
+)
+def test_the_offered_call_makes_what_was_meant(text: str, old: str, new: str, result: str | None) -> None:
+    found = repair(text, Replace(old, new))
+    assert (found.edit and edits.apply(text, [found.edit]).text) == result
+
+
+def test_a_change_of_what_is_written_otherwise_is_asked_about() -> None:
+    """The text has a space where the caller's new words have none."""
+    found = repair("It is 20 % off.\n", Replace("It is 20% off.", "It is 50% off."))
+    assert found.edit == Replace("It is 20 % off.", "It is 50 % off.")
+    assert not found.is_of_form
 
 
 words = st.sampled_from(("read", "Read", "“more”", "café", "12", "**bold**", "–", "it's", "数学", "- item", "tea."))
