@@ -94,7 +94,7 @@ def _bare(text: str, edit: Replace, heading: str) -> tuple[Replace, tuple[str, .
             if name == "line_numbers":
                 new = without_line_numbers(edit.new_string, is_listing=True)
             elif name == "quote_prefix":
-                new = _QUOTED.sub("", edit.new_string)
+                new = _QUOTED.sub("", edit.new_string) if _QUOTED.match(edit.new_string) else edit.new_string
             elif name == "quotation_marks" and '"' in edit.old_string and "\\" not in old:
                 new = _without_escapes(new)  # both are JSON, and only what is new has something to escape
             edit, fit = replace(edit, old_string=old, new_string=new), better
