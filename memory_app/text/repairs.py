@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rapidfuzz.distance import Indel
+
 from memory_app.text import edits
 from memory_app.text.edits import EditError, Replace
 from memory_app.text.fuzzy_match import (
@@ -34,7 +36,8 @@ from memory_app.text.worddiff.compare import is_spaced
 _FENCED = re.compile(r"(`{3,9}+|~{3,9}+)[^\n`]*+\n(.*)\1", re.DOTALL)
 _IN_MARKS = re.compile(r"\"(.+)\"|'(.+)'|`++(.*[^`])`++|“(.+)”|‘(.+)’|„(.+)[“”]|«(.+)»|「(.+)」", re.DOTALL)
 _HEADED = re.compile(r"\s*+#[^\S\n]++(\S.*)\n(?:[^\S\n]*+\n)*+(?=[^\S\n]*+\S)")
-_ESCAPE = re.compile(r'(?:\\[rnt"\\]|\\u[0-9a-fA-F]{4})+')
+_ESCAPE = re.compile(r'(?:\\[rnt"\'\\]|\\u[0-9a-fA-F]{4})+')
+_BACKSLASHED = re.compile(r"\\.")
 _QUOTED = re.compile(r"^[^\S\n]*+> ?", re.MULTILINE)
 
 
@@ -49,7 +52,7 @@ def _without_quotation_marks(text: str) -> str:
 
 
 def _without_escapes(text: str) -> str:
-    return _ESCAPE.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)
+    return _ESCAPE.sub(lambda found: str(json.loads('"' + found[0].replace("\\'", "'") + '"')), text)
 
 
 def _without_prefix(text: str) -> str:
@@ -97,6 +100,12 @@ def _bare(text: str, edit: Replace, heading: str) -> tuple[Replace, tuple[str, .
                 new = _QUOTED.sub("", edit.new_string) if _QUOTED.match(edit.new_string) else edit.new_string
             elif name == "quotation_marks" and '"' in edit.old_string and "\\" not in old:
                 new = _without_escapes(new)  # both are JSON, and only what is new has something to escape
+            elif name == "escapes" and not {*_BACKSLASHED.findall(edit.old_string)} & {
+                *_BACKSLASHED.findall(edit.new_string)
+            }:
+                new = edit.new_string
+            if Indel.distance(old, new) > Indel.distance(old, edit.new_string):
+                new = edit.new_string  # only the old_string had it
             edit, fit = replace(edit, old_string=old, new_string=new), better
             taken_off.append(name)
     return edit, tuple(taken_off)

@@ -97,10 +97,11 @@ class _Form:
             is_white = said in (" ", "\n", "\r\n") or said.count("\n") != written.count("\n")
             if not (is_white or _is_other_case(said, written)):
                 self._texts[said] = written
+        words = {one: other for one, other in changed.items() if not one.isspace()}
         self._normal: list[Literal["NFC", "NFD"]] = [
             form
             for form in _NORMAL
-            if changed and all(unicodedata.normalize(form, one) == other for one, other in changed.items())
+            if words and all(unicodedata.normalize(form, one) == other for one, other in words.items())
         ]
         chars = {pair for one, other in changed.items() for pair in zip(one, other, strict=False)}
         self._signs = {ord(one): other for one, other in chars if one in "'’" and other in "'’"}
@@ -196,6 +197,7 @@ def _cuts(base: str, ours: str, theirs: str) -> tuple[list[_Token], list[_Token]
     distance = Indel.distance(codes, wanted)
     if slips and Indel.distance(those, wanted) == distance - length and len(slips) > _MOST_SLIPS:
         return there, there, new
+    deleted = [change for change in joined_changes(matched(codes, wanted)) if change.new_start == change.new_end]
     wanted_whole = f"{_BEGIN}{wanted}{_END}"
     for slip in reversed(slips[:_MOST_SLIPS]):
         put_in = those[slip.new_start : slip.new_end]
@@ -209,7 +211,9 @@ def _cuts(base: str, ours: str, theirs: str) -> tuple[list[_Token], list[_Token]
         before = max((at for at in ends if at < slip.start), default=-1)
         after = min((at for at in ends if at >= slip.end), default=len(old))
         around = f"{_BEGIN}{codes}"[before + 1 : slip.start + 1] + put_in + f"{codes}{_END}"[slip.end : after + 1]
-        if around in wanted_whole or any(is_word(each.text) for each in words):
+        # What is not in the passage goes with what the caller takes out around it.
+        is_deleted = not put_in and any(each.start <= slip.start and slip.end <= each.end for each in deleted)
+        if is_deleted or around in wanted_whole or any(is_word(each.text) for each in words):
             codes, distance = without, distance - nearer
             old[slip.start : slip.end] = words
     return old, there, new

@@ -437,9 +437,9 @@ def test_tags_are_added_and_removed_and_a_wrong_one_changes_nothing(alice: User,
 @pytest.fixture
 def doubled(alice: User) -> list[str]:
     """Ids of three notes that say the same, of one that is outdated, and of one that says something else."""
-    imported(alice, 3, "Likes tea.")
     imported(alice, 1, "likes Tea", first=3)
     notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id="mem-3-aaaa")
+    imported(alice, 3, "Likes tea.")
     change_many(alice, BulkAction.RETAG, ["mem-0-aaaa"], add_tags=["a"])
     change_many(alice, BulkAction.RETAG, ["mem-2-aaaa"], add_tags=["b", "a"])
     return [*(f"mem-{number}-aaaa" for number in range(4)), save(alice, "Likes tea a lot.")]
