@@ -111,7 +111,7 @@ class ApiError(Exception):
     Args:
         message: one sentence, without the prefix `Error: `.
         text: the first line for the model, where a contract gives it; `Error: {message}` otherwise.
-        help: more for the model, on new lines after the first.
+        help: more for the model, on new lines after the first; empty ones are left out.
         details: the same as data.
         retry_after: seconds, for the header of that name.
     """

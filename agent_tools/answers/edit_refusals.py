@@ -139,7 +139,7 @@ def block_not_found(error: BlockNotFound, subject: Subject) -> ApiError:
         again = "again " if subject.call.name == "propose_memory_append" else ""
         help.append(for_list(f"To begin it, call propose_memory_append {again}with title: that proposes a new block."))
     text = None if subject.proposes else message
-    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=text, help=filter(None, help), details=details)
+    return ApiError(ErrorCode.BLOCK_NOT_FOUND, message, text=text, help=help, details=details)
 
 
 def own_waiting(subject: Subject) -> Proposal | None:

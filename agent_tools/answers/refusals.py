@@ -41,7 +41,7 @@ def note_waits(error: Refusal, subject: Subject) -> ApiError:
     return ApiError(
         ErrorCode.NOTE_WAITS,
         f"Note '{id_}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
-        help=filter(None, help),
+        help=help,
         details={
             "argument": subject.argument(argument),
             "note_id": id_,
@@ -155,7 +155,7 @@ def explain(error: Exception, subject: Subject) -> ApiError:
     if row is None:
         raise error
     if isinstance(row, ErrorRow):
-        row = replace(row, help=tuple(filter(None, map(for_list, row.help))))
+        row = replace(row, help=tuple(map(for_list, row.help)))
     return row(error, subject)
 
 

@@ -83,7 +83,7 @@ def file_of(path: str) -> MemoryPath:
 
 def _not_found(path: MemoryPath, what: str, help: str) -> ApiError:
     details = {"path": path.canonical, "nearest": None}
-    told = filter(None, [registry.for_list(help), FAMILIES])
+    told = [registry.for_list(help), FAMILIES]
     return ApiError(ErrorCode.PATH_NOT_FOUND, f"{path.canonical} {what}", help=told, details=details)
 
 
@@ -112,7 +112,7 @@ def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
         nearest = error.details.get("nearest")
         near = [f"The nearest is {block_path(nearest)}."] if nearest else []
         help = [*near, *(line for line in help if not line.startswith(_OF_BLOCKS))]
-        help += filter(None, [registry.for_list(otherwise).rstrip()])
+        help.append(registry.for_list(otherwise).rstrip())
     if not target.is_note:
         for said in (f"Memory block '{target.name}'", f"block '{target.name}'"):
             first = first.replace(said, target.canonical)
