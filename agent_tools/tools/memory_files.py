@@ -204,17 +204,20 @@ def _find(call: Call, target: MemoryPath) -> FileText | None:
     if target.is_note:
         there = _of_note(reads.find_note(call.owner, target.name))
     else:
-        block = reads.find_block(call.owner, target.name)
-        there = _of_block(block) if block else None
-    return there or next((file for _path, file in _waiting(call, target)), None)
+        there = _of_block(reads.find_block(call.owner, target.name))
+    return there or _proposed(call, target)
 
 
 def _of_note(note: reads.Note | None) -> FileText | None:
     return FileText(note.content, note.sha256, note.type) if note else None
 
 
-def _of_block(block: reads.Block) -> FileText:
-    return FileText(block.body, block.body_sha256, block.display_title, block.read_only)
+def _of_block(block: reads.Block | None) -> FileText | None:
+    return FileText(block.body, block.body_sha256, block.display_title, block.read_only) if block else None
+
+
+def _proposed(call: Call, target: MemoryPath) -> FileText | None:
+    return next((file for _path, file in _waiting(call, target)), None)
 
 
 def _waiting(call: Call, target: MemoryPath | None = None) -> Iterator[tuple[str, FileText]]:
@@ -425,7 +428,8 @@ def _change(call: Call, arguments: FileWriteArguments, change: FileChange) -> An
 def _change_block(call: Call, target: MemoryPath, arguments: FileWriteArguments, change: FileChange) -> Answer:
     label, edit, asked = target.name, change.edit, change.asked
     warnings: tuple[str, ...] = ()
-    block, found = reads.find_block(call.owner, label), _find(call, target)
+    block = reads.find_block(call.owner, label)
+    found = _of_block(block) or _proposed(call, target)
     is_read: bool | None = True
     if block and isinstance(edit, edits.Rewrite):
         is_read = block_reads.is_read_as_it_is(call, arguments.session_id, block)
