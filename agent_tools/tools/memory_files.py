@@ -117,10 +117,14 @@ def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
         for said in (f"Memory block '{target.name}'", f"block '{target.name}'"):
             first = first.replace(said, target.canonical)
     there = list(filter(registry.is_listed, registry.FILE_TOOLS))
-    help = [_BLOCK_TOOLS.sub(lambda found: stand_in(found[0], there) or found[0], line) for line in help]
-    return ApiError(
-        error.code, first, help=help, details={"path": target.canonical} | error.details, headers=error.headers
-    )
+    quoted = str(error.details)  # of the memory or the call: a name in it is no advice, and stays
+
+    def of_files(found: re.Match[str]) -> str:
+        return found[0] if found[0] in quoted else stand_in(found[0], there) or found[0]
+
+    told = _BLOCK_TOOLS.sub(of_files, "\n".join(help).rstrip())
+    details = {"path": target.canonical} | error.details
+    return ApiError(error.code, first, help=[told], details=details, headers=error.headers)
 
 
 # -- Reading: list_files and view_file.

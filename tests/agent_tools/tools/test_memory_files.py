@@ -1,5 +1,6 @@
 """The memory as files: paths, words, what becomes of a change; nothing outside of it can be named."""
 
+import json
 import uuid
 from typing import Any
 
@@ -216,6 +217,16 @@ def test_what_does_not_match_is_refused_in_the_plans_words(call: Call, goals: Bl
     corrected = refusal(GOALS, "old_string_not_found", "Likes math")["details"]["corrected_call"]
     assert corrected["path"] == GOALS, "a call of one of these tools"
     answered(call("edit_file", **corrected))
+
+
+def test_what_a_refusal_quotes_stays_as_it_is(call: Call, alice: User, make_block: MakeBlock) -> None:
+    """A tool's name and an empty line in the memory's own text are not put into the words of files."""
+    passage = "Ask for read_memory_block.\n\nThen quote what she means."
+    make_block(alice, "habits", f"# Habits\n\n{passage}\n")
+    given = {"old_string": passage.lower(), "new_string": passage.lower().replace("she means", "she wrote")}
+    error = refused(call("edit_file", path="/memories/blocks/habits.md", **given), 422, "old_string_not_found")
+    assert f"\n{passage}\n" in error["text"]
+    assert json.loads(error["text"].splitlines()[-1]) == error["details"]["corrected_call"]
 
 
 def test_other_refusals_are_about_files_too(call: Call, goals: Block, note: str) -> None:
