@@ -143,8 +143,8 @@ def of_block(
     if proposal.kind in WHOLE_KINDS:
         amended = f"Your proposal {number} is amended: its revision {revision} is {what}."
     twice = own_collisions(proposal, lambda: outcome.block) if outcome.created and not proposal.is_decided else ()
-    sentence = _TWICE.format("{0}", for_list(_BACK))
-    warnings = [*warnings, *[sentence.format(each.other.pk) for each in twice if each.is_conflict][-_MOST_TWICE:]]
+    others, back = [each.other.pk for each in twice if each.is_conflict], for_list(_BACK)
+    warnings = [*warnings, *(_TWICE.format(other, back.format(other)) for other in others[-_MOST_TWICE:])]
     words = Words(
         waits=f"{made} created for block '{proposal.target}'. {asks}\n{_follow(number)}",
         amended="\n".join(filter(None, [f"{amended} {asks}", representations.how_to_follow()])),

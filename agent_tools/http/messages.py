@@ -17,10 +17,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from rest_framework import exceptions
 
-from agent_tools import errors
 from agent_tools.calls.execution import Audit, current_request_id
 from agent_tools.calls.json_values import as_object, check_texts, invalid_json, parse
-from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token
+from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token, our_fault
 from memory_app.runtime.unavailable import is_away
 
 
@@ -173,11 +172,9 @@ def as_api_error(error: Exception, *, failing: str = "Error", view: Any = None) 
 
 def unavailable(*, failing: str = "Error") -> ApiError:
     """Return the answer while a database is away."""
-    message, details = (
-        "the memory does not answer at the moment. Try again shortly.",
-        {"request_id": current_request_id()},
-    )
-    return errors.our_fault(ErrorCode.ENGINE_UNAVAILABLE, failing, message, details=details, retry_after=_AWAY)
+    message = "the memory does not answer at the moment. Try again shortly."
+    details = {"request_id": current_request_id()}
+    return our_fault(ErrorCode.ENGINE_UNAVAILABLE, failing, message, details=details, retry_after=_AWAY)
 
 
 def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
@@ -185,7 +182,7 @@ def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
     request_id = current_request_id()
     log.error("internal_error", error=type(error).__name__, exc_info=error)
     message = f"something went wrong on our side (request {request_id})."
-    return errors.our_fault(ErrorCode.INTERNAL_ERROR, failing, message, details={"request_id": request_id})
+    return our_fault(ErrorCode.INTERNAL_ERROR, failing, message, details={"request_id": request_id})
 
 
 def _not_authenticated(error: exceptions.NotAuthenticated, view: Any) -> ApiError:

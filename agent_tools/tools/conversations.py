@@ -65,7 +65,7 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
 
 
 @tool(
-    description=("Read what was said in a conversation, from its beginning; a long one in parts."),
+    description="Read what was said in a conversation, from its beginning; a long one in parts.",
     failing="Error reading conversation",
     returns={"session_id": "string: which conversation"}
     | fields.paged(

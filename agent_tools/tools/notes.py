@@ -26,6 +26,8 @@ from memory_app.reads.catalogue import catalogue
 from memory_app.text import alike
 from memory_app.text.lines import first_words
 
+#: How the older of two notes that say nearly the same is taken out.
+_TAKE_OUT = 'call memory_delete with note_id="{old}"'
 #: What is stored with a note beside its text.
 _FIELDS = {"category", "tags", "type", "confidence", "rationale"}
 
@@ -52,7 +54,7 @@ class SaveArguments(NoteWriteArguments):
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
     save = partial(notes.save, content=arguments.content, category=arguments.category, tags=arguments.tags)
     outcome = _changed(call, arguments, save)
-    near = _TAKE_OUT.replace(".", for_list(" (next time, memory_update with it)") + ".")
+    near = _TAKE_OUT + for_list(" (next time, memory_update with it)")
     return _answer(outcome, "saved", _beside_new(call, outcome, arguments, near))
 
 
@@ -143,7 +145,7 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
     outcome = _told(execution.remembered, call, arguments, save)
     is_there = outcome.is_applied or outcome.known is not None
     data = {"remembered": is_there, "memory_id": outcome.note_id, "memory_type": arguments.type}
-    near = 'call forget with memory_id="{old}" and replacement_id="{new}".' if is_listed("forget") else _TAKE_OUT
+    near = 'call forget with memory_id="{old}" and replacement_id="{new}"' if is_listed("forget") else _TAKE_OUT
     same, more = _beside_new(call, outcome, arguments, near)
     return outcomes.of_note(
         outcome,
@@ -216,10 +218,6 @@ def _told(
 _Beside = tuple[list[str], str]
 
 
-#: How the older of two notes that say nearly the same is taken out.
-_TAKE_OUT = 'call memory_delete with note_id="{old}".'
-
-
 def _answer(outcome: notes.NoteChangeOutcome, done: str, beside: _Beside) -> Answer:
     data = {"note_id": outcome.note_id, "same_notes": beside[0]}
     return outcomes.of_note(outcome, applied=f"Note {outcome.note_id} {done}.", beside=data, more=beside[1])
@@ -249,7 +247,7 @@ def _beside_new(
     if old is None:
         return [], ""
     says = f"{old.id} says nearly this: “{first_words(old.content, 200)}”. Where both hold, leave it."
-    replaces = f" If the new one replaces it, {near.format(old=old.id, new=outcome.note_id)}"
+    replaces = f" If the new one replaces it, {near.format(old=old.id, new=outcome.note_id)}."
     return [old.id], f"{says}{for_list(replaces)}"
 
 

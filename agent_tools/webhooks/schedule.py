@@ -6,7 +6,9 @@ from email.utils import parsedate_to_datetime
 
 #: After the first attempt, the second and so on: fourteen attempts in a little over a week.
 PAUSES = (
-    *(timedelta(seconds=5), timedelta(minutes=5), timedelta(minutes=30)),
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
     *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24, 24, 24, 24, 24)),
 )
 #: Pauses are made longer by up to this share, so that what failed together is not tried together. Never shorter: the
