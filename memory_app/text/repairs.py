@@ -46,18 +46,13 @@ def _without_fence(text: str) -> str:
     return found[2].rstrip(" \t").removesuffix("\n").removesuffix("\r") if found else text
 
 
-def _without_quotation_marks(text: str) -> str:
+def _without_marks(text: str) -> str:
     found = _IN_MARKS.fullmatch(text.strip())
     return next(filter(None, found.groups())) if found else text
 
 
-def _without_escapes(text: str) -> str:
+def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: str(json.loads('"' + found[0].replace("\\'", "'") + '"')), text)
-
-
-def _without_prefix(text: str) -> str:
-    is_quoted = all(map(_QUOTED.match, text.split("\n")))
-    return _QUOTED.sub("", text) if is_quoted else text
 
 
 def _without_heading(text: str, heading: str) -> str:
@@ -65,15 +60,35 @@ def _without_heading(text: str, heading: str) -> str:
     return text[above.end() :] if above and above[1].rstrip() == heading else text
 
 
-def _steps(heading: str) -> dict[str, Callable[[str], str]]:
-    """Return what may be taken off, by name: of both strings, where the old_string fits better without it."""
+_Strings = tuple[str, str]
+
+
+def _without_quotation_marks(old: str, new: str) -> _Strings:
+    bare, changed = _without_marks(old), _without_marks(new)
+    is_json = '"' in old and "\\" not in bare  # so is the new string, and only what is new has something to escape
+    return bare, _unescaped(changed) if is_json else changed
+
+
+def _without_escapes(old: str, new: str) -> _Strings:
+    is_shared = not {*_BACKSLASHED.findall(old)}.isdisjoint(_BACKSLASHED.findall(new))
+    return _unescaped(old), _unescaped(new) if is_shared else new
+
+
+def _without_prefix(old: str, new: str) -> _Strings:
+    if not all(map(_QUOTED.match, old.split("\n"))):
+        return old, new
+    return _QUOTED.sub("", old), _QUOTED.sub("", new) if _QUOTED.match(new) else new
+
+
+def _steps(heading: str) -> dict[str, Callable[[str, str], _Strings]]:
+    """Return what may be taken off the old_string and the new_string, by name."""
     return {
-        "code_fence": _without_fence,
+        "code_fence": lambda old, new: (_without_fence(old), _without_fence(new)),
         "quotation_marks": _without_quotation_marks,
-        "heading": lambda text: _without_heading(text, heading),
+        "heading": lambda old, new: (_without_heading(old, heading), _without_heading(new, heading)),
         "escapes": _without_escapes,
         "quote_prefix": _without_prefix,
-        "line_numbers": without_line_numbers,
+        "line_numbers": lambda old, new: (without_line_numbers(old), without_line_numbers(new, is_listing=True)),
     }
 
 
@@ -83,27 +98,16 @@ def _fit(text: str, needle: str) -> float:
 
 
 def _bare(text: str, edit: Replace, heading: str) -> tuple[Replace, tuple[str, ...]]:
-    """Return the edit without what was put around both strings, and the names of that."""
+    """Return the edit without what was put around its strings, where the old_string fits better without it, and the
+    names of that."""
     taken_off: list[str] = []
-    steps = _steps(heading)
     fit: float | None = None
-    for name, step in [*steps.items()] * 2:
-        old = step(edit.old_string)
+    for name, step in [*_steps(heading).items()] * 2:
+        old, new = step(edit.old_string, edit.new_string)
         if name in taken_off or old == edit.old_string or not old.strip():
             continue
         fit = _fit(text, edit.old_string) if fit is None else fit
         if (better := _fit(text, old)) > fit:
-            new = step(edit.new_string)
-            if name == "line_numbers":
-                new = without_line_numbers(edit.new_string, is_listing=True)
-            elif name == "quote_prefix":
-                new = _QUOTED.sub("", edit.new_string) if _QUOTED.match(edit.new_string) else edit.new_string
-            elif name == "quotation_marks" and '"' in edit.old_string and "\\" not in old:
-                new = _without_escapes(new)  # both are JSON, and only what is new has something to escape
-            elif name == "escapes" and not {*_BACKSLASHED.findall(edit.old_string)} & {
-                *_BACKSLASHED.findall(edit.new_string)
-            }:
-                new = edit.new_string
             if Indel.distance(old, new) > Indel.distance(old, edit.new_string):
                 new = edit.new_string  # only the old_string had it
             edit, fit = replace(edit, old_string=old, new_string=new), better
