@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_app.text import sections
-from memory_app.text.lines import with_ends
+from memory_app.text.lines import occurrences, with_ends
 
 
 @dataclass(frozen=True)
@@ -370,13 +370,11 @@ def _lines_of(text: str, needle: str) -> tuple[int, ...]:
     """Return the 1-based lines on which `needle` begins, each once, in one pass."""
     lines: list[int] = []
     line, seen_to = 1, 0
-    at = text.find(needle)
-    while at >= 0:
+    for at in occurrences(text, needle):
         line += text.count("\n", seen_to, at)
         seen_to = at
         if not lines or lines[-1] != line:
             lines.append(line)
-        at = text.find(needle, at + len(needle))
     return tuple(lines)
 
 

@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Literal
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
 from memory_app.text.folding import Folded, fold, plain_quotes
-from memory_app.text.lines import MARKER
+from memory_app.text.lines import MARKER, occurrences
 from memory_app.text.worddiff.compare import is_spaced, tokens
 
 # -- differences word by word ---------------------------------------------------------------------
@@ -395,14 +396,10 @@ def _likely_places(text: str, wanted: str, grams: Counter[str]) -> list[MatchSpa
 
 def _equal(folded: Folded, needle: str, wanted: str) -> Iterator[FoundSpan]:
     """Yield passages equal to the needle once folded that begin and end with whole words."""
-    at = folded.text.find(wanted)
-    looked_at = 0
-    while at >= 0 and looked_at < _MOST_EQUAL:
-        looked_at += 1
+    for at in islice(occurrences(folded.text, wanted), _MOST_EQUAL):
         span = folded.span(at, at + len(wanted))
         if not (_cuts_word(folded.original, span[0]) or _cuts_word(folded.original, span[1])):
             yield FoundSpan(*_with_white_space(folded.original, needle, *span), similarity=1.0)
-        at = folded.text.find(wanted, at + len(wanted))
 
 
 def _grams(text: str) -> Counter[str]:

@@ -5,7 +5,7 @@ Not here: rendering Markdown (`approvals.markdown`). These are guesses that cut 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 #: The sign an item, a heading or a quotation begins with, nested ones too; the blank after it stays outside.
 MARKER = re.compile(
@@ -32,6 +32,14 @@ def with_ends(text: str) -> list[str]:
     """Return the lines with their line feeds; one at the end begins no further line."""
     *lines, last = text.split("\n")
     return [*(f"{line}\n" for line in lines), *([last] if last else [])]
+
+
+def occurrences(text: str, needle: str) -> Iterator[int]:
+    """Yield where a needle, which is not empty, begins in the text, without overlaps, like `str.count`."""
+    at = text.find(needle)
+    while at >= 0:
+        yield at
+        at = text.find(needle, at + len(needle))
 
 
 def common(*texts: Sequence[str]) -> tuple[int, int]:

@@ -11,7 +11,7 @@ Not here: finding passages (`fuzzy_match`), how an edit is made (`edits`), and t
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from memory_app.text.fuzzy_match import (
     passages,
     without_line_numbers,
 )
+from memory_app.text.lines import occurrences
 from memory_app.text.merge.carry import carried, corrects
 from memory_app.text.worddiff.compare import is_spaced
 
@@ -174,18 +175,11 @@ def repair(text: str, edit: Replace, *, heading: str = "") -> Repair:
         made = replace(made, old_string=line, new_string=line.replace(passage, new, 1))
         if line.count(passage) > 1:
             return found
-    if not all(_fits(text[:at], made, text[at + len(made.old_string) :]) for at in _starts(text, made.old_string)):
+    if not all(_fits(text[:at], made, text[at + len(made.old_string) :]) for at in occurrences(text, made.old_string)):
         return found
     is_as_asked = _put_in(passage, new) == _put_in(bare.old_string, bare.new_string)
     is_of_form = is_as_asked and not taken_off and len(places) == 1 and _plain(bare.old_string) == _plain(passage)
     return replace(found, edit=made, is_of_form=is_of_form)
-
-
-def _starts(text: str, passage: str) -> Iterator[int]:
-    at = text.find(passage)
-    while at >= 0:
-        yield at
-        at = text.find(passage, at + len(passage))
 
 
 def _fits(before: str, made: Replace, after: str) -> bool:
