@@ -128,7 +128,11 @@ def person(context: template.Context, username: str) -> str:
 
 
 def once_a_page(context: template.Context, key: Hashable, find: Callable[[], str]) -> str:
-    """Return what `find` returned the first time that this page asked for the key."""
+    """Return what `find` returned the first time that this page asked for the key.
+
+    Args:
+        key: begins with what is looked for: an owner may be called as anything else is.
+    """
     known: dict[Hashable, str] = context.dicts[0].setdefault("_once", {})
     if key not in known:
         known[key] = find()

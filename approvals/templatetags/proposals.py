@@ -228,12 +228,12 @@ def conversation_url(context: template.Context, owner: str, session_id: str) -> 
     """
     if not session_id:
         return ""
-    asked = (owner, session_id)
 
     def find() -> str:
-        return reverse("conversation", args=asked) if conversations.is_kept(*asked) else ""
+        is_kept = conversations.is_kept(owner, session_id)
+        return reverse("conversation", args=[owner, session_id]) if is_kept else ""
 
-    return once_a_page(context, asked, find)
+    return once_a_page(context, ("conversation", owner, session_id), find)
 
 
 @register.simple_tag(takes_context=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.template import Context, Template
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -242,6 +243,12 @@ def test_wherever_a_session_is_named_its_conversation_is_linked_while_it_is_kept
         assert "/conversations/" not in page
         assert "Show the whole conversation" not in page
         assert_says(look(as_tim, proposal), "1 message quoted by")  # what is quoted there stays
+
+
+def test_a_page_takes_no_conversation_for_the_person_it_is_called_like(alice: User) -> None:
+    said("One.", session="alice", owner="person")
+    page = Template("{% load assent %}{% person 'alice' %}: {% conversation_url 'person' 'alice' %}")
+    assert page.render(Context()) == f"{alice.get_full_name()}: {reverse('conversation', args=['person', 'alice'])}"
 
 
 def test_a_session_of_the_same_name_of_somebody_else_stays(as_alice: Client, alice: User, ben: User) -> None:
