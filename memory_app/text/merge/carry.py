@@ -140,13 +140,14 @@ def carried(base: str, ours: str, theirs: str, *, line_end: str = "\n") -> str |
         result = "".join(_Carrying(*cuts, line_end).result())
     except _Uncertain:
         return None
-    words = [Counter(each.key for each in cut if is_word(each.text)) for cut in (*cuts, _cut(result))]
-    signs = [Counter(each.key.strip() for each in cut if each.key != " ") for cut in cuts]
-    is_twice = (signs[0] - signs[1]) & (signs[0] - signs[2]) or (signs[1] - signs[0]) & (signs[2] - signs[0])
-    is_prefix = theirs.count("\n") > base.count("\n") and (signs[0] - signs[1]) & (signs[2] - signs[0])
+    old, there, new = (Counter(each.key.strip() for each in cut if each.key != " ") for cut in cuts)
+    is_twice = (old - there) & (old - new) or (there - old) & (new - old)
+    is_prefix = theirs.count("\n") > base.count("\n") and (old - there) & (new - old)
     if is_twice or is_prefix:
         return None  # whether what the caller changed alike is the slip or the change
-    is_the_same = words[3] - words[1] == words[2] - words[0] and words[1] - words[3] <= words[0] - words[2]
+    words = (Counter(each.key for each in cut if is_word(each.text)) for cut in (*cuts, _cut(result)))
+    old, there, new, made = words
+    is_the_same = made - there == new - old and there - made <= old - new
     return f"{head}{result}{tail}" if is_the_same else None
 
 
@@ -298,25 +299,26 @@ class _Carrying:
     def _is_beside(self, change: Difference, slip: Difference) -> bool:
         """Whether only white space is between a change and a slip of words."""
         between = self.base[change.end : slip.start] or self.base[slip.end : change.start]
-        here = [*self.base[slip.start : slip.end], *self.ours[slip.new_start : slip.new_end]]
-        return all(each.key == " " for each in between) and any(each.key != " " for each in here)
+        return all(each.key == " " for each in between) and any(each.key != " " for each in self._tokens_of(slip))
+
+    def _tokens_of(self, slip: Difference) -> list[_Token]:
+        """Return what the base has and ours has not, and what ours has instead."""
+        return [*self.base[slip.start : slip.end], *self.ours[slip.new_start : slip.new_end]]
 
     def _require_apart(self, change: Difference, slip: Difference) -> None:
         """Raise _Uncertain where a change and a slip that touch may be about the same."""
         old, new = self.base[change.start : change.end], self.theirs[change.new_start : change.new_end]
-        here = [*self.base[slip.start : slip.end], *self.ours[slip.new_start : slip.new_end]]
+        here = self._tokens_of(slip)
         is_inside = change.start < slip.end and slip.start < change.end
-        if is_inside and not new and not slip.new_end - slip.new_start and slip.end <= change.end:
+        if is_inside and not new and slip.new_start == slip.new_end and slip.end <= change.end:
             return  # it takes out what is not there
         is_shared = {each.key for each in here} & {each.key for each in (*old, *new)} - {" "}
         is_rewrite = sum(is_word(each.text) for each in old) > _MOST_REPLACED and any(
             is_word(each.text) for each in here
         )
-        edges = [side[:1] if slip.end <= change.start else side[-1:] for side in (old, new)]
-        is_white = any(each.key == " " for each in here) and [each.key == " " for edge in edges for each in edge] == [
-            False,
-            True,
-        ]
+        facing = slice(1) if slip.end <= change.start else slice(-1, None)
+        edges = [each.key == " " for side in (old, new) for each in side[facing]]
+        is_white = any(each.key == " " for each in here) and edges == [False, True]
         if is_inside or not old or not new or is_shared or is_white or is_rewrite:
             raise _Uncertain
 

@@ -231,10 +231,8 @@ class Move(NamedTuple):
 def moved_lines(old: Sequence[str], new: Sequence[str]) -> list[Move]:
     """Return the lines that were moved, in the order of the text before. The same lines give the same moves, always."""
     kept, put = ([without_number(line).strip() for line in text] for text in (old, new))
-    if (
-        min(len(kept), len(put)) - sum(common(kept, put)) < 2
-    ):  # one line is in its place among those around it, which are the same
-        return []
+    if min(len(kept), len(put)) - sum(common(kept, put)) < 2:
+        return []  # one line is in its place among those around it, which are the same
     pairs = _equal_pairs(kept, put)
     pairs = sorted([*pairs, *_changed_pairs(kept, put, pairs)])
     stays = set(rising(pairs))
