@@ -220,7 +220,7 @@ def _approve(item: Item, actor: User, comment: str, batch: str, moved: _Moved) -
         batch=batch,
     )
     if proposal.target_kind == TargetKind.BLOCK:
-        left = reads.find_block(done.owner, done.target, done.merge_commit)  # whoever changed it since
+        left = reads.find_block(done.owner, done.target, done.merge_commit)  # somebody may have changed it since
         moved[key] = (seen_states | {item.seen_sha256}, left.sha256 if left else "")
     return done
 

@@ -182,11 +182,11 @@ def _blocks(rows: Iterable[Row]) -> tuple[Block, ...]:
     return tuple(sorted(map(_block, rows), key=lambda block: block.label))
 
 
-_OF_A_BLOCK = tuple(each.name for each in fields(Block))
+_BLOCK_FIELDS = tuple(each.name for each in fields(Block))
 
 
 def _block(row: Row) -> Block:
-    values: dict[str, Any] = {name: row.get(name) for name in _OF_A_BLOCK}
+    values: dict[str, Any] = {name: row.get(name) for name in _BLOCK_FIELDS}
     values |= {name: aware(row[name]) for name in ("created_at", "updated_at")}
     return Block(**values | {"limit": int(row["limit"]), "read_only": bool(row["read_only"])})
 

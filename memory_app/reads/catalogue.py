@@ -168,7 +168,7 @@ def _by_key(entries: Iterable[NoteSummary], keys: Callable[[NoteSummary], Iterab
 
 
 def _keys(entry: NoteSummary) -> Iterable[str]:
-    """Return what a note is looked up by: its id, what it says, and what others that say nearly that have too."""
+    """Return what a note is looked up by: its id, what it says, and what it has in common with notes that are near."""
     return (f"\0{entry.id}", entry.said, *near_keys(entry.said)) if entry.said else (f"\0{entry.id}",)
 
 

@@ -136,12 +136,12 @@ def _length_of_a_word(said: str, words: int) -> tuple[int, int]:
 
 
 def near_keys(said: str, *, is_sought: bool = False) -> Iterator[str]:
-    """Yield what two statements that differ in one word have in common, at least one of it.
+    """Yield the keys of an index of statements: two that differ in one word have at least one of them in common.
 
-    Of short ones that is one of their forms: thousands of notes begin "the user likes". Of longer ones it is a half.
+    Of short ones they are the forms: thousands of notes begin "the user likes". Of longer ones they are the halves.
 
     Args:
-        is_sought: it is looked for; else it is kept, to be found.
+        is_sought: for looking up what is near; without it, for putting the statement into the index.
     """
     words = said.split(" ")
     if not any(_length_of_a_word(said, len(words))):

@@ -139,6 +139,7 @@ def named_days(text: str) -> list[NamedDay]:
     if _DIGIT.search(text):
         text = _AT_DASH.sub("–", text)
         firsts = {match.end(): match for match in _FIRST_DAYS.finditer(text)}
+        # "ab" then stands before the last day, since "5.5." is one only after such a word; "3-" has no room for it.
         text = _FIRST_DAYS.sub(lambda match: ("ab " * (len(match[0]) > 2)).rjust(len(match[0])), text)
         for pattern in _NUMBERS:
             found += [
