@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from assent_client.text import invisible
+from memory_app.text.folding import QUOTES
 
 # A snippet is a reminder of where to look; the change itself is on the same page.
 _LONGEST_SNIPPET = 80
@@ -40,7 +41,7 @@ _LONGEST_SPREAD = 3
 #: Words spelled letter by letter: "i g n o r e", "p-r-e-v-i-o-u-s".
 _SPELLED = re.compile(r"(?<!\w)(?:[a-z][ ._*-]){2,40}[a-z](?!\w)")
 _BETWEEN = re.compile("[ ._*-]")
-_QUOTES = str.maketrans("‘’‚‛“”„‟«»", "''''" + '"' * 6)
+_QUOTES = QUOTES | dict.fromkeys(map(ord, "«»"), '"')
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,12 @@ from itertools import accumulate
 # the more are ASCII, which folds fastest: blocks of 1,024 take a tenth longer.
 _BLOCK = 256
 
+#: Typographic quotation marks, with the ASCII ones that are typed for them.
+QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛"), "'"), **dict.fromkeys(map(ord, "“”„‟"), '"')}
 _PLAIN = {
-    **dict.fromkeys(map(ord, "‘’‚‛′"), "'"),
-    **dict.fromkeys(map(ord, "“”„‟«»″"), '"'),
+    **QUOTES,
+    ord("′"): "'",
+    **dict.fromkeys(map(ord, "«»″"), '"'),
     **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
 }
 

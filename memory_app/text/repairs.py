@@ -19,6 +19,7 @@ from rapidfuzz.distance import Indel
 
 from memory_app.text import edits
 from memory_app.text.edits import EditError, Replace
+from memory_app.text.folding import QUOTES
 from memory_app.text.fuzzy_match import (
     WORTH_OFFERING,
     Nearest,
@@ -201,17 +202,14 @@ def _fits(before: str, made: Replace, after: str) -> bool:
     return not (is_joined or is_repeated or is_escaped)
 
 
-_QUOTES = {**dict.fromkeys(map(ord, "‘’‚‛"), "'"), **dict.fromkeys(map(ord, "“”„‟"), '"')}
-
-
 def _plain(text: str) -> str:
-    return "".join(text.translate(_QUOTES).split())
+    return "".join(text.translate(QUOTES).split())
 
 
 def _put_in(old: str, new: str) -> Counter[str]:
     """Return the words that one has more than the other, whatever is between them."""
-    words = Counter(new.translate(_QUOTES).split())
-    words.subtract(old.translate(_QUOTES).split())
+    words = Counter(new.translate(QUOTES).split())
+    words.subtract(old.translate(QUOTES).split())
     return words
 
 
