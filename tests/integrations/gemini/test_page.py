@@ -1,15 +1,15 @@
 """docs/agents/gemini.md, as it stands, with a script in the place of Google's API."""
 
-import re
 import threading
 from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from tests.integrations.conftest import ROOT, Call, JsonHandler, RunningServer, assert_reads_and_proposes
+from tests.docs.documents import document
+from tests.integrations.conftest import Call, JsonHandler, RunningServer, assert_reads_and_proposes
 
-(PROGRAM,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/agents/gemini.md").read_text(), re.M | re.S)
+(PROGRAM,) = document("docs/agents/gemini.md").fences("python")
 
 
 class ScriptedGemini(JsonHandler):

@@ -1,7 +1,6 @@
 """docs/agents/llamaindex.md, as it stands, with a scripted model."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +8,10 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 
-from tests.integrations.conftest import ROOT, Call, RunningServer, assert_reads_and_proposes
+from tests.docs.documents import document
+from tests.integrations.conftest import Call, RunningServer, assert_reads_and_proposes
 
-(PROGRAM,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/agents/llamaindex.md").read_text(), re.M | re.S)
+(PROGRAM,) = document("docs/agents/llamaindex.md").fences("python")
 
 
 def test_the_model_reads_our_text_and_its_proposal_waits(

@@ -1,16 +1,16 @@
 """docs/agents/node.md, as it stands: its programs with a scripted model, and the client generated there."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.integrations.conftest import ROOT, Call, RunningServer, assert_reads_and_proposes
+from tests.docs.documents import document
+from tests.integrations.conftest import Call, RunningServer, assert_reads_and_proposes
 from tests.integrations.node.conftest import ScriptedModel, for_model, run
 
-PAGE = (ROOT / "docs" / "agents" / "node.md").read_text()
-AI_SDK, RESPONSES = re.findall(r"^```js\n(.*?)^```", PAGE, re.M | re.S)
-(TYPED,) = re.findall(r"^```ts\n(.*?)^```", PAGE, re.M | re.S)
+PAGE = document("docs/agents/node.md")
+AI_SDK, RESPONSES = PAGE.fences("js")
+(TYPED,) = PAGE.fences("ts")
 TSC = ("npx", "tsc", "--strict", "--module", "nodenext", "--target", "es2022", "--types", "node")
 
 #: What the types are for: each marked line has to be an error of the compiler's.
