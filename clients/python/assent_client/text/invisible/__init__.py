@@ -173,7 +173,7 @@ _ALWAYS: dict[str, Kind] = {
     **dict.fromkeys(map(chr, range(0xE0000, 0xE0080)), "tag"),
     "\u00ad": "soft_hyphen",
 }
-#: What texts in English or German seldom have. That they have none of it takes a third of the time of what follows.
+#: What texts in English or German seldom have. Looking for it first takes a third of the time of what follows.
 _SELDOM = re.compile("[^\n\t -~\u00a1-\u00ac\u00ae-\u02ff–—‘’“”„…€]")
 _VARIATION = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _NONCHARACTER = re.compile(f"[{NONCHARACTERS}]")
@@ -450,12 +450,13 @@ def plain(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Return `text` for a model: each unseen character as an escape, such as `\\u202e`."""
-    found = find(text)
-    shown = list(text) if found else []
+    found = [hidden for hidden in find(text) if hidden.kind not in HARMLESS]
+    if not found:
+        return text
+    shown = list(text)
     for hidden in found:
-        if hidden.kind not in HARMLESS:
-            shown[hidden.offset] = hidden.char.encode("unicode-escape").decode()
-    return "".join(shown) or text
+        shown[hidden.offset] = hidden.char.encode("unicode-escape").decode()
+    return "".join(shown)
 
 
 def mark_whitespace(text: str, *, continues: bool = False) -> tuple[Shown, ...]:
