@@ -60,7 +60,8 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
         asked_for = arguments.model_dump(include=set(ProposalReadArguments.model_fields))
         whole = _proposal(call, ProposalReadArguments(**asked_for))
         items = [refusals.shown(call, _own(call, arguments.proposal_id))]
-        return Answer(whole.text, {"items": items, "next": None}, tells_decisions=True)
+        data = {"items": items, "next": None}
+        return Answer(whole.text, data, retry_after=whole.retry_after, tells_decisions=True)
     if arguments.decided_since is not None or arguments.wait:
         return _decided_since(call, arguments)
     if arguments.status is not None and arguments.status not in Status.values:
