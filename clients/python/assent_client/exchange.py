@@ -72,7 +72,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
         work.send(None)
     except StopIteration as done:
         return cast(T, done.value)
-    raise TypeError("an Assent has no answer that is waited for")
+    raise TypeError("a synchronous client has to answer at once, and this call has to be awaited")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Operation(Generic[A]):
         takes: the TypedDict of its arguments; None where anything is sent as it is.
         method, path: its address, with `{user_id}` and arguments in braces; else that of the tool of its name.
         defaults: values of arguments that are left out.
-        may_write: of what takes anything, whether it may change something.
+        may_write: whether it may change something, where `takes` is None and does not say it.
         is_about_someone: takes `user_id`.
     """
 

@@ -269,7 +269,7 @@ class Notes(generated.Notes):
         """Import a memories.md as one change; notes that are there already are updated, never doubled.
 
         Args:
-            items: of another file its list items and dated lines, as notes tagged with their heading.
+            items: take the list items and dated lines of another file, as notes tagged with their heading.
         """
         return self._answer(_importing(self._client.core, data, user_id, items=items))
 

@@ -189,7 +189,7 @@ Examples:
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default=FILE)
-@click.option("--items", is_flag=True, help="Of another file its list items, as notes tagged with their heading.")
+@click.option("--items", is_flag=True, help="Take the list items of another file, as notes tagged with their heading.")
 @format_option("table", "json")
 @owner_option()
 @pass_session

@@ -113,7 +113,7 @@ class Memories(Protocol):
         ...
 
     def import_file(self, data: bytes, *, items: bool = False) -> ImportResult:
-        """Import a memories.md; `items`: of another file its list items, as notes."""
+        """Import a memories.md; with `items`, the list items of another file as notes."""
         ...
 
     def export_file(self, *, portable: bool) -> bytes:
