@@ -171,11 +171,10 @@ def repair(text: str, edit: Replace, *, heading: str = "") -> Repair:
         return replace(found, is_made=new is not None)
     made = Replace(passage, new, replace_all=bare.replace_all)
     if len(places) == 1 and text.count(passage) > 1:  # a part of other words too
-        if text.count(line) > 1:
+        line += passage[len(passage.rstrip("\r\n")) :]
+        if text.count(line) > 1 or line.count(passage) > 1:
             return found
-        made = replace(made, old_string=line, new_string=line.replace(passage, new, 1))
-        if line.count(passage) > 1:
-            return found
+        made = replace(made, old_string=line, new_string=line.replace(passage, new))
     if not all(_fits(text[:at], made, text[at + len(made.old_string) :]) for at in occurrences(text, made.old_string)):
         return found
     is_as_asked = _put_in(passage, new) == _put_in(bare.old_string, bare.new_string)
@@ -196,7 +195,7 @@ def _fits(before: str, made: Replace, after: str) -> bool:
         is_in_word = rest[0].isalnum() and is_spaced(rest[0])
         is_joined = is_joined or is_in_word or new.count("\n") > old.count("\n")
     first, last = new.split()[:1], new.split()[-1:]
-    is_repeated = first != old.split()[:1] and before.split()[-1:] == first != []
+    is_repeated = first != old.split()[:1] and before.rsplit(maxsplit=1)[-1:] == first != []
     is_repeated = is_repeated or (last != old.split()[-1:] and after.lstrip().startswith(tuple(last)))
     is_escaped = not {*_ESCAPE.findall(new)} <= {*_ESCAPE.findall(old)}
     return not (is_joined or is_repeated or is_escaped)

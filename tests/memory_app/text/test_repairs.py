@@ -90,6 +90,7 @@ def test_an_offered_call_damages_nothing(name: str) -> None:
             "\u0419\u0419  is here.\nBo\n",
         ),
         ("a\r\n| Ada | 16 |\r\n", "\n| Ada | 16 |\n", "\n| Ada | 17 |\n", "a\r\n| Ada | 17 |\r\n"),
+        ("No green tea.\nEvergreen tea.\n", "green  tea.\n", "green  milk.\n", "No green milk.\nEvergreen tea.\n"),
         ("1. Ada is here today.\n", "3. Ada is here today.", "7. Ada is here today.", None),
         ("Ada is there now.\nBo\n", "Ada is  there now.\n", "Ada is  there then.", None),
         ("See [the long page](https://a.b) now.\n", "See the long page", "See the long page\n- Bo", None),
