@@ -1,6 +1,8 @@
 """Text without what is only its form: white space, case, kinds of quotation marks and dashes, marks on letters.
 
 Belongs here: folding a text for comparison, and finding a place of the folded text in the original.
+Not here: the form in which words are searched, with spaces and stems (`stems`), and the stricter one in which two notes
+say the same, with accents (`alike.said_by`).
 """
 
 import unicodedata
