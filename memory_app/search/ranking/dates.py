@@ -149,23 +149,36 @@ def named_days(text: str) -> list[NamedDay]:
             ]
             text = pattern.sub(lambda match: " " * len(match[0]), text)
     found += _months(text)
-    found += [
-        NamedDay(replace(day.cue, day=int(first[0])), first.start(), first.end())
-        for day in tuple(found)
-        if day.start in firsts
-        for first in _DAY_NUMBER.finditer(whole, *firsts[day.start].span(1))
-        if int(first[0]) < (day.cue.day or 0)
-    ]
+    for day in tuple(found):
+        if day.start in firsts:
+            found += _days_before(day, whole, firsts[day.start].span(1))
     found.sort(key=lambda day: day.start)
     for one, other in pairwise(tuple(found)):
-        between = one.cue.day and other.cue.day and _BETWEEN.fullmatch(whole, one.end, other.start)
-        if between and not (between[1] and not whole.endswith(_BOTH, 0, one.start)) and len(found) < _MOST_DAYS:
+        if len(found) < _MOST_DAYS and _is_span(one, other, whole):
             found += _from_to(one, other)
     for match in _WEEK.finditer(whole):
-        monday = date.fromisocalendar(int(match[2]), 1, 1) + timedelta(weeks=int(match[1]) - 1)
-        week = (monday + timedelta(days) for days in range(7))
-        found += [NamedDay(Cue(day.year, day.month, day.day), *match.span()) for day in week]
+        found += _days_of_week(match)
     return found
+
+
+def _days_before(last: NamedDay, text: str, span: tuple[int, int]) -> Iterator[NamedDay]:
+    """Yield the first days of "3, 4 and 5 May", which stand at the span and are of the month of the last one."""
+    for first in _DAY_NUMBER.finditer(text, *span):
+        if int(first[0]) < (last.cue.day or 0):
+            yield NamedDay(replace(last.cue, day=int(first[0])), first.start(), first.end())
+
+
+def _is_span(first: NamedDay, last: NamedDay, text: str) -> bool:
+    """Whether the days between two are named too: of "3 to 5 May" they are, of "3 and 5 May" only after "between"."""
+    between = _BETWEEN.fullmatch(text, first.end, last.start) if first.cue.day and last.cue.day else None
+    return between is not None and (not between[1] or text.endswith(_BOTH, 0, first.start))
+
+
+def _days_of_week(match: re.Match[str]) -> Iterator[NamedDay]:
+    """Yield the days of a calendar week (ISO 8601)."""
+    monday = date.fromisocalendar(int(match[2]), 1, 1) + timedelta(weeks=int(match[1]) - 1)
+    for day in (monday + timedelta(days) for days in range(7)):
+        yield NamedDay(Cue(day.year, day.month, day.day), *match.span())
 
 
 def _from_to(first: NamedDay, last: NamedDay) -> list[NamedDay]:
