@@ -66,7 +66,7 @@ Parent = TypeVar("Parent", bound=Model)
 
 
 class NeverDeleted:
-    """Names stay in the history of the memory for ever, so their rows do: switch them off instead."""
+    """For rows that the history of the memory names for ever; people and agents are switched off instead."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

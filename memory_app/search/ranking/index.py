@@ -293,8 +293,8 @@ class OwnerIndex:
     def _vector_of_words(self, terms: Sequence[scoring.QueryTerm]) -> Vector | None:
         """Return the vector of a query made of its words; None without vectors of words.
 
-        Where all are of another alphabet it is short: of 28 questions that no note answered, in Chinese, Japanese and
-        Russian, 21 matched notes about anything else.
+        Where all are of another alphabet its length is `_FOREIGN`: at full length, 21 of 28 questions in Chinese,
+        Japanese and Russian that no note answers matched notes about something else.
         """
         if self._word_embedder is None or self._word_vectors is None:
             return None
