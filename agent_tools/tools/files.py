@@ -25,8 +25,8 @@ class ImportArguments(NoteWriteArguments):
     items: Annotated[
         bool,
         Field(
-            description="Of another file its list items, and lines as `[2026-03-01] - …`, as notes tagged with their "
-            "heading; what is known is left out."
+            description="Where the file is no memories.md, import its list items, and lines as `[2026-03-01] - …`, as "
+            "notes tagged with their heading; what is known is left out."
         ),
     ] = False
 

@@ -205,7 +205,7 @@ class ListQuery(Arguments):
         bool,
         Field(
             description="For models that are held to the schema: every argument is required, null stands for one left "
-            "out, and only keywords of OpenAI's strict mode are used."
+            "out, and only keywords that strict modes know (OpenAI's, Anthropic's) are used."
         ),
     ] = False
 
