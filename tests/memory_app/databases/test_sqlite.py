@@ -55,4 +55,4 @@ def test_the_next_transaction_begins_when_the_first_ends(alice: object) -> None:
         ended = time.monotonic()
         thread.join()
         late.append(began[0] - ended)
-    assert min(late) < 0.05
+    assert sorted(late)[2] < 0.05

@@ -23,7 +23,7 @@ from tests.support.holding import frozen, held, held_row
 pytestmark = pytest.mark.slow
 
 #: Seconds an answer may be late on a busy machine.
-LATE = 8.0
+LATE = 2.0
 
 
 @contextmanager
@@ -35,10 +35,10 @@ def timed(seconds: float) -> Iterator[None]:
 
 
 def test_a_deadline_that_does_not_pass_changes_nothing(goals: Block) -> None:
-    with deadlines.within(60) as deadline:
+    with deadlines.within(5) as deadline:
         assert reads.block("alice", "goals").body == goals.body
         with open_at(head_of_main()):
-            assert 30 < deadlines.remaining() <= 60
+            assert 4 < deadlines.remaining() <= 5
     assert not deadline.has_passed
     assert deadlines.remaining() == float("inf")
     assert not any(connections[alias].execute_wrappers for alias in connections)
@@ -110,9 +110,9 @@ def test_extending_a_passed_deadline_allows_a_few_writes(alice: User) -> None:
 
 
 def test_of_nested_deadlines_the_earlier_one_counts(alice: User) -> None:
-    with deadlines.within(30), deadlines.within(60):
-        assert deadlines.remaining() <= 30
-    with deadlines.within(30):
+    with deadlines.within(5), deadlines.within(10):
+        assert deadlines.remaining() <= 5
+    with deadlines.within(5):
         with deadlines.within(0), pytest.raises(DatabaseError):
             SearchIndex.objects.exists()
         assert not SearchIndex.objects.filter(owner="carol").exists()
@@ -149,7 +149,7 @@ def test_a_deadline_that_cannot_begin_leaves_no_trace_on_its_thread(
     time.sleep(0.02)
     assert deadlines.remaining() == float("inf")
     assert reads.block("alice", "goals").body == goals.body
-    with deadlines.within(30):
+    with deadlines.within(5):
         assert reads.block("alice", "goals").body == goals.body
 
 
