@@ -2,9 +2,10 @@
 
 from django.contrib.auth import views as django_views
 from django.urls import path
+from django.views.generic import RedirectView
 
 from approvals.accounts import settings_page, sign_in
-from approvals.notifications import feed, notifications_page, unsubscribe
+from approvals.notifications import feed, unsubscribe
 from approvals.statistics import agents, board
 from approvals.views import (
     approving,
@@ -70,8 +71,9 @@ urlpatterns = [
     path("memory/<str:owner>/search/", block_views.search, name="memory_search"),
     path("memory/<str:owner>/export/memories.md", exchange.export_markdown, name="export_markdown"),
     path("memory/<str:owner>/export/memory.json", exchange.export_json, name="export_json"),
-    path("settings/notifications/", notifications_page.notifications, name="notifications"),
-    path("settings/notifications/feed/", notifications_page.feed_address, name="feed_address"),
+    path("settings/feed/", settings_page.feed_address, name="feed_address"),
+    # Mails sent before the two pages were one have this address.
+    path("settings/notifications/", RedirectView.as_view(pattern_name="settings", permanent=True)),
     path("agents/", agents.agent_list, name="agent_list"),
     path("agents/<str:agent>/", agents.agent, name="agent"),
     path("manifest.webmanifest", feed.manifest, name="manifest"),

@@ -1,6 +1,8 @@
-"""The account page and the page of policies: what people set for themselves, who may read their memory, and what agents
-may do without asking: the policy for notes, and rules of trust.
+"""The pages of Settings: what people set for themselves and who may read their memory; and what agents may do without
+asking: the policy for notes, and rules of trust.
 """
+
+import secrets
 
 from django.conf import settings
 from django.contrib import messages
@@ -8,12 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import services
 from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
-from approvals.models import Policy, TrustRule, Tutorship
+from approvals.models import Policy, TrustRule, Tutorship, User
 from approvals.review import trust
 from approvals.services.errors import Refusal
 from memory_app import reads
@@ -21,8 +24,9 @@ from memory_app import reads
 
 @signed_in()
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 def account(request: HttpRequest) -> HttpResponse:
-    """Name, time zone and shortcuts; tutors and students are shown, and assigned by admins."""
+    """Show and save name, mail, time zone and shortcuts; show the feed, and the tutors, whom admins assign."""
     user = viewer_of(request)
     kept = typed_before(request)
     initial = {**kept, "shortcuts": "shortcuts" in kept} if kept else None
@@ -40,10 +44,22 @@ def account(request: HttpRequest) -> HttpResponse:
             "section": "settings",
             "form": form,
             "tutors": Tutorship.objects.filter(owner=user).select_related("tutor").order_by("tutor__username"),
-            "students": Tutorship.objects.filter(tutor=user).select_related("owner").order_by("owner__username"),
         },
         status=422 if form.errors else 200,
     )
+
+
+@signed_in(return_to=lambda: reverse("settings"))
+@require_POST
+def feed_address(request: HttpRequest) -> HttpResponse:
+    """Make a new address of the feed, which ends the old one, or end it."""
+    is_on = request.POST.get("feed") == "on"
+    User.objects.filter(pk=viewer_of(request).pk).update(feed_key=secrets.token_urlsafe(32) if is_on else "")
+    if is_on:
+        messages.success(request, _("The feed has a new address. Earlier ones no longer work."))
+    else:
+        messages.success(request, _("The feed is off. Its address no longer works."))
+    return redirect(reverse("settings") + "#feed")
 
 
 @signed_in(return_to=lambda: reverse("policies"))

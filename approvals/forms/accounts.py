@@ -6,6 +6,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.utils.translation import gettext_lazy as _
 
@@ -29,18 +30,8 @@ class SignInForm(AuthenticationForm):
             self.fields["password"].widget.attrs["autofocus"] = True
 
 
-class _OwnForm(forms.ModelForm[User]):
+class AccountForm(forms.ModelForm[User]):
     """What people set for themselves. An address that refused mail is tried again."""
-
-    def save(self, commit: bool = True) -> User:
-        """Write the form's fields, not the whole row: until when they were told may be moved in the same moment."""
-        self.instance.mail_failure = ""
-        self.instance.save(update_fields=[*self.fields, "mail_failure"])
-        return self.instance
-
-
-class AccountForm(_OwnForm):
-    """What people set for themselves."""
 
     time_zone = forms.ChoiceField(
         label=_("Time zone"), help_text=_("Times on every page are shown in it."), choices=lambda: time_zones()
@@ -48,27 +39,32 @@ class AccountForm(_OwnForm):
 
     class Meta:
         model = User
-        fields = ["first_name", "last_name", "email", "time_zone", "shortcuts"]
+        fields = ["first_name", "last_name", "email", "mail", "time_zone", "shortcuts"]
+        labels = {"mail": _("Mail when proposals are waiting for you")}
         help_texts = {
-            "email": _("Used for password resets and mail about proposals. No one else sees it."),
+            "email": _("For password resets and mail about proposals. No one else sees it."),
             "shortcuts": _("j and k move through lists, ? shows all of them."),
         }
 
-
-class MailForm(_OwnForm):
-    """How often mail comes, and where to."""
-
-    class Meta:
-        model = User
-        fields = ["mail", "email"]
-        widgets = {"mail": forms.RadioSelect}
-        help_texts = {"email": _("Without an address no mail is sent. No one else sees it.")}
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        hour = f"{settings.MAIL_HOUR}:00"
+        self.fields["mail"].help_text = _(
+            "At once: within a minute. Once a day: at %(hour)s your time; once a week: on Mondays. Each mail has the "
+            "changed words and a link."
+        ) % {"hour": hour}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("mail") not in (None, Mail.NEVER) and not cleaned.get("email") and "email" not in self.errors:
             self.add_error("email", _("Enter an address, or choose “Never”."))
         return cleaned
+
+    def save(self, commit: bool = True) -> User:
+        """Write the form's fields, not the whole row: until when they were told may be moved in the same moment."""
+        self.instance.mail_failure = ""
+        self.instance.save(update_fields=[*self.fields, "mail_failure"])
+        return self.instance
 
 
 def time_zones() -> Sequence[tuple[str, Any]]:

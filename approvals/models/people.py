@@ -1,9 +1,11 @@
 """People, tutorships and agents. Their pages are in `approvals.accounts`, their rights in `approvals.permissions`."""
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -53,6 +55,11 @@ class User(AbstractUser):
     @property
     def display_name(self) -> str:
         return invisible.plain(self.get_full_name()) or self.username
+
+    @property
+    def feed_url(self) -> str:
+        """Return the whole address of the person's feed, which has a key."""
+        return settings.PUBLIC_URL.rstrip("/") + reverse("feed", args=[f"{self.pk}-{self.feed_key}"])
 
 
 class Tutorship(models.Model):

@@ -61,11 +61,6 @@ MOST_ENTRIES = 50
 _MINUTE = timedelta(minutes=1)
 
 
-def feed_url(person: User) -> str:
-    """Return the whole address of a person's feed, which has a key."""
-    return settings.PUBLIC_URL.rstrip("/") + reverse("feed", args=[f"{person.pk}-{person.feed_key}"])
-
-
 @require_safe
 def feed(request: HttpRequest, feed_key: str) -> HttpResponseBase:
     """Answer the feed, 304 where nothing changed, 404 for an address that is no one's."""
@@ -111,7 +106,7 @@ def _write(person: User) -> bytes:
         title=_("Proposals to review"),
         link=public + reverse("inbox"),
         description="",
-        feed_url=feed_url(person),
+        feed_url=person.feed_url,
         feed_guid=f"tag:{host},2026:review/{person.pk}",
     )
     newest = waiting_for(person).select_related("agent").order_by("-created_at", "-pk")[:MOST_ENTRIES]

@@ -174,7 +174,7 @@ def compose(person: User, news: News) -> EmailMultiAlternatives:
             "several": len(owners) > 1 or owners[0]["name"] != person.display_name,
             "news": news,
             "review_url": review,
-            "settings_url": public + reverse("notifications"),
+            "settings_url": public + reverse("settings"),
             "unsubscribe_url": unsubscribe_url(person),
         }
         text = render_to_string("notifications/digest.txt", context)

@@ -104,7 +104,7 @@ def note_pages(states: EveryState) -> Iterator[str]:
 
 
 def settings_pages(states: EveryState) -> Iterator[str]:
-    yield from ("/settings/", "/settings/notifications/", "/settings/policies/", "/settings/agents/")
+    yield from ("/settings/", "/settings/policies/", "/settings/agents/")
     yield from ("/agents/", "/agents/scribe/", "/password/", "/password/changed/")
     token = AgentToken.objects.get(agent__name="scribe")
     yield reverse("agent_token_revoke", args=[token.pk])
@@ -334,7 +334,7 @@ FAULTY_FILE = """# Memories
 def test_where_there_is_nothing(window_of: WindowOf, mallory: User, scribe: Agent) -> None:
     pages = ["/", "/?tab=agent", "/?tab=decided", "/memory/", "/memory/mallory/", "/agents/", "/settings/agents/"]
     pages += [f"/memory/mallory/{place}/" for place in ("notes", "automatic", "conversations", "search")]
-    pages += ["/settings/policies/", "/settings/notifications/", "/settings/webhooks/"]
+    pages += ["/settings/policies/", "/settings/webhooks/"]
     nothing_found(inspect(window_of(mallory), pages))
 
 

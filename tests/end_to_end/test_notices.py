@@ -18,7 +18,7 @@ def chromium() -> str:
 def test_notices_are_asked_for_only_when_wanted(window_of: WindowOf, tim: User) -> None:
     window = window_of(tim)
     window.context.grant_permissions(["notifications"])
-    window.goto("/settings/notifications/")
+    window.goto("/settings/")
     button = window.locator("[data-notices] button")
     expect(button).to_have_text("Show notices")
     assert window.evaluate("localStorage.getItem('assent-notices')") is None

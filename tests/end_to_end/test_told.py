@@ -59,7 +59,7 @@ def test_a_narrow_board_is_cards_that_are_still_a_table(
     width: int, window_of: WindowOf, tim: User, students: list[User]
 ) -> None:
     window = window_of(tim, viewport={"width": width, "height": 700})
-    for page in (BOARD, f"{BOARD}?show=numbers", "/agents/", "/agents/scribe/", "/settings/notifications/"):
+    for page in (BOARD, f"{BOARD}?show=numbers", "/agents/", "/agents/scribe/", "/settings/"):
         window.goto(page)
         assert fits(window), page
     window.goto(BOARD)

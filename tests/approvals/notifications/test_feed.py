@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from approvals import services
 from approvals.models import Proposal, RejectReason, Tutorship, User
-from approvals.notifications.feed import feed_url
 from memory_app.reads import Block
 from tests.approvals.notifications.conftest import KEY
 from tests.conftest import early_in_a_minute
@@ -25,8 +24,8 @@ def path(tim: User, as_tim: Client) -> str:
     """Where tim's feed is; he asked for it in his settings."""
     assert as_tim.post(ADDRESS, {"feed": "on"}).status_code == 302
     tim.refresh_from_db()
-    assert feed_url(tim) in as_tim.get(reverse("notifications")).content.decode()
-    return urlsplit(feed_url(tim)).path
+    assert tim.feed_url in as_tim.get(reverse("settings")).content.decode()
+    return urlsplit(tim.feed_url).path
 
 
 def entries(client: Client, path: str) -> list[ElementTree.Element]:
@@ -95,13 +94,13 @@ def test_a_new_address_ends_the_old_one_none_ends_both_and_only_its_person_makes
     assert client.post(ADDRESS, {"feed": "on"}).status_code == 401
     as_tim.post(ADDRESS, {"feed": "on"})
     tim.refresh_from_db()
-    new = urlsplit(feed_url(tim)).path
+    new = urlsplit(tim.feed_url).path
     assert new != path
     assert client.get(path).status_code == 404
     assert client.get(new).status_code == 200
     as_tim.post(ADDRESS, {"feed": "off"})
     assert client.get(new).status_code == 404
-    assert "Create an address" in words(as_tim.get(reverse("notifications")))
+    assert "Create an address" in words(as_tim.get(reverse("settings")))
 
 
 def test_it_is_asked_for_at_most_so_often(path: str, client: Client) -> None:

@@ -1,4 +1,4 @@
-"""How people choose how they are told: on the page for it, by an admin, and with the link that ends mail.
+"""How people choose how they are told: in Settings, by an admin, and with the link that ends mail.
 
 That link is pressed in the mail's own header, signed out, and ends nothing by looking.
 """
@@ -19,13 +19,14 @@ from tests.support.acts import sign_in_again
 from tests.support.fixtures import Propose
 from tests.support.pages import form, words
 
-PAGE = "/settings/notifications/"
+PAGE = reverse("settings")
+OTHERS = {"time_zone": "UTC"}
 
 
 @pytest.mark.parametrize("choice", list(Mail))
 def test_each_choice_is_kept(choice: Mail, tim: User, as_tim: Client) -> None:
     email = "" if choice == Mail.NEVER else "t@example.org"  # without mail none is needed
-    assert as_tim.post(PAGE, {"mail": choice, "email": email}).status_code == 302
+    assert as_tim.post(PAGE, OTHERS | {"mail": choice, "email": email}).status_code == 302
     assert form(as_tim.get(PAGE), PAGE)["mail"] == choice
     tim.refresh_from_db()
     assert tim.email == email
@@ -43,7 +44,7 @@ def test_what_cannot_be_is_said_beside_the_field_and_nothing_is_lost(
     fields: dict[str, str], said: str, tim: User, as_tim: Client
 ) -> None:
     wants(tim, Mail.WEEKLY)
-    answer = as_tim.post(PAGE, fields)
+    answer = as_tim.post(PAGE, OTHERS | fields)
     assert answer.status_code == 422
     assert said in words(answer)
     assert form(answer, PAGE)["email"] == fields["email"]
@@ -53,8 +54,13 @@ def test_what_cannot_be_is_said_beside_the_field_and_nothing_is_lost(
 
 def test_what_was_chosen_while_signed_out_is_kept_until_one_is_back(alice: User, client: Client) -> None:
     chosen = {"mail": "weekly", "email": "new@example.org"}
-    kept = form(sign_in_again(client, alice, client.post(PAGE, chosen)), PAGE)
+    kept = form(sign_in_again(client, alice, client.post(PAGE, OTHERS | chosen)), PAGE)
     assert {name: kept[name] for name in chosen} == chosen
+
+
+def test_the_address_in_earlier_mails_leads_to_settings(as_tim: Client) -> None:
+    answer = as_tim.get("/settings/notifications/")
+    assert (answer.status_code, answer.headers["Location"]) == (301, PAGE)
 
 
 def test_an_admin_s_change_of_a_person_leaves_what_they_were_told(tim: User, as_admin: Client) -> None:
