@@ -31,7 +31,7 @@ from agent_tools.models import (
     WebhookEndpoint,
 )
 from agent_tools.webhooks import deliveries
-from approvals.admin.through_services import ReadOnlyAdmin, values_filter
+from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, values_filter
 from approvals.models import User
 
 
@@ -56,7 +56,7 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
 
 
 @admin.register(AgentToken)
-class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
+class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
     form = NewTokenForm
     list_display = (
         *("prefix", "agent", "serves", "scopes", "created_by"),
@@ -73,10 +73,6 @@ class AgentTokenAdmin(admin.ModelAdmin[AgentToken]):
 
     def has_change_permission(self, request: HttpRequest, obj: AgentToken | None = None) -> bool:
         """Refuse: a token is not widened after it was handed out. Make another and revoke this one."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: AgentToken | None = None) -> bool:
-        """Refuse: revoked tokens stay, since tool calls name them."""
         return False
 
     def save_model(self, request: HttpRequest, obj: AgentToken, form: Any, change: bool) -> None:
@@ -180,7 +176,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
         *("state", "disabled_why", "last_success_at", "failing_since"),
     )
     list_filter = ["state", "disabled_why", "all_owners", "agent"]
-    search_fields = ["url", "agent__name", "created_by__username"]
+    search_fields = ["agent__name", "created_by__username"]  # not the address, of which the list shows the host alone
     list_select_related = ["agent", "created_by"]
     fields = (
         *("agent", "host", "created_by", "all_owners", "events", "state", "disabled_why", "disabled_at"),

@@ -4,8 +4,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -84,8 +85,16 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         return super().has_change_permission(request, obj)
 
 
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class RolesAdmin(PlainList[Group], GroupAdmin):
+    """Groups of rights, as Django has them."""
+
+
 @admin.register(Tutorship)
-class TutorshipAdmin(admin.ModelAdmin[Tutorship]):
+class TutorshipAdmin(PlainList[Tutorship]):
     list_display = ["tutor", "owner", "created_at"]
     list_select_related = ["tutor", "owner"]
     search_fields = ["tutor__username", "tutor__last_name", "owner__username", "owner__last_name"]
@@ -95,7 +104,7 @@ class TutorshipAdmin(admin.ModelAdmin[Tutorship]):
 
 
 @admin.register(TrustRule)
-class TrustRuleAdmin(admin.ModelAdmin[TrustRule]):
+class TrustRuleAdmin(PlainList[TrustRule]):
     list_display = ["owner", "agent", "block", "kind", "needs", "made_by", "updated_at"]
     list_filter = ["needs", "kind"]
     list_select_related = ["agent", "made_by"]
@@ -124,7 +133,7 @@ class AgentAdmin(NeverDeleted, PlainList[Agent]):
 
 
 admin.site.register(
-    Policy, list_display=["owner", "notes", "updated_at"], list_filter=["notes"], search_fields=["owner"]
+    Policy, PlainList, list_display=["owner", "notes", "updated_at"], list_filter=["notes"], search_fields=["owner"]
 )
 admin.site.register(
     Attention,

@@ -1,5 +1,5 @@
-"""What the admins share: texts with unseen characters named, read-only pages, and the admins of blocks and notes, where
-each save and deletion is a commit in the admin's name.
+"""What the admins share: lists that answer their own filters alone, texts with unseen characters named, read-only pages,
+and the admins of blocks and notes, where each save and deletion is a commit in the admin's name.
 
 `ModelAdmin` saves inside `atomic()`, and a Dolt verb commits behind its back: the views that write are
 called without it, and everything that would write rows directly (bulk deletion, editing in the list) is
@@ -13,8 +13,11 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import SuspiciousOperation
 from django.db.models import Model, QuerySet
 from django.forms.models import construct_instance
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -52,14 +55,50 @@ def _plain(value: Any) -> Any:
     return value
 
 
+class OwnFilters(ChangeList):
+    """A list that takes the look-ups of its filters and no others.
+
+    Django takes any look-up of the list's own columns, those it does not show too: a link could ask for a secret
+    character by character, or for a regular expression that Python runs inside SQLite and no deadline ends.
+    """
+
+    def get_filters(self, request: HttpRequest) -> Any:
+        try:
+            found = super().get_filters(request)
+        except (ValueError, OverflowError) as error:  # the year after 9999
+            raise IncorrectLookupParameters from error
+        of_year = {f"{self.date_hierarchy}__{bound}" for bound in ("gte", "lt")}  # made of the year in the address
+        if refused := set(found[2]) - of_year:
+            raise DisallowedModelAdminLookup(f"No filter of this list takes {sorted(refused)[0]}.")
+        return found
+
+
+#: Characters and words of a search in a list. Each word is looked for in each of up to seven columns, and SQLite refuses
+#: an expression of a thousand parts.
+_LONGEST_SEARCH, _MOST_WORDS = 500, 40
+
+
 class PlainList(admin.ModelAdmin[M]):
-    """A list that names unseen characters. Nothing is edited in lists here, so no row of one is saved."""
+    """The base of every admin: a list that answers its own filters alone, and names unseen characters. Nothing is edited
+    in lists here, so no row of one is saved."""
+
+    show_facets = admin.ShowFacets.NEVER  # a count of the whole table for each value of each filter
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return OwnFilters
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         listed = super().get_changelist_instance(request)
         for row in listed.result_list:
             make_plain(row)
         return listed
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[M], search_term: str
+    ) -> tuple[QuerySet[M], bool]:
+        if len(search_term) > _LONGEST_SEARCH or len(search_term.split()) > _MOST_WORDS:
+            raise SuspiciousOperation("This search is too long.")
+        return super().get_search_results(request, queryset, search_term)
 
 
 Parent = TypeVar("Parent", bound=Model)
