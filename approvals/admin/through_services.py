@@ -1,5 +1,5 @@
-"""What the admins share: lists that answer their own filters alone, texts with unseen characters named, read-only pages,
-and the admins of blocks and notes, where each save and deletion is a commit in the admin's name.
+"""What the admins share: lists that answer their own filters alone and name unseen characters, read-only pages, and the
+admins of blocks and notes, where each save and deletion is a commit in the admin's name.
 
 `ModelAdmin` saves inside `atomic()`, and a Dolt verb commits behind its back: the views that write are
 called without it, and everything that would write rows directly (bulk deletion, editing in the list) is
@@ -73,14 +73,16 @@ class OwnFilters(ChangeList):
         return found
 
 
-#: Characters and words of a search in a list. Each word is looked for in each of up to seven columns, and SQLite refuses
-#: an expression of a thousand parts.
+#: Characters and words of a search in a list. Each word is looked for in each of up to seven columns, and SQLite
+#: refuses an expression of a thousand parts.
 _LONGEST_SEARCH, _MOST_WORDS = 500, 40
 
 
 class PlainList(admin.ModelAdmin[M]):
-    """The base of every admin: a list that answers its own filters alone, and names unseen characters. Nothing is edited
-    in lists here, so no row of one is saved."""
+    """The base of every admin: a list that answers its own filters alone and names unseen characters.
+
+    Nothing is edited in lists here, so no row of one is saved.
+    """
 
     show_facets = admin.ShowFacets.NEVER  # a count of the whole table for each value of each filter
 

@@ -1,7 +1,6 @@
 """The lists of the Django admin answer their own filters and bounded searches; nothing asks for what they hide."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -55,10 +54,9 @@ def test_no_list_takes_a_look_up_that_is_not_of_its_filters(admin: User, rf: Req
         for column in columns(model_admin.model):
             for asked in {f"{column}__{lookup}" for lookup in LOOKUPS} - own:
                 tried += 1
-                with suppress(IncorrectLookupParameters):  # there is no such column: the page says so, whatever was asked
-                    with pytest.raises(DisallowedModelAdminLookup):
-                        listed({asked: "1"})
-                        raise AssertionError(f"{type(model_admin).__name__} took {asked}")
+                with pytest.raises((DisallowedModelAdminLookup, IncorrectLookupParameters)):
+                    listed({asked: "1"})
+                    raise AssertionError(f"{type(model_admin).__name__} took {asked}")
     assert tried > 2_000
 
 
@@ -94,7 +92,11 @@ def test_a_regular_expression_in_a_link_is_refused(as_admin: Client, proposal: P
     Proposal.objects.update(reasoning="a" * 27 + "!")  # 15 s of Python inside SQLite, all threads waiting
     proposals = reverse("admin:approvals_proposal_changelist")
     assert as_admin.get(proposals, {"reasoning__regex": "(a+)+$"}).status_code == 400
-    for own in ({"status__exact": "open"}, {"agent__id__exact": proposal.agent_id}, {"created_at__gte": "2020-01-01 00:00:00+00:00"}):
+    for own in (
+        {"status__exact": "open"},
+        {"agent__id__exact": proposal.agent_id},
+        {"created_at__gte": "2020-01-01 00:00:00+00:00"},
+    ):
         assert as_admin.get(proposals, own).context["cl"].result_count == 1, own
 
 
@@ -136,6 +138,6 @@ def test_what_completes_a_name_takes_no_more_than_a_list(as_admin: Client, alice
     found = as_admin.get(complete, asked | {"term": "ali"}).json()["results"]
     assert [each["text"] for each in found] == ["alice"]
     assert as_admin.get(complete, asked | {"term": "a" * 10_000}).status_code == 400
-    assert as_admin.get(complete, asked | {"term": "ali", "owner__feed_key__startswith": "x"}).json()["results"] == found
-
-
+    assert (
+        as_admin.get(complete, asked | {"term": "ali", "owner__feed_key__startswith": "x"}).json()["results"] == found
+    )
