@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
@@ -69,7 +69,8 @@ class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
     actions = ["rotate", "revoke"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentToken]:
-        return super().get_queryset(request).prefetch_related("owners")
+        works = Exists(AgentToken.objects.working().filter(pk=OuterRef("pk")))
+        return super().get_queryset(request).prefetch_related("owners").annotate(works=works)
 
     def has_change_permission(self, request: HttpRequest, obj: AgentToken | None = None) -> bool:
         """Refuse: a token is not widened after it was handed out. Make another and revoke this one."""
@@ -139,7 +140,9 @@ class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
     def state(self, token: AgentToken) -> str:
         if token.revoked_at:
             return str(_("revoked"))
-        return str(_("usable") if token.is_usable else _("expired"))
+        if not token.is_usable:
+            return str(_("expired"))
+        return str(_("usable") if token.works else _("its agent or who made it lost access"))  # type: ignore[attr-defined]
 
 
 admin.site.register(

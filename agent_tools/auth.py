@@ -92,8 +92,8 @@ def issue(
     Args:
         scopes: see `Scope.granted`.
         owners: whom it serves; none, when empty and not `all_owners`.
-        created_by: the person who asked for it: the token stops working when they are deactivated.
-            None for the command line.
+        created_by: the person who asked for it: the token stops working when they are deactivated, and, where it
+            serves others, when they are no longer staff. None for the command line.
         toolset: names of sets, with commas; see `calls.toolsets`.
     """
     with transaction.atomic():
@@ -134,17 +134,17 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
     """Make a new secret with the rights of a token: its agent, scopes, owners and end.
 
     Args:
-        by: who asked for it: the new token stops working when they are deactivated.
+        by: who asked for it, with whose rights the new token ends.
         until: when the old secret ends; None leaves it as it was, until somebody revokes it.
 
     Raises:
-        NotRotatable: the token was replaced before, or ended.
+        NotRotatable: the token was replaced before, ended, or opens nothing any more.
     """
     try:
         with transaction.atomic():
             # Locked, so that who is served is not narrowed between reading and copying it.
             old = AgentToken.objects.select_for_update(no_key=True).get(pk=token.pk)
-            if not old.is_usable or not old.agent.is_active:
+            if not AgentToken.objects.working().filter(pk=old.pk).exists():
                 raise NotRotatable
             kept = ("agent", "scopes", "toolset", "all_owners", "expires_at", "tells_after", "owners_since")
             same = {name: getattr(old, name) for name in kept}
@@ -158,7 +158,7 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
 
 
 def find(secret: str) -> AgentToken | None:
-    """Return the usable token of this secret, of an active agent and an active maker; None otherwise.
+    """Return the token of this secret that works (`AgentTokenQuerySet.working`); None otherwise.
 
     Unknown, revoked, expired and deactivated tokens get the same answer.
     """

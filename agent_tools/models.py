@@ -11,7 +11,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -49,8 +49,14 @@ class AgentTokenQuerySet(models.QuerySet["AgentToken"]):
         return self.filter(revoked_at=None).filter(Q(expires_at=None) | Q(expires_at__gt=now))
 
     def working(self, now: datetime | None = None) -> AgentTokenQuerySet:
-        """Return usable tokens of active agents whose maker, if a person, is active: the others open nothing."""
-        made = Q(created_by=None) | Q(created_by__is_active=True)
+        """Return usable tokens of active agents, whose maker may still give what they open; the others open nothing.
+
+        The command line may give everything, a person their own memory while they are active, staff everybody's.
+        """
+        for_others = AgentToken.owners.through.objects.filter(agenttoken=OuterRef("pk"))
+        for_others = for_others.exclude(user=OuterRef("created_by"))
+        theirs = Q(created_by__is_staff=True) | (Q(all_owners=False) & ~Exists(for_others))
+        made = Q(created_by=None) | (Q(created_by__is_active=True) & theirs)
         return self.usable(now).filter(made, agent__is_active=True)
 
     def serving(self, username: str) -> AgentTokenQuerySet:

@@ -22,7 +22,7 @@ from approvals.views.request import form_page
 
 def usable_of(viewer: User) -> AgentTokenQuerySet:
     """Return the tokens that open this person's memory now."""
-    return AgentToken.objects.serving(viewer.username).usable().filter(agent__is_active=True)
+    return AgentToken.objects.serving(viewer.username).working()
 
 
 def rows_of(viewer: User, *, agent_id: int | None = None) -> list[dict[str, Any]]:

@@ -1,13 +1,19 @@
 """Who may do what: a table of people and one of states."""
 
+import re
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import pytest
 
-from approvals import permissions
-from approvals.models import Proposal, Status, User
+from approvals import permissions, services
+from approvals.models import Proposal, Status, Tutorship, User
 from approvals.permissions import ReviewAction, available_actions
+from approvals.services.errors import ProposalNotFound
+from memory_app.reads import Block
 from tests.conftest import make_user
+from tests.support.fixtures import ClientOf, Propose
+from tests.support.pages import words
 
 DECIDE = {
     ReviewAction.APPROVE,
@@ -74,3 +80,32 @@ def test_what_is_left_to_do_with_a_proposal(
 ) -> None:
     proposal = Proposal(owner="alice", **state)
     assert [available_actions(person, proposal) for person in (alice, tim, mallory)] == [owner, tutor, set()]
+
+
+def test_what_a_tutor_was_given_before_opens_nothing_afterwards(
+    tim: User, alice: User, client_of: ClientOf, goals: Block, propose: Propose
+) -> None:
+    """A filter, an assignment, a feed and the batches of a tutor, and addresses in their bookmarks."""
+    proposal, other = propose(goals, "math", "geometry"), propose(goals, "June", "May")
+    services.assign(actor=tim, proposal_id=proposal.pk, to="tim")
+    services.save_filter(actor=tim, name="Mine", query="assigned=me&owner=alice")
+    services.approve(actor=tim, proposal_id=other.pk, revision=1, seen_sha256=goals.sha256)
+    User.objects.filter(pk=tim.pk).update(feed_key="key-of-a-tutor")
+    tim.refresh_from_db()
+    client = client_of(tim)
+    pages = ["", "blocks/goals/", "blocks/goals/history/", "notes/", "automatic/", "conversations/", "search/?q=math"]
+    pages += ["export/memories.md", "export/memory.json"]
+    addresses = [f"/memory/alice/{page}" for page in pages] + [f"/proposals/{each.pk}/" for each in (proposal, other)]
+    lists = ["/", "/?assigned=me&owner=alice", "/?tab=decided", "/memory/", urlsplit(tim.feed_url).path]
+    assert all(client.get(address).status_code == 200 for address in addresses)
+    assert all("alice" in client.get(address).content.decode() for address in lists[:2])
+    Tutorship.objects.all().delete()
+    assert {client.get(address).status_code for address in addresses} == {404}
+    for address in lists:
+        shown = client.get(address, follow=True)
+        assert shown.status_code == 200
+        assert not {"Alice Berg", "geometry", "alice/"} & set(re.findall(r"Alice Berg|geometry|alice/", words(shown)))
+    for verb in ("approve", "reject", "undo", "comment", "assign", "request-changes", "remove-texts"):
+        assert client.post(f"/proposals/{proposal.pk}/{verb}/", {"revision": 1, "to": "tim"}).status_code == 404, verb
+    with pytest.raises(ProposalNotFound):
+        services.undo(actor=tim, proposal_id=other.pk)

@@ -53,6 +53,41 @@ def test_a_token_ends_with_its_agent_and_with_the_account_of_who_made_it(
         type(ends).objects.filter(pk=ends.pk).update(is_active=True)
 
 
+@pytest.mark.parametrize(
+    ("made_by", "serves", "is_staff", "works"),
+    [
+        ("admin", "everyone", True, True),
+        ("admin", "everyone", False, False),
+        ("admin", "alice", False, False),
+        ("admin", "admin and alice", False, False),
+        ("admin", "admin", False, True),
+        ("alice", "alice", False, True),
+        ("the command line", "everyone", True, True),
+        ("the command line", "alice", True, True),
+    ],
+)
+def test_a_token_opens_what_its_maker_may_give_when_it_is_used(
+    issue: Issue, alice: User, admin: User, goals: Block, made_by: str, serves: str, is_staff: bool, works: bool
+) -> None:
+    people = {"alice": alice, "admin": admin}
+    owners = [] if serves == "everyone" else [people[name] for name in serves.split(" and ")]
+    secret = issue(*owners, all_owners=not owners, created_by=people.get(made_by))
+    token = AgentToken.objects.get()
+    User.objects.filter(pk=admin.pk).update(is_staff=is_staff, is_superuser=False)
+    about = "alice" if owners != [admin] else "admin"
+    said = Machine(secret).call("list_memory_blocks", user_id=about)
+    assert auth.agents_serving(about) == ({token.agent_id} if works else set())
+    if works:
+        answered(said)
+        rotated = auth.rotate(token, by=people.get(made_by, admin), until=None)
+        answered(Machine(rotated.secret).call("list_memory_blocks", user_id=about))
+        return
+    refused(said, 401, "invalid_token")
+    assert auth.find_again(token) is None  # what waits for a decision asks again
+    with pytest.raises(auth.NotRotatable):
+        auth.rotate(token, by=alice, until=None)
+
+
 def test_a_signed_in_person_is_no_agent(client_of: ClientOf, alice: User) -> None:
     refused(client_of(alice).get(TOOLS), 401, "not_authenticated")
 
