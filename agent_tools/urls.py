@@ -1,9 +1,10 @@
 """The addresses of machines: the agent API, its description, health; and people's pages about agents and webhooks."""
 
 from django.urls import path, re_path
+from django.views.generic import RedirectView
 
-from agent_tools.console import agent_page, tokens_page
-from agent_tools.views import api, mcp, memory, webhooks
+from agent_tools.console import agent_page, tokens_page, webhooks_page
+from agent_tools.views import api, mcp, memory
 
 _USER = "api/v1/users/<str:user_id>/"
 _BLOCKS = f"{_USER}blocks/"
@@ -42,17 +43,20 @@ urlpatterns = [
     path("llms.txt", api.llms, name="llms"),
     path("healthz", api.healthz, name="healthz"),
     path("readyz", api.readyz, name="readyz"),
-    path("settings/agents/", tokens_page.agents, name="agents"),
-    path("settings/agents/<int:pk>/revoke/", tokens_page.revoke, name="agent_token_revoke"),
-    path("settings/agents/<int:pk>/rotate/", tokens_page.rotate, name="agent_token_rotate"),
-    path("settings/agents/<str:agent>/", agent_page.agent_page, name="agent_calls"),
-    path("settings/webhooks/", webhooks.webhooks, name="webhooks"),
-    path(_WEBHOOK, webhooks.webhook, name="webhook"),
-    path(f"{_WEBHOOK}rotate/", webhooks.rotate, name="webhook_rotate"),
-    path(f"{_WEBHOOK}overlap/end/", webhooks.end_overlap, name="webhook_end_overlap"),
-    path(f"{_WEBHOOK}state/", webhooks.switch, name="webhook_switch"),
-    path(f"{_WEBHOOK}test/", webhooks.send_test, name="webhook_test"),
-    path(f"{_WEBHOOK}delete/", webhooks.delete, name="webhook_delete"),
-    path(f"{_WEBHOOK}deliveries/<int:delivery>/", webhooks.delivery, name="webhook_delivery"),
-    path(f"{_WEBHOOK}deliveries/<int:delivery>/again/", webhooks.send_again, name="webhook_send_again"),
+    path("agents/", tokens_page.agents, name="agents"),
+    path("agents/tokens/<int:pk>/revoke/", tokens_page.revoke, name="agent_token_revoke"),
+    path("agents/tokens/<int:pk>/rotate/", tokens_page.rotate, name="agent_token_rotate"),
+    path("agents/<str:agent>/", agent_page.activity, name="agent"),
+    path("agents/<str:agent>/calls/", agent_page.calls, name="agent_calls"),
+    path("agents/<str:agent>/webhooks/", webhooks_page.webhooks, name="agent_webhooks"),
+    # The guides of earlier versions have this address.
+    path("settings/agents/", RedirectView.as_view(pattern_name="agents", permanent=True)),
+    path(_WEBHOOK, webhooks_page.webhook, name="webhook"),
+    path(f"{_WEBHOOK}rotate/", webhooks_page.rotate, name="webhook_rotate"),
+    path(f"{_WEBHOOK}overlap/end/", webhooks_page.end_overlap, name="webhook_end_overlap"),
+    path(f"{_WEBHOOK}state/", webhooks_page.switch, name="webhook_switch"),
+    path(f"{_WEBHOOK}test/", webhooks_page.send_test, name="webhook_test"),
+    path(f"{_WEBHOOK}delete/", webhooks_page.delete, name="webhook_delete"),
+    path(f"{_WEBHOOK}deliveries/<int:delivery>/", webhooks_page.delivery, name="webhook_delivery"),
+    path(f"{_WEBHOOK}deliveries/<int:delivery>/again/", webhooks_page.send_again, name="webhook_send_again"),
 ]

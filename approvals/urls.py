@@ -6,7 +6,7 @@ from django.views.generic import RedirectView
 
 from approvals.accounts import settings_page, sign_in
 from approvals.notifications import feed, unsubscribe
-from approvals.statistics import agents, board
+from approvals.statistics import board
 from approvals.views import (
     approving,
     block_forms,
@@ -74,8 +74,6 @@ urlpatterns = [
     path("settings/feed/", settings_page.feed_address, name="feed_address"),
     # Mails sent before the two pages were one have this address.
     path("settings/notifications/", RedirectView.as_view(pattern_name="settings", permanent=True)),
-    path("agents/", agents.agent_list, name="agent_list"),
-    path("agents/<str:agent>/", agents.agent, name="agent"),
     path("manifest.webmanifest", feed.manifest, name="manifest"),
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),

@@ -1,5 +1,5 @@
-"""People's pages about their agents: tokens, and what an agent did.
+"""People's pages about agents: what became of their proposals, tokens, calls, webhooks.
 
-Called by `urls` only. Everything here is about the viewer's own memory: tutors and staff see no more on these pages
-than others do. How agents do in numbers is `approvals.statistics`.
+Called by `urls` only. Tokens, calls and webhooks are those of the viewer's own memory: tutors and staff see no more of
+them than others do.
 """

@@ -1,5 +1,6 @@
-"""`/settings/agents/<name>/`: one agent that serves me: tokens, calls, refusals, and what became of its proposals.
+"""`/agents/<name>/`: one agent, with its activity, its calls about the viewer's memory, and its webhooks as tabs.
 
+Activity counts the proposals that a viewer may see; tokens, calls and webhooks are those of the viewer's own memory.
 Calls are from the rows of the audit: names, sizes and outcomes, no texts.
 """
 
@@ -20,9 +21,10 @@ from agent_tools.calls.registry import TOOLS
 from agent_tools.console.tokens_page import rows_of
 from agent_tools.errors import ErrorCode
 from agent_tools.models import AgentToken, ToolCall
+from agent_tools.webhooks import endpoints
 from approvals.accounts.sign_in import viewer_of
-from approvals.models import Agent, Proposal, ProposalQuerySet, Status, TrustRule, User
-from approvals.statistics import agents, weeks
+from approvals.models import Agent, Status, TrustRule, User
+from approvals.statistics import agents
 from approvals.views.request import reading_page
 
 #: How far back the counts go.
@@ -123,44 +125,62 @@ def _before(cursor: str) -> Q:
 _MOST_REJECTED = 5
 
 
+def about_agent(request: HttpRequest, agent: Agent | None) -> dict[str, Any]:
+    """Return what every tab of an agent's page needs.
+
+    Raises:
+        Http404: there is no such agent, or nothing about it that this viewer may see.
+    """
+    viewer = viewer_of(request)
+    proposals, context = agents.narrowed(request)
+    proposals = proposals.filter(agent=agent)
+    if agent is None:
+        raise Http404
+    has_calls, has_webhooks = serves(agent, viewer), endpoints.concern(viewer, agent)
+    if not (has_calls or has_webhooks or proposals.exists()):
+        raise Http404
+    return context | {"agent": agent, "proposals": proposals, "has_calls": has_calls, "has_webhooks": has_webhooks}
+
+
+def _named(agent: str) -> Agent | None:
+    return Agent.objects.filter(name=agent).first()
+
+
 @reading_page
 @never_cache
-def agent_page(request: HttpRequest, agent: str) -> HttpResponse:
-    """Show what an agent did with the viewer's own memory. One that never did anything there is not found."""
-    viewer = viewer_of(request)
-    found = Agent.objects.filter(name=agent).first()
-    proposals = Proposal.objects.of_owner(viewer.username).filter(agent=found)
-    if found is None or not (serves(found, viewer) or proposals.exists()):
+def activity(request: HttpRequest, agent: str) -> HttpResponse:
+    """Show an agent's tokens, and what became of its proposals, week by week."""
+    viewer, context = viewer_of(request), about_agent(request, _named(agent))
+    (counts,) = agents.agents_of(context["proposals"], context["began"], others=[agent])
+    context |= {
+        "tab": "activity",
+        "rows": rows_of(viewer, agent_id=context["agent"].pk),
+        "rules": TrustRule.objects.filter(owner=viewer.username, agent=context["agent"]).count(),
+        "counts": counts,
+        **agents.week_by_week(counts, context["began"]),
+        "rejected": context["proposals"].filter(status=Status.REJECTED).order_by("-decided_at")[:_MOST_REJECTED],
+    }
+    return render(request, "agents/agent.html", context)
+
+
+@reading_page
+@never_cache
+def calls(request: HttpRequest, agent: str) -> HttpResponse:
+    """Show what an agent called about the viewer's own memory. One that called nothing there is not found."""
+    viewer, context = viewer_of(request), about_agent(request, _named(agent))
+    if not context["has_calls"]:
         raise Http404
     narrowed = {name: request.GET.get(name, "").replace("\0", "")[:100] for name in ("tool", "outcome", "before")}
-    usage = usage_of(found, viewer)
-    calls, older = calls_of(found, viewer, **narrowed)
-    context = {
-        "section": "settings",
-        "agent": found,
-        "rows": rows_of(viewer, agent_id=found.pk),
-        "calls": calls,
+    usage = usage_of(context["agent"], viewer)
+    found, older = calls_of(context["agent"], viewer, **narrowed)
+    context |= {
+        "tab": "calls",
+        "calls": found,
         "older": older,
         "narrowed": narrowed,
         "is_narrowed": bool(narrowed["tool"] or narrowed["outcome"]),
         "known": _CODES.get(narrowed["outcome"]),
         "usage": usage,
         "tool_names": sorted({use["tool"] for use in usage["tools"]} | ({narrowed["tool"]} & TOOLS.keys())),
-        "rules": TrustRule.objects.filter(owner=viewer.username, agent=found).count(),
-        **_decided(found, viewer, proposals),
     }
     return render(request, "agents/agent.html", context)
-
-
-def _decided(agent: Agent, viewer: User, mine: ProposalQuerySet) -> dict[str, Any]:
-    """Return what became of its proposals, counted as on the page that has them week by week."""
-    began = weeks.starts()
-    counts = agents.agents_of(mine, began, others=[agent.name])[0]
-    return {
-        "owner": viewer.username,
-        "counts": counts,
-        "since": timezone.localtime(began[0]).date().isoformat(),
-        "number_of_weeks": len(began),
-        "rejected": mine.filter(status=Status.REJECTED).order_by("-decided_at")[:_MOST_REJECTED],
-        "has_proposals": mine.exists(),
-    }

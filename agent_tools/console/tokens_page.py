@@ -1,4 +1,4 @@
-"""`/settings/agents/`: which agents serve me, a token for my own memory, rotating and revoking one."""
+"""`/agents/`: agents and what became of their proposals; tokens for the viewer's own memory, made, rotated, revoked."""
 
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from agent_tools.forms import RotateForm, TokenForm, mark_used, new_nonce, was_u
 from agent_tools.models import AgentToken, AgentTokenQuerySet
 from approvals.accounts.sign_in import viewer_of
 from approvals.models import User
+from approvals.statistics import agents as agents_statistics
 from approvals.views.request import form_page
 
 
@@ -97,7 +98,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404
     old = list(serving_me.filter(pk__in=_replaced_by(token)))
     if request.method != "POST":
-        context = {"section": "settings", "token": token, "old": old}
+        context = {"section": "agents", "token": token, "old": old}
         return render(request, "agents/revoke.html", context)
     ended = [token, *(old if "old" in request.POST else [])]
     for each in ended:
@@ -141,11 +142,16 @@ def tokens_page(
         old: the one it replaces.
     """
     serving = AgentToken.objects.serving(viewer.username).select_related("agent")
+    proposals, counted = agents_statistics.narrowed(request)
+    rows = rows_of(viewer)
+    names = agents_statistics.serving(request, counted["owner"])
     context: dict[str, Any] = {
-        "section": "settings",
+        **counted,
+        "agents": agents_statistics.agents_of(proposals, counted["began"], others=names),
         "form": form or TokenForm(owner=viewer),
         "nonce": new_nonce(),
-        "rows": rows_of(viewer),
+        "own": [row for row in rows if not row["token"].all_owners],
+        "admins": [row for row in rows if row["token"].all_owners],
         "ended": serving.exclude(pk__in=usable_of(viewer).values("pk"))[:20],
         "issued": issued,
         "old": old,
@@ -175,7 +181,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("agents")
     form = RotateForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
-        context = {"section": "settings", "token": found, "form": form, "nonce": new_nonce()}
+        context = {"section": "agents", "token": found, "form": form, "nonce": new_nonce()}
         return render(request, "agents/rotate.html", context, status=422 if form.is_bound else 200)
     try:
         issued = auth.rotate(found, by=viewer, until=form.until)

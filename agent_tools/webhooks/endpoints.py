@@ -34,17 +34,20 @@ def of_person(person: User) -> QuerySet[WebhookEndpoint]:
     return WebhookEndpoint.objects.filter(created_by=person).select_related("agent", "created_by")
 
 
-def of_others_about(person: User) -> QuerySet[WebhookEndpoint]:
-    """Return the webhooks of admins that are told about this person's memory too."""
-    agents = auth.agents_serving(person.username)
-    everyones = outbox.listening().filter(all_owners=True, agent__in=agents).exclude(created_by=person)
-    return everyones.select_related("agent")
+def of_others_about(person: User, agent: Agent) -> QuerySet[WebhookEndpoint]:
+    """Return the webhooks that admins made for this agent and that are told about this person's memory too."""
+    everyones = outbox.listening().filter(all_owners=True, agent=agent).exclude(created_by=person)
+    return everyones if agent.pk in auth.agents_serving(person.username) else everyones.none()
 
 
-def selectable_agents(person: User) -> QuerySet[Agent]:
-    """Return the agents a person may make a webhook for: those that serve them; for staff, any that is active."""
-    agents = Agent.objects.filter(is_active=True).order_by("name")
-    return agents if person.is_staff else agents.filter(pk__in=auth.agents_serving(person.username))
+def may_create(person: User, agent: Agent) -> bool:
+    """Whether a person may make a webhook for an agent: one that serves them; for staff, any that is active."""
+    return agent.is_active and (person.is_staff or agent.pk in auth.agents_serving(person.username))
+
+
+def concern(person: User, agent: Agent) -> bool:
+    """Whether there is anything about webhooks of this agent for the person: they made some, or may make one."""
+    return may_create(person, agent) or of_person(person).filter(agent=agent).exists()
 
 
 def serves(endpoint: WebhookEndpoint) -> bool:

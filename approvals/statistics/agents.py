@@ -1,7 +1,6 @@
-"""How agents do: `/agents/` and `/agents/<name>/`, and the counts that the page of an agent's tokens shows too.
+"""What became of agents' proposals in twelve weeks, for the pages of agents.
 
-Owners see their memory's, tutors their students', staff all. An agent that proposed nothing a viewer may see, and has
-no token for that memory, is answered as if it did not exist. What counts as accepted is `review.trust.acceptance`.
+Owners see their memory's, tutors their students', staff all. What counts as accepted is `review.trust.acceptance`.
 """
 
 from collections import Counter
@@ -12,17 +11,15 @@ from itertools import accumulate
 from typing import Any
 
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest
 from django.utils import timezone
 from django_stubs_ext import StrOrPromise
 
 from approvals import permissions
 from approvals.accounts.sign_in import display_names, viewer_of
-from approvals.models import Agent, Approval, Mergeability, ProposalQuerySet, RejectReason, Status
+from approvals.models import Approval, Mergeability, ProposalQuerySet, RejectReason, Status
 from approvals.review import trust
 from approvals.statistics import weeks
-from approvals.views.request import reading_page
 
 #: What a week's decisions are divided into, as the columns of the page and its bars have them.
 PARTS = ("as_proposed", "changed", "rejected", "unused", "automatic")
@@ -119,43 +116,24 @@ def _counted_as(status: str, approval: str, reason: str, fits: str) -> tuple[str
     return ("unused" if status in (Status.WITHDRAWN, Status.EXPIRED) else ""), status
 
 
-@reading_page
-def agent_list(request: HttpRequest) -> HttpResponse:
-    """Show all agents that proposed something this person may see."""
-    proposals, context = _narrowed(request)
-    context["agents"] = agents_of(proposals, context["began"], others=_serving(request, context["owner"]))
-    return render(request, "statistics/agents.html", context)
-
-
-@reading_page
-def agent(request: HttpRequest, agent: str) -> HttpResponse:
-    """Show one of them week by week."""
-    proposals, context = _narrowed(request)
-    described = Agent.objects.filter(name=agent).first()
-    others = [name for name in _serving(request, context["owner"]) if name == agent]
-    found = agents_of(proposals.filter(agent=described), context["began"], others=others) if described else []
-    if not described or not found:
-        raise Http404
-    (counts,) = found
+def week_by_week(counts: AgentCounts, began: Sequence[datetime]) -> dict[str, Any]:
+    """Return an agent's counts of each week as the table shows them, with the bars of their parts."""
     parts = [[week[part] for part in PARTS] for week in counts.weeks]
     # The parts of a bar lie over each other, the longest first: each reaches from the start to its own end.
     bars = [[*zip(PARTS, accumulate(week), strict=True)][::-1] for week in parts]
-    context |= {
-        "agent": described,
-        "counts": counts,
-        "weeks": list(zip(context["began"], [week["proposed"] for week in counts.weeks], parts, bars, strict=True)),
+    return {
+        "weeks": list(zip(began, [week["proposed"] for week in counts.weeks], parts, bars, strict=True)),
         "is_idle": not any(week.total() for week in counts.weeks),
         "most": max(map(sum, parts)) or 1,
     }
-    return render(request, "statistics/agent.html", context)
 
 
-def _serving(request: HttpRequest, owner: str) -> list[str]:
+def serving(request: HttpRequest, owner: str) -> list[str]:
     """Return the agents that reach this owner's memory, or the viewer's own: some have not proposed anything yet."""
     return [agent.name for agent in trust.agents_serving(owner or viewer_of(request).username)]
 
 
-def _narrowed(request: HttpRequest) -> tuple[ProposalQuerySet, dict[str, Any]]:
+def narrowed(request: HttpRequest) -> tuple[ProposalQuerySet, dict[str, Any]]:
     """Return the proposals to count, and whose they are; of one owner where the address names one."""
     user = viewer_of(request)
     proposals = permissions.proposals_visible_to(user)
@@ -166,7 +144,7 @@ def _narrowed(request: HttpRequest) -> tuple[ProposalQuerySet, dict[str, Any]]:
         proposals = proposals.of_owner(owner)
     began = weeks.starts()
     return proposals, {
-        "section": "settings",
+        "section": "agents",
         "owner": owner,
         "owner_name": display_names({owner}).get(owner, "") if owner else "",
         "began": began,

@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 PAGES = """/ /proposals/1/ /memory/ /memory/alice/ /memory/alice/blocks/goals/ /memory/alice/notes/
-    /memory/alice/search/?q=goals /memory/alice/export/memory.json /settings/ /settings/agents/ /admin/
+    /memory/alice/search/?q=goals /memory/alice/export/memory.json /settings/ /agents/ /admin/
     /nothing/here/""".split()
 CALLS = ["/api/v1/token/", "/api/v1/users/alice/blocks/", "/api/v1/users/alice/notes/", "/api/v1/proposals/"]
 

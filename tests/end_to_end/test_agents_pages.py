@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 def create_a_token(window: Page) -> str:
     """Create a token for a new agent; what the page shows of it."""
-    window.goto("/settings/agents/")
+    window.goto("/agents/")
     window.fill("[name=name]", "planner")
     window.click("button:has-text('Create the token')")
     return window.input_value("#secret")
@@ -58,18 +58,18 @@ def test_calls_are_narrowed_without_leaving_the_page(window_of: WindowOf, alice:
         address = "/api/v1/tools/read_memory_block/"
         assert window.request.post(address, data={"block_label": label}, headers=headers).status == status
     window.wait_for_timeout(1_500)  # rows are written a moment later
-    window.goto("/settings/agents/diary/")
+    window.goto("/agents/diary/calls/")
     expect(window.locator(".calls-table tbody tr")).to_have_count(2)
     window.select_option("#calls-outcome", "block_not_found")
     expect(window.locator(".calls-table tbody tr")).to_have_count(1)
     assert "outcome=block_not_found" in window.url
 
 
-def test_every_tab_of_the_settings_is_in_view(window_of: WindowOf, alice: User) -> None:
+def test_every_tab_is_in_view(window_of: WindowOf, alice: User) -> None:
     """Also on a narrow page, whose last tab was cut off where another one is bold."""
     window = window_of(alice)
     for width in (1280, 768, 360):
         window.set_viewport_size({"width": width, "height": 800})
-        for page in ("/settings/", "/settings/agents/", "/settings/webhooks/"):
+        for page in ("/settings/", "/memory/alice/"):
             window.goto(page)
             assert window.evaluate("(bar => bar.scrollWidth <= bar.clientWidth)(document.querySelector('.tabs'))"), page

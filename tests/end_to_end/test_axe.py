@@ -104,17 +104,17 @@ def note_pages(states: EveryState) -> Iterator[str]:
 
 
 def settings_pages(states: EveryState) -> Iterator[str]:
-    yield from ("/settings/", "/settings/policies/", "/settings/agents/")
-    yield from ("/agents/", "/agents/scribe/", "/password/", "/password/changed/")
+    yield from ("/settings/", "/settings/policies/", "/agents/")
+    yield from ("/agents/scribe/", "/password/", "/password/changed/")
     token = AgentToken.objects.get(agent__name="scribe")
     yield reverse("agent_token_revoke", args=[token.pk])
     yield reverse("agent_token_rotate", args=[AgentToken.objects.get(agent__name="diary").pk])
-    yield from ("/settings/agents/scribe/", "/settings/agents/scribe/?tool=forget")
+    yield from ("/agents/scribe/calls/", "/agents/scribe/calls/?tool=forget")
     yield from webhook_pages()
 
 
 def webhook_pages() -> Iterator[str]:
-    yield "/settings/webhooks/"
+    yield "/agents/scribe/webhooks/"
     for endpoint in WebhookEndpoint.objects.order_by("pk"):
         page = reverse("webhook", args=[endpoint.pk])
         yield from (page, f"{page}?state=failed", f"{page}?before=0", f"{page}rotate/", f"{page}delete/")
@@ -285,10 +285,10 @@ def test_notes_and_settings(window_of: WindowOf, alice: User, states: EveryState
     rotate = reverse("webhook_rotate", args=[WebhookEndpoint.objects.all()[0].pk])
     passwords = ("[name=old_password]", "[name=new_password1]", "[name=new_password2]")
     for page, fields, button in (
-        ("/settings/webhooks/", {"#id_url": "https://10.0.0.1/"}, "Create the webhook"),
-        ("/settings/webhooks/", {"#id_url": "https://hooks.example.org/"}, "Create the webhook"),
+        ("/agents/scribe/webhooks/", {"#id_url": "https://10.0.0.1/"}, "Create the webhook"),
+        ("/agents/scribe/webhooks/", {"#id_url": "https://hooks.example.org/"}, "Create the webhook"),
         (rotate, {}, "Rotate the secret"),
-        ("/settings/agents/", {"#id_name": "helper"}, "Create the token"),
+        ("/agents/", {"#id_name": "helper"}, "Create the token"),
         ("/password/", dict.fromkeys(passwords, "x"), "Change the password"),
     ):
         window.goto(page)
@@ -311,7 +311,7 @@ def with_agents(inspector: Inspector) -> None:
     for way in window.locator(".way > summary").all():
         way.click()
         inspector.look(f"rotated, {way.inner_text()}")
-    window.goto("/settings/agents/scribe/")
+    window.goto("/agents/scribe/calls/")
     inspector.look("agent, with calls")
 
 
@@ -332,9 +332,9 @@ FAULTY_FILE = """# Memories
 
 
 def test_where_there_is_nothing(window_of: WindowOf, mallory: User, scribe: Agent) -> None:
-    pages = ["/", "/?tab=agent", "/?tab=decided", "/memory/", "/memory/mallory/", "/agents/", "/settings/agents/"]
+    pages = ["/", "/?tab=agent", "/?tab=decided", "/memory/", "/memory/mallory/", "/agents/"]
     pages += [f"/memory/mallory/{place}/" for place in ("notes", "automatic", "conversations", "search")]
-    pages += ["/settings/policies/", "/settings/webhooks/"]
+    pages += ["/settings/policies/", "/agents/scribe/webhooks/"]
     nothing_found(inspect(window_of(mallory), pages))
 
 

@@ -1,4 +1,4 @@
-"""The page of tokens in alice's browser, and the secret that a page shows."""
+"""The page of agents and tokens in alice's browser, and the secret that a page shows."""
 
 import re
 from typing import Any
@@ -10,7 +10,8 @@ from approvals.models import User
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 
-PAGE = "/settings/agents/"
+PAGE = "/agents/"
+TOKENS = f"{PAGE}tokens/"
 ADMIN = "/admin/agent_tools/agenttoken/"
 SECRET = re.compile(r"asn_[a-z0-9]{8}_[A-Za-z0-9_-]{43}")
 

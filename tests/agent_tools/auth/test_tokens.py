@@ -22,7 +22,7 @@ from agent_tools.models import AgentToken, IdempotencyKey, Scope
 from approvals import services
 from approvals.models import Agent, Proposal, User
 from memory_app.reads import Block
-from tests.agent_tools.auth.conftest import ADMIN, PAGE, SECRET, secret_on
+from tests.agent_tools.auth.conftest import ADMIN, PAGE, SECRET, TOKENS, secret_on
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.conftest import at_once
@@ -115,7 +115,7 @@ def test_a_token_is_revoked_after_asking_and_shared_ones_only_stop_serving_me(
 ) -> None:
     own, shared = issue(alice), issue(alice, ben)
     for row in AgentToken.objects.all():
-        path = f"{PAGE}{row.pk}/revoke/"
+        path = f"{TOKENS}{row.pk}/revoke/"
         assert row.prefix in browser.get(path).content.decode()
         browser.post(path)
     refused(Machine(own).call("list_memory_blocks"), 401, "invalid_token")
@@ -126,7 +126,7 @@ def test_a_token_is_revoked_after_asking_and_shared_ones_only_stop_serving_me(
 
 def test_nobody_revokes_or_sees_the_tokens_of_others(client_of: ClientOf, mallory: User, token: str) -> None:
     client, row = client_of(mallory), AgentToken.objects.get()
-    assert client.post(f"{PAGE}{row.pk}/revoke/").status_code == 404
+    assert client.post(f"{TOKENS}{row.pk}/revoke/").status_code == 404
     assert row.prefix not in client.get(PAGE).content.decode()
     row.refresh_from_db()
     assert row.is_usable
@@ -135,10 +135,9 @@ def test_nobody_revokes_or_sees_the_tokens_of_others(client_of: ClientOf, mallor
 def test_a_token_for_everyone_is_shown_and_left_to_the_admin(browser: Client, issue: Issue) -> None:
     issue(all_owners=True)
     row = AgentToken.objects.get()
-    page = browser.get(PAGE).content.decode()
-    assert row.prefix in page
-    assert f"{row.pk}/revoke/" not in page
-    assert browser.post(f"{PAGE}{row.pk}/revoke/").status_code == 404
+    assert row.prefix in browser.get(PAGE).content.decode()
+    assert f"{row.pk}/revoke/" not in browser.get(f"{PAGE}scribe/").content.decode()
+    assert browser.post(f"{TOKENS}{row.pk}/revoke/").status_code == 404
 
 
 # -- the admin ------------------------------------------------------------------------------------
@@ -257,7 +256,7 @@ def old(issue: Issue, alice: User, diary: Agent) -> str:
 def rotated(client: Any, grace: str = "day", token: AgentToken | None = None) -> str:
     """The new secret, as the page shows it."""
     token = token or AgentToken.objects.get(replaced_by=None)
-    path = f"{PAGE}{token.pk}/rotate/"
+    path = f"{TOKENS}{token.pk}/rotate/"
     return secret_on(client.post(path, form(client.get(path), path) | {"grace": grace}))
 
 
@@ -295,7 +294,7 @@ def test_the_rights_are_carried_over_and_no_others(
 def test_the_person_chooses_how_long_the_old_one_works(
     browser: Client, alice: User, old: str, grace: str, works: bool
 ) -> None:
-    path = f"{PAGE}{AgentToken.objects.get().pk}/rotate/"
+    path = f"{TOKENS}{AgentToken.objects.get().pk}/rotate/"
     assert browser.post(path, {"grace": "a year"}).status_code == 422
     assert AgentToken.objects.count() == 1
     rotated(browser, grace)
@@ -318,8 +317,8 @@ def test_the_page_says_when_the_old_secret_was_used_and_ends_it_in_one_press(bro
     assert "not used since" in page
     answered(Machine(old).call("list_memory_blocks"))
     assert "still used: just now" in words(browser.get(PAGE))
-    path = f"{PAGE}{AgentToken.objects.order_by('pk')[0].pk}/revoke/"
-    browser.post(path, form(browser.get(PAGE), path))
+    path = f"{TOKENS}{AgentToken.objects.order_by('pk')[0].pk}/revoke/"
+    browser.post(path, form(browser.get(f"{PAGE}diary/"), path))
     refused(Machine(old).call("list_memory_blocks"), 401, "invalid_token")
     answered(Machine(new).call("list_memory_blocks"))
 
@@ -327,7 +326,7 @@ def test_the_page_says_when_the_old_secret_was_used_and_ends_it_in_one_press(bro
 @pytest.mark.parametrize("ends_both", [True, False])
 def test_revoking_the_new_one_asks_about_the_old_one(browser: Client, alice: User, old: str, ends_both: bool) -> None:
     new = rotated(browser)
-    path = f"{PAGE}{AgentToken.objects.get(prefix=new[:12]).pk}/revoke/"
+    path = f"{TOKENS}{AgentToken.objects.get(prefix=new[:12]).pk}/revoke/"
     fields = form(browser.get(path), path)
     assert fields["old"] == "on"
     browser.post(path, fields if ends_both else {})
@@ -338,7 +337,7 @@ def test_revoking_the_new_one_asks_about_the_old_one(browser: Client, alice: Use
 def test_the_secret_is_shown_once_and_is_nowhere_else(
     browser: Client, alice: User, old: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = f"{PAGE}{AgentToken.objects.get().pk}/rotate/"
+    path = f"{TOKENS}{AgentToken.objects.get().pk}/rotate/"
     fields = form(browser.get(path), path) | {"grace": "day"}
     secret = secret_on(browser.post(path, fields))
     again = browser.post(path, fields, follow=True)
@@ -354,7 +353,7 @@ def test_a_token_is_rotated_once_and_then_its_replacement(browser: Client, alice
     AgentToken.objects.update(toolset="blocks")
     first = AgentToken.objects.get()
     second = rotated(browser)
-    refusal = browser.post(f"{PAGE}{first.pk}/rotate/", {"grace": "day"}, follow=True)
+    refusal = browser.post(f"{TOKENS}{first.pk}/rotate/", {"grace": "day"}, follow=True)
     assert "can’t be rotated here" in words(refusal)
     third = rotated(browser, token=AgentToken.objects.get(prefix=second[:12]))
     for secret in (old, second, third):
@@ -396,12 +395,12 @@ def test_only_a_token_one_could_create_oneself_is_rotated(
     issue(alice, agent=scribe)
     issue(alice, ben, agent=diary)
     issue(agent=diary, all_owners=True)
-    page = browser.get(PAGE).content.decode()
+    page = "".join(browser.get(f"{PAGE}{agent}").content.decode() for agent in ("", "diary/", "scribe/"))
     for token in AgentToken.objects.all():
         assert f"{token.pk}/rotate/" not in page
-        browser.post(f"{PAGE}{token.pk}/rotate/", {"grace": "day"})
+        browser.post(f"{TOKENS}{token.pk}/rotate/", {"grace": "day"})
     issue(alice, agent=diary, created_by=alice)
-    path = f"{PAGE}{AgentToken.objects.latest('pk').pk}/rotate/"
+    path = f"{TOKENS}{AgentToken.objects.latest('pk').pk}/rotate/"
     for person in (mallory, tim):
         assert client_of(person).get(path).status_code == 404
         assert client_of(person).post(path, {"grace": "day"}).status_code == 404

@@ -1,4 +1,4 @@
-"""One agent's page: its tokens, its calls about this person's memory, refusals, and what became of its proposals."""
+"""One agent's page: its tokens and what became of its proposals; its calls about this person's memory, and refusals."""
 
 import html
 import re
@@ -21,7 +21,8 @@ from tests.support.acts import reject
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.pages import words
 
-PAGE = "/settings/agents/scribe/"
+PAGE = "/agents/scribe/"
+CALLS = f"{PAGE}calls/"
 
 
 @pytest.fixture
@@ -29,15 +30,15 @@ def browser(alice: User, client_of: ClientOf) -> Client:
     return client_of(alice)
 
 
-def shown(client: Any, query: str = "") -> str:
+def shown(client: Any, query: str = "", page: str = CALLS) -> str:
     execution.settle()
-    return words(client.get(f"{PAGE}{query}"))
+    return words(client.get(f"{page}{query}"))
 
 
 def rows(client: Any, query: str = "") -> list[str]:
     """The rows of the table of calls."""
     execution.settle()
-    table = client.get(f"{PAGE}{query}").content.decode().partition("calls-table")[2].partition("</table>")[0]
+    table = client.get(f"{CALLS}{query}").content.decode().partition("calls-table")[2].partition("</table>")[0]
     return [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in table.split('<tr role="row">')[2:]]
 
 
@@ -82,7 +83,7 @@ def test_calls_are_narrowed_by_tool_and_outcome(browser: Client, call: Call, goa
     # Only the most frequent errors are explained above; narrowed to one, it says what that means.
     meant = "<code>block_not_found</code>: The owner has no block of that label"
     for query in ("?outcome=block_not_found", "", "?outcome=refused", "?outcome=ok", "?outcome=nonsense"):
-        assert (meant in browser.get(f"{PAGE}{query}").content.decode()) is ("block_not_found" in query)
+        assert (meant in browser.get(f"{CALLS}{query}").content.decode()) is ("block_not_found" in query)
     assert "No such calls" in shown(browser, "?tool=forget")
     assert "No such calls" in shown(browser, "?tool=%00&outcome=nonsense")
 
@@ -95,7 +96,7 @@ def test_pages_follow_each_other_without_a_gap(browser: Client, call: Call, monk
     query, seen = "", []
     while True:
         seen.append(len(rows(browser, query)))
-        page = browser.get(f"{PAGE}{query}").content.decode()
+        page = browser.get(f"{CALLS}{query}").content.decode()
         older = re.search(r'rel="next" href="([^"]*)"', page)
         if older is None:
             break
@@ -104,7 +105,7 @@ def test_pages_follow_each_other_without_a_gap(browser: Client, call: Call, monk
     moment = "2026-01-01T00:00:00+00:00"
     odd = [(moment,), (moment, "1"), (moment, 2**70), (7, 1), ("0001-01-01T00:00:00+23:00", 1), ("2026-01-01", 1)]
     for made_up in ("x", "-1", *(paging.pack(*each) for each in odd)):
-        assert browser.get(f"{PAGE}?before={made_up}").status_code == 200
+        assert browser.get(f"{CALLS}?before={made_up}").status_code == 200
 
 
 # -- whose calls ----------------------------------------------------------------------------------
@@ -139,8 +140,9 @@ def test_tutors_and_staff_see_what_is_about_themselves_only(
     call("list_memory_blocks")
     execution.settle()
     for person in (tim, admin, mallory):
-        assert client_of(person).get(PAGE).status_code == 404
-    assert client_of(alice).get("/settings/agents/nobody-there/").status_code == 404
+        assert client_of(person).get(CALLS).status_code == 404
+    assert client_of(mallory).get(PAGE).status_code == 404
+    assert client_of(alice).get("/agents/nobody-there/").status_code == 404
     assert Client().get(PAGE).status_code == 302
 
 
@@ -155,7 +157,7 @@ def test_rejections_are_shown_with_their_reason_and_lead_to_the_proposal(
     page = browser.get(PAGE).content.decode()
     assert f'href="{proposal.get_absolute_url()}">She said so.' in page
     assert "<span>Outdated</span><span>Learning goals</span>" in page
-    said = shown(browser)
+    said = shown(browser, page=PAGE)
     for text in ("Rejected 1 1 outdated", "No longer <so>.", "Acceptance 0%"):
         assert text in html.unescape(said)
 
@@ -165,15 +167,15 @@ def test_proposals_to_others_are_not_counted(
 ) -> None:
     propose(goals, "likes math", "loves math")
     issue(ben)
-    assert "No proposals yet" in shown(client_of(ben))
-    assert "Waiting 1" in shown(client_of(alice))
+    assert "Nothing in these weeks" in shown(client_of(ben), page=PAGE)
+    assert "Waiting 1" in shown(client_of(alice), page=PAGE)
 
 
 def test_where_there_is_nothing_the_page_says_so(browser: Client, alice: User, token: str) -> None:
     services.create_rule(actor=alice, owner="alice", agent="scribe", needs="ask")
-    page = shown(browser)
+    page = shown(browser, page=PAGE) + shown(browser)
     assert "Rules 1" in page
-    for sentence in ("No calls in the last 30 days", "No proposals yet", "No calls yet"):
+    for sentence in ("No calls in the last 30 days", "Nothing in these weeks", "No calls yet"):
         assert sentence in page
 
 
@@ -183,12 +185,13 @@ def test_the_page_costs_the_same_with_many_calls(
     row = {"token": AgentToken.objects.get(), "agent": scribe, "owner": "alice", "tool": "recall", "outcome": "ok"}
     row |= {"status": 200, "duration_ms": 1, "request_bytes": 1, "response_bytes": 1, "at": timezone.now()}
     ToolCall.objects.bulk_create(ToolCall(**row, request_id="r") for _ in range(300))
-    with django_assert_max_num_queries(26):
-        browser.get(PAGE)
+    for page in (PAGE, CALLS):
+        with django_assert_max_num_queries(26):
+            browser.get(page)
 
 
 def test_an_agent_that_only_called_is_found(browser: Client, api: Machine, alice: User) -> None:
     api.call("list_memory_blocks")
     execution.settle()
     auth.stop_serving(AgentToken.objects.get(), alice)
-    assert "It has no token for your memory any more." in shown(browser)
+    assert "It has no token for your memory any more." in shown(browser, page=PAGE)

@@ -1,4 +1,4 @@
-"""`/settings/webhooks/`: create, change, rotate, test, look at the log, disable, enable, delete."""
+"""Webhooks on an agent's page: create, change, rotate, test, look at the log, disable, enable, delete."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from memory_app.reads import Block
     from tests.support.fixtures import ClientOf, Propose
 
-LIST = reverse("webhooks")
+LIST = reverse("agent_webhooks", args=["scribe"])
 ADDRESS = "https://hooks.example.org/x?key=1"
-NEW = {"agent": "scribe", "url": ADDRESS, "events": EVERYTHING}
+NEW = {"url": ADDRESS, "events": EVERYTHING}
 
 
 @pytest.fixture
@@ -59,11 +59,12 @@ def post(browser: Client, name: str, *arguments: object, **fields: str) -> Any:
 # -- creating -------------------------------------------------------------------------------------
 
 
-def test_without_an_agent_it_says_what_to_do_first(browser: Client) -> None:
+def test_without_a_token_no_more_are_made(browser: Client, hook: WebhookEndpoint) -> None:
+    AgentToken.objects.all().delete()
     page = browser.get(LIST)
-    assert "No webhooks" in words(page)
-    assert "Create a token" in words(page)
+    assert hook.host in words(page)
     assert not has_form(page, LIST)
+    assert "has no token for your memory any more" in words(browser.post(LIST, NEW))
 
 
 def test_the_secret_is_shown_once(browser: Client, token: str) -> None:
@@ -97,8 +98,9 @@ def test_what_cannot_be_used_is_said_and_nothing_typed_is_lost(browser: Client, 
 def test_only_agents_that_serve_the_person_can_be_chosen(browser: Client, token: str, mallory: User) -> None:
     other = Agent.objects.create(name="spy")
     auth.issue(agent=other, scopes=["memory:read"], owners=[mallory])
-    assert "spy" not in browser.get(LIST).content.decode()
-    assert browser.post(LIST, NEW | {"agent": "spy"}).status_code == 422
+    of_spy = reverse("agent_webhooks", args=["spy"])
+    assert browser.get(of_spy).status_code == 404
+    assert browser.post(of_spy, NEW).status_code == 404
 
 
 def test_only_admins_make_one_for_everyone(

@@ -1,4 +1,7 @@
-"""`/settings/webhooks/`: the addresses that are told about decisions, their secrets, and the log of what was sent."""
+"""An agent's webhooks: the addresses that are told about decisions, their secrets, and the log of what was sent.
+
+The list is a tab of the agent's page, and so is one of them, or one of its messages.
+"""
 
 import json
 from datetime import timedelta
@@ -9,7 +12,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +22,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from redis.exceptions import RedisError
 
+from agent_tools.console.agent_page import about_agent
 from agent_tools.forms import mark_used, new_nonce, was_used
 from agent_tools.models import DeliveryState, DisabledWhy, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints
@@ -63,50 +67,50 @@ class EndpointForm(forms.Form):
 
 
 class NewEndpointForm(EndpointForm):
-    """A new webhook; `agent` is one of those that serve the person."""
+    """A new webhook."""
 
-    agent = forms.ModelChoiceField(
-        Agent.objects.none(), to_field_name="name", empty_label=None, label=gettext_lazy("Agent")
-    )
     everyone = forms.BooleanField(
         label=gettext_lazy("For everyone whose memory this agent may read, not only you"), required=False
     )
-    field_order = ["agent", "url", "events", "everyone"]
 
     def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["agent"].queryset = endpoints.selectable_agents(person)  # type: ignore[attr-defined]
         if not person.is_staff:
             del self.fields["everyone"]
 
 
 @form_page
 @never_cache
-def webhooks(request: HttpRequest) -> HttpResponse:
-    """Show a person's webhooks, and create one. A new secret is in the answer to the POST only."""
+def webhooks(request: HttpRequest, agent: str) -> HttpResponse:
+    """Show a person's webhooks of an agent, and create one. A new secret is in the answer to the POST only."""
     viewer = viewer_of(request)
+    context = about_agent(request, Agent.objects.filter(name=agent).first())
+    if not context["has_webhooks"]:
+        raise Http404
     if request.method != "POST":
         kept = typed_before(request)
-        initial = {name: kept[name] for name in ("url", "agent") if name in kept}
-        return _list(request, viewer, NewEndpointForm(person=viewer, initial=initial or None))
+        initial = {"url": kept["url"]} if "url" in kept else None
+        return _list(request, context, NewEndpointForm(person=viewer, initial=initial))
     form = NewEndpointForm(request.POST, person=viewer)
     if was_used(request, _("That webhook has already been created. Its secret was shown once.")):
-        return redirect("webhooks")
+        return redirect("agent_webhooks", agent)
+    if not endpoints.may_create(viewer, context["agent"]):
+        form.add_error(None, _("This agent has no token for your memory any more."))
     if not form.is_valid():
-        return _list(request, viewer, form, status=422)
+        return _list(request, context, form, status=422)
     try:
         made = endpoints.create(
             actor=viewer,
-            agent=form.cleaned_data["agent"],
+            agent=context["agent"],
             url=form.cleaned_data["url"],
             events=form.cleaned_data["events"],
             all_owners=form.cleaned_data.get("everyone", False),
         )
     except endpoints.TooManyWebhooks:
         form.add_error(None, _("You have %(most)d webhooks. Delete one first.") % {"most": endpoints.MOST})
-        return _list(request, viewer, form, status=422)
+        return _list(request, context, form, status=422)
     mark_used(request)
-    return _list(request, viewer, NewEndpointForm(person=viewer), made=made)
+    return _list(request, context, NewEndpointForm(person=viewer), made=made)
 
 
 @form_page
@@ -129,7 +133,7 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then replace the secret; the answer to the POST shows the new one."""
     endpoint = _own(request, pk)
-    context = {"section": "settings", "endpoint": endpoint, "hours": round(endpoints.OVERLAP.total_seconds() / 3600)}
+    context = {"section": "agents", "endpoint": endpoint, "hours": round(endpoints.OVERLAP.total_seconds() / 3600)}
     if request.method == "POST":
         # The one before must go on signing.
         if was_used(request, _("The secret has already been replaced. The new one was shown once.")):
@@ -191,8 +195,8 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         endpoint.delete()
         messages.success(request, _("The webhook is deleted. Nothing more is sent to it."))
-        return redirect("webhooks")
-    return render(request, "webhooks/delete.html", {"section": "settings", "endpoint": endpoint})
+        return redirect("agent_webhooks", endpoint.agent.name)
+    return render(request, "webhooks/delete.html", {"section": "agents", "endpoint": endpoint})
 
 
 @reading_page
@@ -202,8 +206,8 @@ def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     endpoint = _own(request, pk)
     found = get_object_or_404(WebhookDelivery, endpoint=endpoint, pk=delivery)
     is_sent_soon = found.is_pending and not found.attempts
-    context = {
-        "section": "settings",
+    context = about_agent(request, endpoint.agent) | {
+        "tab": "delivery",
         "endpoint": endpoint,
         "delivery": found,
         "attempts": [_shown(each) for each in reversed(found.attempts)],
@@ -212,7 +216,7 @@ def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
         "may_send_again": not found.is_test and endpoint.is_active,
     }
     part = bool(request.headers.get("HX-Request")) and request.headers.get("HX-Boosted") != "true"
-    return render(request, "webhooks/delivery_state.html" if part else "webhooks/delivery.html", context)
+    return render(request, "webhooks/delivery_state.html" if part else "agents/agent.html", context)
 
 
 @verb(lambda pk, delivery: reverse("webhook_delivery", args=[pk, delivery]))
@@ -232,21 +236,23 @@ def _own(request: HttpRequest, pk: int) -> WebhookEndpoint:
 
 def _list(
     request: HttpRequest,
-    viewer: User,
+    context: dict[str, Any],
     form: NewEndpointForm,
     *,
     made: WebhookEndpoint | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    context = {
-        "section": "settings",
+    viewer, agent = viewer_of(request), context["agent"]
+    context |= {
+        "tab": "webhooks",
         "form": form,
         "made": made,
         "nonce": new_nonce(),
-        "endpoints": endpoints.of_person(viewer),
-        "others": endpoints.of_others_about(viewer),
+        "may_create": endpoints.may_create(viewer, agent),
+        "endpoints": endpoints.of_person(viewer).filter(agent=agent),
+        "others": endpoints.of_others_about(viewer, agent),
     }
-    return render(request, "webhooks/webhooks.html", context, status=status)
+    return render(request, "agents/agent.html", context, status=status)
 
 
 def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *, status: int = 200) -> HttpResponse:
@@ -260,8 +266,8 @@ def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *
     found = list(log[: PAGE + 1])
     rows = WebhookDelivery.objects.filter(endpoint=endpoint).order_by().values_list("state").annotate(Count("pk"))
     counts = dict(rows)
-    context: dict[str, Any] = {
-        "section": "settings",
+    context = about_agent(request, endpoint.agent) | {
+        "tab": "webhook",
         "endpoint": endpoint,
         "form": form,
         "serves": endpoints.serves(endpoint),
@@ -274,7 +280,7 @@ def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *
         "filters": [(state.value, state.label, counts[state]) for state in DeliveryState if state in counts],
         "total": sum(counts.values()),
     }
-    return render(request, "webhooks/webhook.html", context, status=status)
+    return render(request, "agents/agent.html", context, status=status)
 
 
 def _shown(attempt: dict[str, Any]) -> dict[str, Any]:
