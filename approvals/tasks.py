@@ -5,7 +5,7 @@ from celery import shared_task
 from approvals import services
 from approvals.accounts import sign_in
 from approvals.notifications import mail
-from approvals.services import repeating, texts
+from approvals.services import repeating, several, texts
 
 
 @shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
@@ -20,9 +20,21 @@ def recover() -> str:
 
 @shared_task(name="approvals.expire")
 def expire() -> int:
-    """Close what was not decided in time, settle what no longer fits, and forget rejections that count no longer."""
+    """Close what was not decided in time, settle what no longer fits, and forget what counts no longer."""
     repeating.purge()
+    several.purge()
     return services.expire() + services.settle()
+
+
+@shared_task(name="approvals.work_on_batch")
+def work_on_batch(batch: str) -> None:
+    if several.work_on(batch):
+        several.hand_over(batch)  # behind what other tasks wait for
+
+
+@shared_task(name="approvals.continue_batches")
+def continue_batches() -> int:
+    return several.continue_batches()
 
 
 @shared_task(name="approvals.remind")

@@ -17,6 +17,7 @@ from approvals.views import (
     inbox,
     note_pages,
     proposal,
+    several,
 )
 
 _BLOCK = "memory/<str:owner>/blocks/<str:label>/"
@@ -39,9 +40,11 @@ urlpatterns = [
     path("proposals/<int:pk>/undo/", decide.undo, name="undo"),
     path("filters/", inbox.save_filter, name="filter_save"),
     path("filters/<int:pk>/delete/", inbox.delete_filter, name="filter_delete"),
-    path("several/", inbox.several, name="several"),
-    path("several/<str:batch>/undo/", inbox.undo_several, name="undo_several"),
-    path("together/<int:pk>/", inbox.together, name="together"),
+    path("several/", several.several, name="several"),
+    path("several/<str:batch>/", several.batch, name="batch"),
+    path("several/<str:batch>/undo/", several.undo_several, name="undo_several"),
+    path("several/<str:batch>/dismiss/", several.dismiss_batch, name="batch_dismiss"),
+    path("together/<int:pk>/", several.together, name="together"),
     path("proposals/<int:pk>/comment/", decide.comment, name="comment"),
     path("proposals/<int:pk>/assign/", decide.assign, name="assign"),
     path("memory/", board.memories, name="memories"),

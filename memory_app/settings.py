@@ -253,6 +253,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout"
 # Done by the clock: name → task and seconds between two runs.
 CELERY_BEAT_SCHEDULE = {
     "recover": {"task": "approvals.recover", "schedule": 30.0},
+    "continue batches": {"task": "approvals.continue_batches", "schedule": 30.0},
     "expire": {"task": "approvals.expire", "schedule": 3600.0},
     "remind": {"task": "approvals.remind", "schedule": 600.0},
     # A run that comes late finds nothing that the next one does not.
@@ -269,7 +270,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # What of it `runtime.upkeep` does where there is no beat. The rest is done there when somebody reads or writes.
 WITHOUT_BEAT = (
-    *("expire", "remind", "send webhooks", "send digests"),
+    *("continue batches", "expire", "remind", "send webhooks", "send digests"),
     *("purge conversations", "purge idempotency keys", "purge webhook deliveries", "purge tool calls"),
 )
 
@@ -337,6 +338,8 @@ TRUSTED_PROXIES = env.whole("ASSENT_TRUSTED_PROXIES", default=0, most=20)
 MOST_WAITING = options.read(env).threads // 3  # clients that wait for a decision: each holds a thread of its process
 IDEMPOTENCY_HOURS = env.whole("ASSENT_IDEMPOTENCY_HOURS", default=24, least=1, most=24 * _LONGEST_DAYS)
 DATA_UPLOAD_MAX_MEMORY_SIZE = options.read(env).largest_form
+# A tick is a field, and so many proposals are decided at once (`approvals.services.several`); 1,000 by default.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 3_000
 
 # The agent API itself is in `agent_tools`.
 REST_FRAMEWORK = {

@@ -23,9 +23,7 @@
       for (const [name, value] of [...event.detail.formData]) if (!value) event.detail.formData.delete(name);
     }
     // A decision on a row changes what the rows beside it are shown against: which these are goes along.
-    const rows = event.target.matches("[data-several]")
-      ? document.querySelectorAll("[data-row]")
-      : event.target.closest("[data-row]")?.parentElement.querySelectorAll(":scope > [data-row]");
+    const rows = event.target.closest("[data-row]")?.parentElement.querySelectorAll(":scope > [data-row]");
     if (rows && event.detail.verb === "post") {
       event.detail.formData.set("beside", [...rows].map((row) => row.dataset.row).filter(Boolean).join(","));
     }

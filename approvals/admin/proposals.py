@@ -19,7 +19,7 @@ from approvals import services
 from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import ReadOnlyAdmin, ReadOnlyInline
 from approvals.forms.proposal import SeveralForm, ticked
-from approvals.models import Event, Proposal, ProposedNote, RejectedFingerprint, Revision, Status
+from approvals.models import Batch, Event, Proposal, ProposedNote, RejectedFingerprint, Revision, Status
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction
 from approvals.review.summary import risk_title
@@ -145,6 +145,14 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         return TemplateResponse(request, "admin/approvals/proposal/decide.html", context, status=status)
 
 
+admin.site.register(
+    Batch,
+    ReadOnlyAdmin,
+    list_display=["person", "action", "created_at", "finished_at"],
+    list_filter=["action", "created_at"],
+    list_select_related=["person"],
+    search_fields=["person__username"],
+)
 admin.site.register(
     Revision,
     ReadOnlyAdmin,

@@ -14,7 +14,15 @@ from approvals.services.close import close_already_applied, expire, reject, remi
 from approvals.services.hand_back import back_to_review, request_changes, settle
 from approvals.services.preparing import Proposed
 from approvals.services.recheck import recheck
-from approvals.services.several import BatchOutcome, Item, ItemResult, decide_several, undo_several
+from approvals.services.several import (
+    SHOWN_FOR,
+    BatchOutcome,
+    Item,
+    ItemResult,
+    decide_several,
+    outcome_of,
+    undo_several,
+)
 from approvals.services.talk import assign, comment, delete_filter, mark_seen, save_filter
 from approvals.services.texts import delete_messages, redact
 from approvals.services.trust import change_rule, create_rule, delete_rule

@@ -1,5 +1,4 @@
-"""The review queue: its tabs, the list, whether something new arrived, filters saved under a name, and several of its
-proposals decided at once: a result for each, and one Undo."""
+"""The review queue: its tabs, the list, whether something new arrived, and filters saved under a name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.cache import cache
 from django.db.models import Exists, OuterRef
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
-from approvals.forms.proposal import SeveralForm, is_tick, ticked
+from approvals.forms.proposal import SeveralForm, is_tick
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
 from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, titles_of_targets
 from approvals.pages.inbox_filters import (
@@ -34,14 +33,12 @@ from approvals.pages.inbox_filters import (
     Tab,
     url_of,
 )
-from approvals.pages.inbox_rows import InboxRow, alike_to, rows_of
-from approvals.permissions import ReviewAction, available_actions, proposals_visible_to, readable_people
+from approvals.pages.inbox_rows import InboxRow
+from approvals.permissions import readable_people
 from approvals.review.summary import RISK_TITLES
 from approvals.services.errors import Refusal
-from approvals.views.decide import beside, counted, ids_on_page
-from approvals.views.panels import Panel
-from approvals.views.proposal import proposal_or_404
 from approvals.views.request import Request, chosen, keep, reading_page, verb
+from approvals.views.several import last_batch
 from memory_app.models import TargetKind
 
 #: Owners and blocks offered as a list to choose from; with more, the reader types the name.
@@ -123,6 +120,7 @@ def inbox(request: Request) -> HttpResponse:
         "sorts": Sort.choices if tab is Tab.YOURS else Sort.choices[:2],
         **_saved(user, listing, kept),
         **_several(request, kept, rows),
+        **last_batch(request),
         "last_decisions": last_decisions(visible) if not shown.groups and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
@@ -267,111 +265,3 @@ def delete_filter(request: Request, pk: int) -> HttpResponse:
     if name:
         messages.success(request, _("Deleted the filter “%(name)s”.") % {"name": name})
     return redirect(local_path(request, request.POST.get("next", ""), reverse("inbox")))
-
-
-@verb(lambda: reverse("inbox"))
-def several(request: Request) -> HttpResponse:
-    """Approve or reject what is ticked. Where nothing was decided say why; the ticks and what was typed stay where they
-    are, or come back on a page."""
-    form, items, problem = SeveralForm(request.POST), ticked(request.POST.dict()), ""
-    if items and form.is_valid():
-        try:
-            outcome = services.decide_several(
-                actor=viewer_of(request),
-                items=items,
-                action=ReviewAction(form.cleaned_data["action"]),
-                reason=form.cleaned_data["reason"],
-                comment=form.cleaned_data["comment"],
-                batch=form.cleaned_data["batch"],
-            )
-        except Refusal as error:
-            problem = error.message
-        else:
-            return _several_done(request, outcome)
-    problem = problem or " ".join(str(error) for errors in form.errors.values() for error in errors)
-    panel = Panel(_("Nothing was decided."), problem)
-    if not items:
-        panel = Panel(_("Nothing is selected."), _("Tick the proposals that are meant first."))
-    if request.htmx:
-        return render(request, "inbox/several_panel.html", {"panel": panel}, status=422)
-    context = {
-        "panel": panel,
-        "form": form,
-        "items": [(name, value) for name, value in request.POST.items() if is_tick(name)],
-        "row_url": local_path(request, request.POST.get("row", ""), reverse("inbox")),
-    }
-    return render(request, "inbox/several_again.html", context, status=422)
-
-
-@verb(lambda batch: reverse("inbox"))
-def undo_several(request: Request, batch: str) -> HttpResponse:
-    """Undo every decision of a batch."""
-    outcome = services.undo_several(actor=viewer_of(request), batch=batch)
-    if not outcome.results:
-        raise Http404
-    return _several_done(request, outcome)
-
-
-@reading_page
-def together(request: Request, pk: int) -> HttpResponse:
-    """Show the same change for several people, with a tick for each."""
-    user = viewer_of(request)
-    found = proposal_or_404(pk, user)
-    listing = Listing.parse(request.GET.get("list", ""))
-    if found.status != Status.OPEN:
-        return redirect(found)
-    waiting = listed(proposals_visible_to(user), Tab.YOURS, listing.filters, user)
-    pks = alike_to(found, waiting, order_of(Tab.YOURS, listing.sort))
-    known = Proposal.objects.select_related("agent").in_bulk(pks)
-    rows = rows_of((known[each] for each in pks if each in known), looking=True)
-    if len(rows) < 2:
-        return redirect(found)
-    first = rows[0]
-    names = display_names({row.proposal.owner for row in rows})
-    context = {
-        "first": first,
-        "proposal": first.proposal,
-        "rows": sorted(rows, key=lambda row: names.get(row.proposal.owner, row.proposal.owner).casefold()),
-        "plain": sum(row.is_plain for row in rows),
-        "names": names,
-        "listing": listing,
-        "list_query": listing.query,
-        "row_url": listing.url,
-    }
-    return render(request, "inbox/together.html", context)
-
-
-def _several_done(request: Request, outcome: services.BatchOutcome) -> HttpResponse:
-    """Answer with what became of each: above the list, whose rows are replaced, or on a page."""
-    user = viewer_of(request)
-    row_url = local_path(request, request.POST.get("row", ""), reverse("inbox"))
-    done = [result.proposal for result in outcome.done if result.proposal]
-    owners = {result.proposal.owner for result in outcome.results if result.proposal}
-    context = {
-        "outcome": outcome,
-        "is_undo": outcome.action is ReviewAction.UNDO,
-        "approved": outcome.action is ReviewAction.APPROVE,
-        "may_undo": any(
-            ReviewAction.UNDO in available_actions(user, result.proposal) for result in outcome.done if result.proposal
-        ),
-        "names": display_names(owners),
-        "several_owners": len(owners) > 1,
-        "list_query": Listing.of_url(row_url).query,
-        "row_url": row_url,
-        **counted(request),
-    }
-    if not request.htmx:
-        return render(request, "inbox/several_page.html", context)
-    # Read again: approving one may have changed what is known of another.
-    known = Proposal.objects.select_related("agent", "decided_by").in_bulk(
-        [each.proposal_id for each in outcome.results if each.proposal and each.proposal_id in ids_on_page(request)]
-    )
-    decided = [each for each in known.values() if each.is_decided]
-    waiting = [each for each in known.values() if each.status == Status.OPEN]
-    why = {each.proposal_id: each.why for each in outcome.left}
-    rows = beside(request, done, waiting=waiting)
-    context |= {
-        "decided_rows": [(each, ReviewAction.UNDO in available_actions(user, each)) for each in decided],
-        "open_rows": [(row, why.get(row.proposal.pk, "")) for row in rows],
-    }
-    return render(request, "inbox/several_done.html", context)

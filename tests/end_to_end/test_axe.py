@@ -46,6 +46,7 @@ def states(alice: User, ben: User, tim: User, scribe: Agent, token: str) -> Ever
 
 def inbox_pages(states: EveryState) -> Iterator[str]:
     yield from ("/", "/?tab=agent", "/?tab=decided", "/?q=nothing+like+that&risk=any")
+    yield from (reverse("batch", args=[states.batch]), f"/?batch={states.batch}")
 
 
 def proposal_pages(states: EveryState) -> Iterator[str]:
@@ -134,7 +135,7 @@ def doors(states: EveryState) -> Iterator[str]:
 #: Addresses that answer with something else than a page of ours.
 NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
-        together comment assign rule_create rule_change rule_delete feed_address
+        batch_dismiss together comment assign rule_create rule_change rule_delete feed_address
         sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json",
     "Swagger's page, whose markup is not ours": "api_docs",
@@ -200,10 +201,10 @@ def in_the_inbox(inspector: Inspector) -> None:
     window.locator("[data-tick]").first.check()
     inspector.look("inbox, ticked")
     window.click("[data-approve-several]")
-    expect(window.locator("#several-title")).to_be_focused()
+    expect(window.locator("#batch-title")).to_be_focused()
     inspector.look("inbox, several decided")
     window.click("[data-undo-several]")
-    expect(window.locator("#several-title")).to_contain_text("undone")
+    expect(window.locator("#batch-title")).to_contain_text("undone")
     inspector.look("inbox, several undone")
     # As a browser without scripts sends it.
     window.goto("/?density=comfortable")

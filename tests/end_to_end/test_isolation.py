@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from django.test import Client, override_settings
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from agent_tools import (
     auth,
@@ -31,7 +32,7 @@ from agent_tools.models import AgentToken, EventType, Scope, WebhookDelivery, We
 from agent_tools.views import api
 from agent_tools.webhooks import endpoints, outbox
 from approvals import services
-from approvals.models import Agent, Attention, Event, Kind, Proposal, TrustRule, User
+from approvals.models import Agent, Attention, Batch, Event, Kind, Proposal, TrustRule, User
 from approvals.services import notes
 from assent_client import Assent, AssentError
 from assent_client.cli.commands import memory
@@ -98,7 +99,9 @@ class Things:
         assert waiting.proposal
         self.waiting_id, self.note_proposal_id = waiting.note_id, waiting.proposal.pk
         self.proposal_id, self.new_proposal_id = edit.pk, new.pk
-        Proposal.objects.filter(owner=self.owner).update(decision_batch=batch_of(self.owner))
+        items = [[edit.pk, 1, None], [new.pk, 1, None]]
+        of = {"person": user, "comment": mark, "items": items, "results": [["refused", mark]] * 2}
+        Batch.objects.create(pk=batch_of(self.owner), action="reject", finished_at=timezone.now(), **of)
         services.comment(actor=user, proposal_id=edit.pk, text=f"{mark} asks")
         services.comment(actor=agent, proposal_id=edit.pk, text=f"{mark} answers")
         services.assign(actor=user, proposal_id=edit.pk, to=self.owner)

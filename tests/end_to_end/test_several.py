@@ -36,16 +36,19 @@ def test_by_mouse_in_two_clicks_and_undone_in_one(window_of: WindowOf, tim: User
     window.click("[data-tick-plain]")
     expect(window.locator("[data-count]")).to_have_text("23 selected")
     window.click("[data-approve-several]")
-    title = window.locator("#several-title")
+    title = window.locator("#batch-title")
     expect(title).to_be_focused()
     expect(title).to_contain_text("23 approved")
     expect(window.locator("#count-yours")).to_have_text("2")
     assert approved() == 23
-    expect(window.locator(".row-decided")).to_have_count(23)
+    # They are one line now, which is there until it is dismissed.
+    expect(window.locator("[data-row]")).to_have_count(2)
+    window.goto("/?q=books")
     window.click("[data-undo-several]")
-    expect(window.locator("#several-title")).to_contain_text("23 decisions undone")
-    assert window.locator(".row-decided strong").all_inner_texts() == ["Undone"] * 23
-    expect(window.locator(".row-decided [data-undo]")).to_have_count(0)
+    expect(window.locator("#batch-title")).to_be_focused()
+    expect(window.locator("#batch-title")).to_contain_text("23 decisions undone")
+    window.click(".batch button:has-text('Dismiss')")
+    expect(window.locator(".batch")).to_have_count(0)
     assert approved() == 0
     assert reads.block("alice", "plan-24").body == "Plan 24.\n\nShe reads 24 books.\n"
 
@@ -64,13 +67,12 @@ def test_by_keyboard_with_a_range_and_what_is_left_says_why(
     expect(window.locator("[data-count]")).to_have_text("25 selected")
     window.locator("[data-approve-several]").focus()
     window.keyboard.press("Enter")
-    expect(window.locator("#several-title")).to_contain_text("23 approved, 2 left as they were")
-    expect(window.locator(".several-list li")).to_have_count(2)
-    expect(window.locator(".several-list")).to_contain_text("It has a warning. Open it to decide.")
-    expect(window.locator(f"#row-{waiting[0].pk}")).to_contain_text("It has a warning. Open it to decide.")
+    expect(window.locator("#batch-title")).to_contain_text("23 approved, 2 need a closer look")
+    expect(window.locator(".batch-list li")).to_have_count(2)
+    expect(window.locator(".batch-list")).to_contain_text("It has a warning. Open it to decide.")
     window.keyboard.press("u")
     window.keyboard.press("Enter")
-    expect(window.locator("#several-title")).to_contain_text("23 decisions undone")
+    expect(window.locator("#batch-title")).to_contain_text("23 decisions undone")
     assert approved() == 0
 
 
@@ -85,13 +87,8 @@ def test_with_shift_the_mouse_selects_a_range_and_all_are_rejected(
     window.click(".several-reject > summary")
     window.check(".several-reject input[value=outdated]")
     window.click(".several-reject button:has-text('Reject selected')")
-    expect(window.locator("#several-title")).to_contain_text("5 rejected")
+    expect(window.locator("#batch-title")).to_contain_text("5 rejected")
     assert Proposal.objects.filter(status="rejected", decision_reason="outdated").count() == 5
-    # One after the other again, and on its row.
-    row = window.locator(".row-decided").first
-    row.locator("[data-undo]").click()
-    expect(window.locator(".row-since")).to_contain_text("this waits for a decision again")
-    assert Proposal.objects.filter(status="rejected").count() == 4
 
 
 @pytest.fixture

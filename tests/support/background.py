@@ -23,7 +23,7 @@ def wait_for_threads() -> None:
     execution.settle()
     block_reads.settle()
     sending.settle()
-    wait_for_thread("reindex", "renew key")
+    wait_for_thread("batch ", "reindex", "renew key")
 
 
 def wait_for_thread(*begin: str) -> None:

@@ -35,7 +35,7 @@ from django.utils import timezone  # noqa: E402
 
 import memory_app.celery  # noqa: E402
 import memory_app.urls  # noqa: E402, F401 (imported once, before the forks: under a profile function it takes seconds)
-from approvals.models import Proposal  # noqa: E402
+from approvals.models import Batch, Proposal  # noqa: E402
 from memory_app.celery import load_tasks  # noqa: E402
 
 # And what a process imports when it opens the databases: a quarter of a second of each that is forked.
@@ -142,4 +142,5 @@ def _run(step: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> 
 
 def let_leases_run_out() -> None:
     """Let `recover` take over what a killed process was doing, without waiting half a minute."""
-    Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+    for model in (Proposal, Batch):
+        model.objects.exclude(lease_expires_at=None).update(lease_expires_at=timezone.now() - timedelta(seconds=1))

@@ -1,19 +1,25 @@
 """Several proposals decided at once: a result for each, one undo for all, and what needs a closer look is left."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Proposal, Status, Tutorship, User
+from approvals.models import Agent, Batch, BatchAction, Proposal, Status, Tutorship, User
 from approvals.permissions import ReviewAction
-from approvals.services import BatchOutcome, Item, notes
+from approvals.recovery.integrity import problems
+from approvals.services import BatchOutcome, Item, notes, several
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.reads import Block
-from tests.conftest import make_user
+from memory_app.runtime import deadlines
+from tests.conftest import at_once, eventually, make_user
 from tests.support.acts import as_seen, edit, reject
+from tests.support.crashing import let_leases_run_out
 from tests.support.fixtures import MakeBlock, Propose
+from tests.support.holding import memory_is_stuck
 from tests.support.refusals import refusing
 
 APPROVE, REJECT = ReviewAction.APPROVE, ReviewAction.REJECT
@@ -157,7 +163,8 @@ def test_of_other_people_nothing_is_decided_nor_undone(three: list[Proposal], ti
         refused = decide(mallory, three, action, reason="wrong")
         assert [(result.code, result.proposal) for result in refused.results] == [("proposal_not_found", None)] * 3
     outcome = decide(tim, three)
-    assert services.undo_several(actor=mallory, batch=outcome.batch).results == ()
+    with pytest.raises(Batch.DoesNotExist):
+        services.undo_several(actor=mallory, batch=outcome.batch)
     assert states(*three) == ["approved"] * 3
 
 
@@ -173,9 +180,81 @@ def test_a_tutor_decides_about_thirty_students_at_once(scribe: Agent, make_block
 
 def test_too_many_or_an_unknown_verb_decide_nothing(three: list[Proposal], tim: User) -> None:
     with refusing("refused"):
-        decide(tim, [Item(n, 1, "") for n in range(101)])
+        decide(tim, [Item(n, 1, "") for n in range(2_001)])
     with pytest.raises(ValueError, match="redact"):
         decide(tim, three, ReviewAction.REDACT)
     with pytest.raises(ValueError, match="reject reason"):
         decide(tim, three, REJECT)
     assert states(*three) == [Status.OPEN] * 3
+
+
+# -- worked off in portions --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nothing_done(three: list[Proposal], tim: User) -> Batch:
+    """A batch of which no proposal was decided yet."""
+    items = [[each.pk, 1, as_seen(each)["seen_sha256"]] for each in three]
+    return Batch.objects.create(pk="a" * 32, person=tim, action=BatchAction.APPROVE, items=items)
+
+
+@pytest.mark.usefixtures("worker")
+def test_one_run_at_a_time_works_on_a_batch_and_the_rest_follows(nothing_done: Batch, three: list[Proposal]) -> None:
+    assert several.work_on(nothing_done.pk, seconds=0)
+    assert states(*three) == ["approved", "open", "open"]
+    Batch.objects.update(worker="another", lease_expires_at=timezone.now() + timedelta(seconds=30))
+    assert not several.work_on(nothing_done.pk)
+    assert several.continue_batches() == 0
+    let_leases_run_out()  # that one was killed
+    assert several.continue_batches() == 1
+    eventually(lambda: Batch.objects.get().is_finished)
+    assert states(*three) == ["approved"] * 3
+    assert Batch.objects.get().results == [["", ""]] * 3
+
+
+def test_rights_that_end_in_the_middle_end_the_batch(nothing_done: Batch, three: list[Proposal], tim: User) -> None:
+    several.work_on(nothing_done.pk, seconds=0)
+    Tutorship.objects.filter(tutor=tim).delete()
+    several.work_on(nothing_done.pk)
+    assert states(*three) == ["approved", "open", "open"]
+    assert [code for code, _why in Batch.objects.get().results] == ["", *["proposal_not_found"] * 2]
+
+
+def test_what_was_not_reached_in_an_hour_is_said_to_be(nothing_done: Batch, three: list[Proposal]) -> None:
+    several.work_on(nothing_done.pk, seconds=0)
+    Batch.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    several.work_on(nothing_done.pk)
+    nothing_done.refresh_from_db()
+    assert nothing_done.counts == {"done": 1, "not_reached": 2}
+    assert states(*three) == ["approved", "open", "open"]
+
+
+def test_a_memory_that_does_not_answer_is_asked_again(nothing_done: Batch, three: list[Proposal]) -> None:
+    with memory_is_stuck(), deadlines.within(1):
+        assert not several.work_on(nothing_done.pk)
+    assert several.continue_batches() == 0  # not at once
+    let_leases_run_out()
+    assert not several.work_on(nothing_done.pk)
+    assert Batch.objects.get().counts["done"] == 3
+
+
+def test_batches_of_last_month_are_forgotten(nothing_done: Batch) -> None:
+    several.work_on(nothing_done.pk)
+    assert several.purge() == 0
+    Batch.objects.update(finished_at=timezone.now() - timedelta(days=31))
+    assert several.purge() == 1
+
+
+@pytest.mark.slow
+def test_of_tutors_who_decide_the_same_at_once_each_proposal_has_one(
+    alice: User, three: list[Proposal], tim: User
+) -> None:
+    tutors = [tim, *(make_user(f"tutor{number}") for number in range(3))]
+    for other in tutors[1:]:
+        Tutorship.objects.create(tutor=other, owner=alice)
+    items = [item(each) for each in three]
+    outcomes = at_once(lambda: decide(tutors.pop(), items), 4)
+    done = [result.proposal_id for outcome in outcomes for result in outcome.done]
+    assert sorted(done) == [each.pk for each in three]
+    assert len(reads.changes_of("alice")) == 6  # three blocks made, three changed
+    assert list(problems()) == []
