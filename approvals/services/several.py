@@ -318,14 +318,20 @@ def _take(kept: Batch, item: Item, actor: User) -> None:
     Raises:
         Refusal, BeingDecided, EngineUnavailable, OutcomeUnknown: as the service that decides about one.
     """
-    said = {"actor": actor, "proposal_id": item.proposal_id, "comment": kept.comment}
     try:
         if kept.action == BatchAction.UNDO:
             _undo(kept, item, actor)
         elif kept.action == BatchAction.APPROVE:
             _approve(kept, item, actor)
         else:
-            reject(revision=item.revision, reason=kept.reason, batch=kept.pk, **said)
+            reject(
+                actor=actor,
+                proposal_id=item.proposal_id,
+                revision=item.revision,
+                reason=kept.reason,
+                comment=kept.comment,
+                batch=kept.pk,
+            )
     except AlreadyUndone:
         return
     except AlreadyDecided as error:

@@ -111,7 +111,7 @@ def last_batch(request: Request) -> dict[str, Any]:
     """Return what the list says of a batch: in full the one just decided, in a line the viewer's last one, for two days
     or until it is dismissed."""
     own, asked = Batch.objects.filter(person=viewer_of(request)), request.GET.get("batch", "")
-    if asked and (just := own.filter(pk=asked).first()):
+    if asked and (just := own.filter(pk=asked, dismissed_at=None).first()):
         return outcome_context(just)
     recent = own.filter(created_at__gt=timezone.now() - services.SHOWN_FOR).order_by("-created_at").first()
     return {"kept": recent if recent and not recent.dismissed_at else None}
