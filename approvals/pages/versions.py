@@ -84,11 +84,12 @@ def blamed_text(found: BlockBlame, *, chosen: int | None, now: datetime, query: 
         chosen: the number of a sentence; one that is not there chooses none.
         query: kept in the sentences' links.
     """
-    origin = found.origins[chosen] if chosen is not None and chosen < len(found.origins) else None
-    changes = _changes(found, origin, now)
+    origins = _runs(found)
+    origin = origins[chosen] if chosen is not None and chosen < len(origins) else None
+    changes = _changes(found, origins, origin, now)
     links = []
     letters: Counter[str] = Counter()
-    for number, each in enumerate(found.origins):
+    for number, each in enumerate(origins):
         change = changes[each.said.version]
         links.append(
             SentenceLink(
@@ -120,11 +121,26 @@ def blamed_text(found: BlockBlame, *, chosen: int | None, now: datetime, query: 
     }
 
 
-def _changes(found: BlockBlame, chosen: SentenceOrigin | None, now: datetime) -> dict[int, BlamedChange]:
+def _runs(found: BlockBlame) -> list[SentenceOrigin]:
+    """Return the sentences, those of one line that one change made and nothing has changed since as one."""
+    runs: list[SentenceOrigin] = []
+    for each in found.origins:
+        last = runs[-1] if runs else None
+        is_next = last and last.said.version == each.said.version and not (last.earlier or each.earlier)
+        if last and is_next and "\n" not in found.text[last.start : last.end]:
+            runs[-1] = last._replace(end=each.end)
+        else:
+            runs.append(each)
+    return runs
+
+
+def _changes(
+    found: BlockBlame, origins: Sequence[SentenceOrigin], chosen: SentenceOrigin | None, now: datetime
+) -> dict[int, BlamedChange]:
     """Return the changes that sentences, and earlier wordings of the chosen one, come from, by version."""
     sentences: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
     letters: defaultdict[int, int] = defaultdict(int)
-    for number, each in enumerate(found.origins):
+    for number, each in enumerate(origins):
         words = found.text[each.start : each.end].strip()
         letters[each.said.version] += len(words)
         if any(map(str.isalnum, words)):

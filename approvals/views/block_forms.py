@@ -242,7 +242,8 @@ class BlockRestore(BlockChangeView[RestoreForm]):
         if permissions.may_edit(viewer_of(self.request), username):
             return None
         context = about_block(self.request, self.owner, label, self.then)
-        return render(self.request, "memory/restore_refused.html", {**context, "old": old}, status=403)
+        context |= {"old": old, "is_refused": True}
+        return render(self.request, "memory/block_restore.html", context, status=403)
 
     def gone(self) -> HttpResponse:
         return self.show_overtaken(self.get_form())

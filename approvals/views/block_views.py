@@ -176,6 +176,8 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     context = {
         **about_block(request, person, label, shown.block),
         "shown": shown,
+        "current": shown.block if shown.is_now else None,
+        "tab": "text" if shown.is_now else "history",
         "memory_block": shown.block,
         "as_of": as_of,
         "view": "source" if request.GET.get("view") == "source" else "text",
@@ -196,7 +198,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:
     """Return the page for a commit or time that this memory does not know, with links onward."""
     context = about_block(request, person, label, reads.find_block(person.username, label))
-    return render(request, "memory/unknown_revision.html", {**context, "revision": revision}, status=404)
+    return render(request, "memory/block_missing.html", {**context, "revision": revision}, status=404)
 
 
 def opening(body: str) -> str:
@@ -229,6 +231,8 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     context = {
         **about_block(request, person, label, current),
         "current": current,
+        "memory_block": current,
+        "tab": "history",
         "page_url": reverse("block_history", args=[owner, label]),
         "page_query": request.GET,
     }
@@ -243,16 +247,23 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
     page = changes[:CHANGES_ON_A_PAGE]
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
-    entries = history_entries(page, older=older)
+    picked = context["picked"].last if "picked" in context else None
     context |= {
         "versions": len(found.changes),
         "kinds": [by for by in ChangeBy if any(bar.by == by for bar in context["strip"])],
-        "entries": entries,
-        "undoable": undoable(entries, viewer_of(request)),
+        "entries": [(entry, _leads_to(entry.change, picked)) for entry in history_entries(page, older=older)],
         "is_first_page": not before,
         "older": urlencode({"before": page[-1].pk}) if older else "",
     }
-    return render(request, "memory/block_history.html", context)
+    return render(request, "memory/block.html", context)
+
+
+def _leads_to(change: Change, picked: Change | None) -> str:
+    """Return where a change in the list leads: to its version, or to the comparison with the one that was picked."""
+    if picked is None:
+        return f"?v={change.commit}#version"
+    older, newer = sorted((picked, change), key=lambda each: (each.at, each.pk))
+    return f"?a={older.commit}&b={newer.commit}#comparison"
 
 
 def _chosen(request: HttpRequest, found: BlockBlame) -> dict[str, object]:
@@ -322,10 +333,18 @@ def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     blamed = blamed_text(
         found, chosen=whole_number(request.GET.get("s", "")), now=timezone.now(), query="&by=age" if by_age else ""
     )
-    context |= {"blamed": blamed, "by_age": by_age, "is_peek": "peek" in request.GET}
     is_all = "all" in request.GET
-    rows = blamed["changes"][: None if is_all else CHANGES_IN_A_TABLE]
-    return render(request, "memory/block_blame.html", {**context, "rows": rows, "is_all": is_all})
+    context |= {
+        "tab": "why",
+        "current": current,
+        "memory_block": current,
+        "blamed": blamed,
+        "by_age": by_age,
+        "is_peek": "peek" in request.GET,
+        "is_all": is_all,
+        "rows": blamed["changes"][: None if is_all else CHANGES_IN_A_TABLE],
+    }
+    return render(request, "memory/block.html", context)
 
 
 LONGEST_QUERY = 500
