@@ -50,7 +50,6 @@ class Batch(models.Model):
     results = models.JSONField(_("results"), default=list)
     created_at = models.DateTimeField(_("asked for"), default=timezone.now, editable=False)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-    dismissed_at = models.DateTimeField(_("dismissed"), null=True, blank=True)
     # Which run works on it, and until when it has to say that it still does.
     worker = models.CharField(max_length=32, blank=True, default="", editable=False)
     lease_expires_at = models.DateTimeField(null=True, blank=True, editable=False)

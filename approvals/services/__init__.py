@@ -20,6 +20,7 @@ from approvals.services.several import (
     Item,
     ItemResult,
     decide_several,
+    dismiss_batch,
     outcome_of,
     undo_several,
 )

@@ -197,6 +197,11 @@ def undo_several(*, actor: User, batch: str, seconds: float = math.inf) -> Batch
     return _begin(kept, seconds)
 
 
+def dismiss_batch(*, actor: User, batch: str) -> None:
+    """Name a batch on its person's list no more; its page stays."""
+    User.objects.filter(pk=actor.pk, last_batch=batch).update(last_batch="")
+
+
 def outcome_of(kept: Batch) -> BatchOutcome:
     """Return how far a batch is, with the proposals that its person may see."""
     visible = proposals_visible_to(kept.person).select_related("agent", "decided_by")
@@ -212,6 +217,7 @@ def outcome_of(kept: Batch) -> BatchOutcome:
 
 
 def _begin(kept: Batch, seconds: float) -> BatchOutcome:
+    User.objects.filter(pk=kept.person_id).update(last_batch=kept.pk)
     work_on(kept.pk, seconds=seconds)
     kept.refresh_from_db()
     if not kept.is_finished:

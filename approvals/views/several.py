@@ -81,8 +81,7 @@ def undo_several(request: Request, batch: str) -> HttpResponse:
 @verb(lambda batch: reverse("inbox"))
 def dismiss_batch(request: Request, batch: str) -> HttpResponse:
     """Take the line about a batch off the list; its page stays."""
-    kept = get_object_or_404(Batch, pk=batch, person=viewer_of(request))
-    Batch.objects.filter(pk=kept.pk).update(dismissed_at=timezone.now())
+    services.dismiss_batch(actor=viewer_of(request), batch=batch)
     return redirect(local_path(request, request.POST.get("row", ""), reverse("inbox")))
 
 
@@ -108,13 +107,14 @@ def _to_outcome(request: Request, kept: Batch) -> HttpResponse:
 
 
 def last_batch(request: Request) -> dict[str, Any]:
-    """Return what the list says of a batch: in full the one just decided, in a line the viewer's last one, for two days
-    or until it is dismissed."""
-    own, asked = Batch.objects.filter(person=viewer_of(request)), request.GET.get("batch", "")
-    if asked and (just := own.filter(pk=asked, dismissed_at=None).first()):
-        return outcome_context(just)
-    recent = own.filter(created_at__gt=timezone.now() - services.SHOWN_FOR).order_by("-created_at").first()
-    return {"kept": recent if recent and not recent.dismissed_at else None}
+    """Return what the list says of the viewer's last batch, for two days or until it is dismissed: in a line, and in
+    full where it was just decided."""
+    viewer = viewer_of(request)
+    if not viewer.last_batch:
+        return {}
+    recent = Batch.objects.filter(person=viewer, created_at__gt=timezone.now() - services.SHOWN_FOR)
+    kept = recent.filter(pk=viewer.last_batch).first()
+    return outcome_context(kept) if kept and request.GET.get("batch") == kept.pk else {"kept": kept}
 
 
 def outcome_context(kept: Batch) -> dict[str, Any]:
