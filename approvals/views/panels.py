@@ -19,6 +19,7 @@ from approvals.review.diff_mode import Redline, redline
 from approvals.review.targets import assess, replacement_ids
 from approvals.services.errors import AlreadyDecided, BeingDecided, DecisionRefused, TargetChanged, WithAgent
 from memory_app import reads
+from memory_app.configuration.logs import route_of
 from memory_app.dolt.errors import DoltError
 from memory_app.models import Change, TargetKind
 from memory_app.runtime.unavailable import is_away
@@ -62,7 +63,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def away(request: HttpRequest, error: BaseException | None) -> HttpResponse:
     """Log what did not answer, and say so."""
-    log.error("database_away", error=type(error).__name__, path=request.path, exc_info=error)
+    log.error("database_away", error=type(error).__name__, route=route_of(request), exc_info=error)
     return unavailable(request)
 
 

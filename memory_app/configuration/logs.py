@@ -1,12 +1,17 @@
 """Structured logs: structlog events and everything from the standard library, as one stream.
 
 `structlog.get_logger(__name__).info("memory_edit_proposed", owner=…)` is how the project logs. Texts of
-the memory are never logged: names, sizes and outcomes are.
+the memory are never logged: names, sizes and outcomes are. Nor are addresses, which have keys of feeds and ids of
+conversations: their routes are.
 """
 
+import traceback
+from http import HTTPStatus
 from typing import Any
 
 import structlog
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
 
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
@@ -15,6 +20,47 @@ _SHARED: list[Any] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.StackInfoRenderer(),
 ]
+
+#: Django takes half a second to resolve thousands of slashes.
+_LONGEST_PATH = 1_000
+#: Shorter values are in every traceback.
+_SHORTEST_VALUE = 6
+
+
+def route_of(request: HttpRequest) -> str:
+    """Return the pattern of the address, such as `feed/<str:feed_key>/`; "no route" for an unknown one."""
+    try:
+        match = request.resolver_match or resolve(request.path_info[:_LONGEST_PATH])
+    except Resolver404:
+        return "no route"
+    return match.route
+
+
+def _without_addresses(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Replace what Django says of a request: the path, and what a header or an exception quotes of the caller's."""
+    record = event["_record"]
+    request = getattr(record, "request", None)
+    if not isinstance(request, HttpRequest):
+        return event
+    status = getattr(record, "status_code", 500)
+    said = HTTPStatus(status).phrase
+    if record.name == "django.security.csrf":  # "Origin checking failed - https://… does not match any …"
+        said += f" ({str(record.args[0]).partition(' - ')[0]})"
+    error = (event.pop("exc_info", None) or (None, None))[1]
+    if error and status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        event["exception"] = _traceback(request, error)
+    return event | {"event": f"{said}: {route_of(request)}", "method": request.method}
+
+
+def _traceback(request: HttpRequest, error: BaseException) -> str:
+    match, headers = request.resolver_match, request.META.items()
+    given = {str(value) for value in (match.kwargs.values() if match else ())}
+    given |= {request.path, *request.GET, *(each for values in request.GET.lists() for each in values[1])}
+    given |= {value for name, value in headers if name.startswith(("HTTP_", "QUERY_STRING"))}
+    shown = "".join(traceback.format_exception(error))
+    for value in sorted(given, key=len, reverse=True):
+        shown = shown.replace(value, "…") if len(value) >= _SHORTEST_VALUE else shown
+    return shown
 
 
 def configuration(*, level: str, form: str) -> dict[str, Any]:
@@ -34,7 +80,8 @@ def configuration(*, level: str, form: str) -> dict[str, Any]:
     if form == "json":
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     else:
-        last = [structlog.dev.ConsoleRenderer()]
+        # Its own tracebacks show the variables of each function.
+        last = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -42,7 +89,11 @@ def configuration(*, level: str, form: str) -> dict[str, Any]:
             "structured": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": _SHARED,
-                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+                "processors": [
+                    _without_addresses,
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    *last,
+                ],
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
