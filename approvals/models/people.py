@@ -22,6 +22,12 @@ class Mail(models.TextChoices):
     WEEKLY = "weekly", _("Once a week")
 
 
+#: In an address, a browser takes "." and ".." for the folder and the one above it.
+_VALID_NAME = RegexValidator(
+    rf"^(?!\.+\Z){USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash, and not only dots.")
+)
+
+
 class User(AbstractUser):
     """A person. Versioned rows name people by username, so a username is never changed or reused.
 
@@ -32,7 +38,7 @@ class User(AbstractUser):
         _("username"),
         max_length=64,
         unique=True,
-        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+        validators=[_VALID_NAME],
         error_messages={"unique": _("This username is taken.")},
     )
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
@@ -90,7 +96,7 @@ class Agent(models.Model):
         _("name"),
         max_length=64,
         unique=True,
-        validators=[RegexValidator(rf"^{USERNAME.pattern}\Z", _("Use a-z, 0-9, dot, underscore and dash only."))],
+        validators=[_VALID_NAME],
     )
     description = models.CharField(_("description"), max_length=200, blank=True)
     created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="agents")

@@ -76,7 +76,7 @@ def _agent(name: str) -> Agent:
         try:
             found.full_clean()
         except ValidationError as error:
-            raise CommandError(f"'{name}' cannot name an agent: use a-z, 0-9, dot, underscore and dash.") from error
+            raise CommandError(f"'{name}' cannot name an agent: {error.messages[0]}") from error
         found.save()
     if not found.is_active:
         raise CommandError(f"The agent '{name}' is deactivated.")

@@ -197,7 +197,10 @@ def test_the_command_says_what_is_wrong(alice: User, scribe: Agent) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"agent": "diary", "owner": ["eve"]}, "no user 'eve'"),
         ({"agent": "diary"}, "--owner"),
-        ({"agent": "Not A Name", "owner": ["alice"]}, "cannot name an agent"),
+        *(
+            ({"agent": name, "owner": ["alice"]}, "cannot name an agent")
+            for name in ("Not A Name", ".", "..", "...", "", " ", "a/b", "%2e%2e", "..\n", "a" * 65)
+        ),
         ({"agent": "diary", "owner": ["alice"], "days": 0}, "--days"),
         ({"agent": "scribe", "owner": ["alice"]}, "deactivated"),
     ]
