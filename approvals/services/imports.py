@@ -115,8 +115,7 @@ def find_items(owner: str, data: bytes) -> tuple[FoundItems, set[str]]:
 
     Raises Unreadable, as `import_file` does.
     """
-    memories_md.read(data)
-    found = list_items.find(data.decode(), latest=_latest())
+    found = list_items.find(memories_md.decoded(data), latest=_latest())
     every, there = catalogue(owner), reads.find_notes(owner, [memory.id for memory in found.memories])
     return found, {each.id for each in found.memories if each.id in there or every.saying(alike.said_by(each.content))}
 

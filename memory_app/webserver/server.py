@@ -140,7 +140,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
 
 def _path_asked(request: Any) -> str:
     line: bytes = request.header_plus or request.first_line
-    words = line.split(b"\r\n")[0].split(b" ")
+    words = line.lstrip().split(b"\r\n")[0].split(b" ")
     return requests.path_of(words[1].decode("latin-1")) if len(words) > 1 else ""
 
 

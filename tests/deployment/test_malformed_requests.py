@@ -64,6 +64,7 @@ def sent(port: int, request: bytes) -> tuple[int, str, bytes]:
 HOSTILE = [
     (b"GET {path}?q=" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: here\r\n\r\n", "headers_too_large"),
     (b"GET {path} HTTP/1.1\r\nHost: here\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n", "headers_too_large"),
+    (b"\r\nGET {path} HTTP/1.1\r\nHost: here\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n", "headers_too_large"),
     (b"GET {path} HTTP/1.1\r\nHost: here\r\nno colon\r\n\r\n", "bad_request"),
     (b"GET {path} HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: nonsense\r\n\r\n0\r\n\r\n", "bad_request"),
     (b"GET {path} HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy", "bad_request"),

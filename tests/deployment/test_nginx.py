@@ -154,6 +154,19 @@ def test_more_than_an_address_takes_is_refused_and_no_less(path: str, front: Fro
                 assert "That’s too long".encode() in heard
 
 
+@pytest.mark.parametrize(
+    ("path", "begins"),
+    [("/sign-in/", "<!doctype html>"), ("/api/v1/token/", '{"ok": false,'), ("/mcp", '{"jsonrpc": "2.0",')],
+)
+def test_too_long_a_header_is_refused_in_the_shape_of_its_address(path: str, begins: str, front: Front) -> None:
+    answer = httpx.get(front.address + path, headers={"X-Long": "x" * 20_000})
+    assert (answer.status_code, answer.headers["Server"]) == (431, "nginx")
+    assert answer.text.startswith(begins)
+    if "json" in answer.headers["Content-Type"]:
+        error = answer.json()["error"]
+        assert error.get("data", error)["code"] == "headers_too_large"
+
+
 def tries(front: Front, source: str) -> Callable[..., int]:
     """Signing in from an address, with headers somebody made up; the status."""
 

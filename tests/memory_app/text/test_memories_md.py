@@ -1,5 +1,6 @@
 """memories.md: read, written, and the same after both."""
 
+import contextlib
 import re
 import time
 from datetime import date
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assent_client.text import memories_md
+from assent_client.text import list_items, memories_md
 from assent_client.text.memories_md import Memory, Parsed, Skipped, Unreadable, parse, read, write
 from assent_client.text.notes import MAX_CONTENT, MAX_TAG
 
@@ -214,6 +215,61 @@ def test_a_file_of_50_mb_is_refused_before_it_is_looked_at() -> None:
     with pytest.raises(memories_md.FileTooLarge, match=r"^the file has 50,000,000 bytes, more than the 33,554,432"):
         read(b"x" * 50_000_000)
     assert time.thread_time() - began < 1
+
+
+#: What a file of 6 MB may be made of.
+REPEATED = (
+    *(
+        "\r\n",
+        "\n",
+        "\r",
+        "-",
+        "-\n",
+        "- ",
+        "- a\n",
+        "  - \n",
+        "#",
+        "#\n",
+        "##\n",
+        "## x\n",
+        "###\n",
+        " ",
+        " \n",
+        "\t\n",
+        "|\n",
+    ),
+    *(
+        "|",
+        "> ",
+        ">\n",
+        "> a\n",
+        "[",
+        "<!--",
+        "<!-- a -->\n",
+        "1. a\n",
+        "a",
+        "x\n",
+        "&#13;",
+        "```\n",
+        "\u2028",
+        "---\n",
+    ),
+    *("[2026-03-01] - a\n", "**a\n", "a: b, c d e\n"),
+)
+
+
+@pytest.mark.parametrize("piece", REPEATED)
+def test_a_file_of_one_thing_again_and_again_is_read_or_refused_at_once(piece: str) -> None:
+    text = piece * (6_000_000 // len(piece.encode()))
+    for begin in ("", "### mem-1-aaaa\n> a\n"):
+        for reader in (parse, list_items.find):
+            began = time.thread_time()
+            with contextlib.suppress(Unreadable):
+                reader(begin + text)
+            assert time.thread_time() - began < 1
+    if text.count("\n") > memories_md.MOST_LINES:
+        with pytest.raises(Unreadable, match="lines, more than the 1,000,000"):
+            parse(text)
 
 
 def test_more_headings_than_may_be_are_refused() -> None:
