@@ -5,7 +5,7 @@ import itertools
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from logging.config import DictConfigurator  # type: ignore[attr-defined]
+from logging.config import DictConfigurator
 
 import pytest
 from django.http import HttpRequest, HttpResponse
