@@ -7,7 +7,7 @@ _VALID = django.core.validators.RegexValidator('^(?!\\.+\\Z)[a-z0-9._-]{1,64}\\Z
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0020_flagged_waits'),
+        ('approvals', '0021_batches'),
     ]
 
     operations = [
