@@ -56,7 +56,6 @@ urlpatterns = [
     path(f"{_BLOCK}restore/<str:commit>/", block_forms.BlockRestore.as_view(), name="block_restore"),
     path(f"{_BLOCK}edit/", block_forms.BlockEdit.as_view(), name="block_edit"),
     path(f"{_BLOCK}delete/", block_forms.BlockDelete.as_view(), name="block_delete"),
-    path("memory/<str:owner>/automatic/", note_pages.automatic, name="automatic"),
     path(_NOTES, note_pages.note_list, name="notes"),
     path(f"{_NOTES}new/", note_pages.NoteNew.as_view(), name="note_new"),
     path(f"{_NOTES}import/", exchange.import_markdown, name="note_import"),

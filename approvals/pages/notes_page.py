@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.utils.translation import gettext_lazy as _
 
 from approvals import services
-from approvals.models import Event, Proposal, ProposalQuerySet, Revision, Status, User
+from approvals.models import Event, Proposal, Revision, User
 from approvals.pages.blocks import history_entries
 from approvals.pages.inbox_filters import QueryFilters
 from approvals.permissions import ReviewAction, available_actions
@@ -136,15 +136,6 @@ SORTS: Mapping[str, object] = {
 }
 
 
-def _counted(values: Iterable[str], chosen: str, most: int | None = None) -> list[tuple[str, int]]:
-    """Return how often each value occurs, the most frequent first, and the chosen one in any case."""
-    counts = Counter(values)
-    ranked = sorted(counts, key=lambda value: (-counts[value], value.casefold()))[:most]
-    if chosen and chosen not in ranked:
-        ranked.append(chosen)
-    return [(value, counts[value]) for value in ranked]
-
-
 def ordered(owner: str, entries: Sequence[NoteSummary], sort: str) -> tuple[NoteSummary, ...]:
     """Return the notes as asked for; an unknown order leaves them as they are."""
     used = recall_counts.counts(owner) if sort == "used" else {}
@@ -160,18 +151,8 @@ def ordered(owner: str, entries: Sequence[NoteSummary], sort: str) -> tuple[Note
 
 PAGE_SIZE = 50
 
-#: Proposals shown above the list of notes; the others are in the inbox.
-MOST_WAITING = 2
-
-#: Automatic changes beside the blocks, and on the page that has them all.
-RECENT_AUTOMATIC = 8
-AUTOMATIC_ON_A_PAGE = 25
-
 #: Tags offered to choose from, the most used ones; any other is found by its link or address.
 MOST_TAGS = 200
-
-#: Tags counted beside the list; the others are in the filter.
-MOST_BY_TAG = 12
 
 #: What the types and sources are called, in the order they are offered.
 TYPE_NAMES: Mapping[str, object] = {name: _(name.replace("_", " ")) for name in TYPES}
@@ -246,7 +227,7 @@ def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
 
     `rows` are notes, each with the last change of it and, at the first of a group of `filters.doubled`, how many are in
     it; `current` and `superseded` count the whole memory, `doubled` those that say what another says. There is a choice
-    of `types`, `tags` and `sources`, and `by_type` and `by_tag` say how many notes each would show. With `index_behind`
+    of `types` and `tags`, each with how many notes it would show, and of `sources`. With `index_behind`
     the search does not know the newest changes.
     """
     every = catalogue(owner)
@@ -255,9 +236,9 @@ def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
     notes = notes_of(owner, list(page), filters.wanted)
     last_changes = reads.last_changes(owner, TargetKind.NOTE, [note.id for note in notes])
     last = {entry.change.target: entry for entry in history_entries(list(last_changes.values()))}
-    tags = {tag for tag, _number in every.tags.most_common(MOST_TAGS)} | ({filters.tag} & every.tags.keys())
-    of_tag = (entry.type for entry in alike if not filters.tag or filters.tag in entry.tags)
-    of_type = (tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags)
+    types = Counter(entry.type for entry in alike if not filters.tag or filters.tag in entry.tags)
+    tags = Counter(tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags)
+    offered = {tag for tag, _number in tags.most_common(MOST_TAGS)} | ({filters.tag} & every.tags.keys())
     sizes = {group[0].id: len(group) for group in (_doubled(owner, filters) if filters.doubled else ())}
     return {
         "page": page,
@@ -266,11 +247,9 @@ def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
         "index_behind": index_behind,
         "current": len(every.entries) - every.superseded,
         "superseded": every.superseded,
-        "types": [(name, TYPE_NAMES[name]) for name in TYPES if name in every.types],
-        "tags": sorted(tags, key=str.casefold),
+        "types": [(name, TYPE_NAMES[name], types[name]) for name in TYPES if types[name] or name == filters.type],
+        "tags": [(tag, tags[tag]) for tag in sorted(offered, key=str.casefold)],
         "sources": [(name, label) for name, label in NoteSource.choices if name in every.sources],
-        "by_type": _counted(of_tag, filters.type),
-        "by_tag": _counted(of_type, filters.tag, MOST_BY_TAG),
     }
 
 
@@ -299,23 +278,11 @@ class Automatic(NamedTuple):
     rule: dict[str, Any] | None
 
 
-def automatic_changes(owner: str, viewer: User) -> tuple[Automatic, ...]:
-    """The last things that were applied to an owner's memory without a person, newest first."""
-    return _automatic(owner, viewer, list(_applied(owner)[:RECENT_AUTOMATIC]))
-
-
-def automatic_page(owner: str, viewer: User, number: int) -> tuple[Page[Proposal], tuple[Automatic, ...]]:
-    """Return one page of automatic changes, and what it shows of each."""
-    page = Paginator(_applied(owner), AUTOMATIC_ON_A_PAGE).get_page(number)
-    return page, _automatic(owner, viewer, list(page))
-
-
-def _applied(owner: str) -> ProposalQuerySet:
-    applied = Proposal.objects.of_owner(owner).filter(status=Status.APPLIED)
-    return applied.select_related("agent").order_by("-decided_at", "-id")
-
-
-def _automatic(owner: str, viewer: User, applied: list[Proposal]) -> tuple[Automatic, ...]:
+def automatic_changes(owner: str, viewer: User, proposals: Iterable[Proposal]) -> tuple[Automatic, ...]:
+    """Return what is known of proposals that were applied to an owner's memory without a person."""
+    applied = list(proposals)
+    if not applied:
+        return ()
     # Not of imports, which have thousands: pressing the button tells.
     single = [proposal.pk for proposal in applied if proposal.target_kind != TargetKind.IMPORT]
     revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}

@@ -72,6 +72,12 @@ def about(request: HttpRequest, owner: User) -> dict[str, Any]:
     return {"section": "memory", "owner": owner, "is_own": owner.pk == viewer_of(request).pk}
 
 
+def about_memory(request: HttpRequest, owner: User, tab: str) -> dict[str, Any]:
+    """Return what every tab of a memory needs."""
+    waiting = Proposal.objects.open().of_owner(owner.username).count()
+    return {**about(request, owner), "tab": tab, "waiting_total": waiting}
+
+
 def about_block(request: HttpRequest, owner: User, label: str, block: reads.Block | None) -> dict[str, Any]:
     """Return what every page of a block needs, also of one that is not there."""
     title = block.display_title if block else reads.title_of(label)
@@ -119,12 +125,13 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     entries = {entry.change.pk: entry for entry in history_entries([*changes_shown, *recent])}
     titles = {block.label: block.display_title for block in blocks}
     said = reads.find_notes(owner, {change.target for change in recent if change.target_kind == TargetKind.NOTE})
-    automatic = {each.proposal.pk: each for each in automatic_changes(owner, user)}
+    applied = [entries[change.pk].proposal for change in recent if change.action == Change.Action.APPLIED]
+    automatic = {each.proposal.pk: each for each in automatic_changes(owner, user, filter(None, applied))}
     return render(
         request,
         "memory/memory.html",
         {
-            **about(request, person),
+            **about_memory(request, person, "blocks"),
             "rows": [
                 {
                     "block": block,
@@ -138,10 +145,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
             "block_count": len(blocks),
             "page": number,
             "pages": pages,
-            "waiting_total": Proposal.objects.open().of_owner(owner).count(),
             "recent": [_recent_change(entries[change.pk], titles, said, automatic) for change in recent],
-            "automatic": automatic,
-            "tab": "blocks",
         },
     )
 
@@ -150,15 +154,19 @@ def _recent_change(
     entry: HistoryEntry, titles: Mapping[str, str], notes: Mapping[str, reads.Note], automatic: Mapping[int, Automatic]
 ) -> dict[str, Any]:
     """Return a change in the list of the last ones: what it changed, where that can be read, and what is known of it
-    where no person approved it."""
+    where no person approved it. Then the proposal has what it changed, which for an import is many notes."""
     change = entry.change
+    known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
     if change.target_kind == TargetKind.BLOCK:
         title, page = titles.get(change.target, change.target), "block_history"
     else:
         note = notes.get(change.target)
         title, page = first_words(note.content, 80) if note else gettext("Deleted note"), "note"
-    known = automatic.get(change.proposal_id or 0) if change.action == Change.Action.APPLIED else None
     url = reverse(page, args=[change.owner, change.target])
+    if known:
+        url = known.proposal.get_absolute_url()
+    if known and known.proposal.target_kind == TargetKind.IMPORT:
+        title = known.proposal.target_title
     return {"entry": entry, "title": title, "url": url, "automatic": known}
 
 
@@ -355,5 +363,10 @@ def search(request: HttpRequest, owner: str) -> HttpResponse:
     """Show what matches `?q=` in a memory: blocks, notes and open proposals."""
     person = readable_owner(request, owner)
     query = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_QUERY]
-    context = {**about(request, person), "query": query, "found": find(owner, query) if query else None}
-    return render(request, "memory/memory_search.html", context)
+    context = {
+        **about(request, person),
+        "tab": "search",
+        "query": query,
+        "found": find(owner, query) if query else None,
+    }
+    return render(request, "memory/memory.html", context)

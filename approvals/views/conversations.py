@@ -36,11 +36,12 @@ def conversations(request: HttpRequest, owner: str) -> HttpResponse:
     page = found[:CONVERSATIONS_ON_A_PAGE]
     context = {
         **_about(request, person),
+        "tab": "conversations",
         "sessions": page,
         "is_first_page": before is None,
         "older": Key(page[-1].last_at, page[-1].newest) if len(found) > len(page) else None,
     }
-    return render(request, "conversations/conversations.html", context)
+    return render(request, "memory/memory.html", context)
 
 
 @reading_page
@@ -100,7 +101,6 @@ def _about(request: HttpRequest, person: User) -> dict[str, object]:
         **about(request, person),
         "may_delete": permissions.may_delete_messages(viewer_of(request), person.username),
         "days": settings.CONVERSATION_DAYS,
-        "tab": "conversations",
     }
 
 

@@ -1,5 +1,5 @@
-"""The pages of notes: the list, one note now and earlier with its history, what policy applied; and changing them, an
-owner's own, each time as a commit in their name.
+"""The pages of notes: the list, one note now and earlier with its history; and changing them, an owner's own, each time
+as a commit in their name.
 
 A viewer who may not read an owner's memory gets the answer of a page that is not there.
 """
@@ -28,7 +28,7 @@ from approvals.review import trust
 from approvals.services import bulk_notes, notes
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction, BulkOutcome
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.views.block_views import about, own_memory, readable_owner
+from approvals.views.block_views import about, about_memory, own_memory, readable_owner
 from approvals.views.request import Request, form_page, reading_page, whole_number
 from approvals.views.service_form import ChangeView, ServiceFormView
 from memory_app import reads, recall_counts
@@ -50,19 +50,17 @@ def note_list(request: HttpRequest, owner: str) -> HttpResponse:
     person = readable_owner(request, owner)
     filters = NoteFilters.from_query(request.GET.dict())
     found = notes_page.page_of(owner, filters, whole_number(request.GET.get("page", "")) or 1)
-    waiting = notes_page.waiting_notes(owner)
     context = {
-        **about_notes(request, person),
+        **about_memory(request, person, "notes"),
         "filters": filters,
         "filter_count": sum(1 for name in filters.active if name != "q"),
         **found,
         "sorts": SORTS.items(),
         "most_at_once": MOST_NOTES,
-        "waiting_notes": waiting[: notes_page.MOST_WAITING],
-        "waiting_count": len(waiting),
-        "address": "?" + urlencode(filters.parameters | {"page": ""}),
+        # Ticks come when they are asked for, and for what is there to be folded.
+        "selecting": owner == viewer_of(request).username and ("select" in request.GET or filters.doubled),
     }
-    return render(request, "notes/notes.html", context)
+    return render(request, "memory/memory.html", context)
 
 
 @reading_page
@@ -106,16 +104,6 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "replacement": reads.find_note(owner, shown.superseded_by) if shown and shown.superseded_by else None,
     }
     return render(request, "notes/note.html", context, status=410 if shown is None else 200)
-
-
-@reading_page
-def automatic(request: HttpRequest, owner: str) -> HttpResponse:
-    """Show everything policy applied without asking a person, with what it changed and the button to revert it."""
-    person = readable_owner(request, owner)
-    number = whole_number(request.GET.get("page", "")) or 1
-    page, changes = notes_page.automatic_page(owner, viewer_of(request), number)
-    context = {**about_notes(request, person), "tab": "automatic", "page": page, "changes": changes}
-    return render(request, "notes/automatic.html", context)
 
 
 class NoteNew(ServiceFormView[NoteForm]):

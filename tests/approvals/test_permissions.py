@@ -93,7 +93,7 @@ def test_what_a_tutor_was_given_before_opens_nothing_afterwards(
     User.objects.filter(pk=tim.pk).update(feed_key="key-of-a-tutor")
     tim.refresh_from_db()
     client = client_of(tim)
-    pages = ["", "blocks/goals/", "blocks/goals/history/", "notes/", "automatic/", "conversations/", "search/?q=math"]
+    pages = ["", "blocks/goals/", "blocks/goals/history/", "notes/", "conversations/", "search/?q=math"]
     pages += ["export/memories.md", "export/memory.json"]
     addresses = [f"/memory/alice/{page}" for page in pages] + [f"/proposals/{each.pk}/" for each in (proposal, other)]
     lists = ["/", "/?assigned=me&owner=alice", "/?tab=decided", "/memory/", urlsplit(tim.feed_url).path]

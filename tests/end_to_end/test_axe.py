@@ -86,7 +86,7 @@ def block_pages(states: EveryState) -> Iterator[str]:
 
 def memory_pages(states: EveryState) -> Iterator[str]:
     yield from ("/memory/", "/memory/?show=numbers", "/memory/?q=nobody", "/memory/alice/", "/memory/alice/new/")
-    yield from (f"/memory/alice/{place}" for place in ("automatic/", "search/", "search/?q=exam", "search/?q=xyzzy"))
+    yield from (f"/memory/alice/{place}" for place in ("search/", "search/?q=exam", "search/?q=xyzzy"))
     conversation = reverse("conversation", args=["alice", SESSION])
     message = Message.objects.filter(session_id=SESSION).values_list("pk", flat=True)[0]
     yield from ("/memory/alice/conversations/", conversation, f"{conversation}delete/")

@@ -24,6 +24,7 @@ def listed(window_of: WindowOf, alice: User, five: None) -> Page:
     """alice's list of notes."""
     window = window_of(alice)
     window.goto("/memory/alice/notes/")
+    window.get_by_role("link", name="Select", exact=True).click()
     return window
 
 
@@ -59,11 +60,11 @@ def test_notes_are_selected_with_the_keys_of_review(listed: Page) -> None:
 
 def test_the_whole_page_is_selected_at_once(listed: Page) -> None:
     listed.set_viewport_size({"width": 390, "height": 844})
-    listed.get_by_label("This page").check()
+    listed.get_by_label("All on this page").check()
     expect(listed.locator("[data-picked]")).to_have_text("5 selected")
     listed.locator("[data-pick]").nth(1).uncheck()
     expect(listed.locator("[data-picked]")).to_have_text("4 selected")
-    assert listed.get_by_label("This page").evaluate("box => box.indeterminate")
+    assert listed.get_by_label("All on this page").evaluate("box => box.indeterminate")
 
 
 # -- one note -----------------------------------------------------------------------------------------

@@ -76,5 +76,5 @@ def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
     assert (answer["data"]["status"], bool(answer["data"]["commit"])) == ("applied", True), answer
     assert "Edit applied to block 'goals' at once" in answer["text"]
     assert Proposal.objects.get().status == Status.APPLIED
-    window.goto("/memory/alice/automatic/")
-    expect(window.locator(".rows")).to_contain_text("rule: scribe · block goals · apply immediately if small")
+    window.goto("/memory/alice/")
+    expect(window.locator(".timeline")).to_contain_text("rule: scribe · block goals · apply immediately if small")

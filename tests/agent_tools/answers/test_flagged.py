@@ -82,7 +82,7 @@ def test_people_see_the_flags_of_what_is_there_already(call: Call, alice: User, 
     assert "reads like instructions" in words(client_of(alice).get(f"/memory/alice/notes/{id_}/"))
     answered(call("memory_save", content="Likes tea."))
     Proposal.objects.filter(status=Status.APPLIED).update(risks=["reads_like_instructions"])  # of an older release
-    assert "reads like instructions" in words(client_of(alice).get("/memory/alice/automatic/"))
+    assert "reads like instructions" in words(client_of(alice).get("/memory/alice/"))
 
 
 def test_answers_show_unseen_characters_as_escapes(

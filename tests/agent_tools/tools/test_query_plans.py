@@ -198,7 +198,7 @@ def _looked_at(people: dict[str, Client], agent: Client) -> dict[str, Callable[[
     inboxes += [f"/?owner={OWNER}", f"/?target={label}"]
     inboxes += [f"/?{tab}{one}" for one in filters for tab in ("", "tab=decided&")]
     pages = f"""
-        {memory} {memory}?page=2 {memory}automatic/ {memory}search/?q=exam /settings/
+        {memory} {memory}?page=2 {memory}search/?q=exam /settings/
         {memory}blocks/{label}/ {memory}blocks/{label}/?as_of=2100-01-01 {memory}blocks/{label}/history/
         {memory}notes/ {memory}notes/?q=exam {memory}notes/{note}/
         {memory}conversations/ {memory}conversations/session-session-1/

@@ -33,13 +33,21 @@ def many(alice: User) -> list[str]:
     return [f"mem-{number}-{number:04x}" for number in range(60)]
 
 
-def facets(page: Any, name: str) -> dict[str, str]:
-    nav = html(page).split(f'aria-label="{name}"')[1].split("</nav>")[0]
-    return dict(re.findall(r'">\s*([^<]+?)\s*<span class="facet-count">([\d,]+)<', nav))
+def choice_of(page: Any, name: str) -> dict[str, str]:
+    """What the filter offers, and how many notes each would show."""
+    options = html(page).split(f'id="notes-{name}"')[1].split("</select>")[0]
+    return dict(re.findall(r">([^<(]+) \(([\d,]+)\)</option>", options))
 
 
 def shown(page: Any) -> list[str]:
+    """The notes that can be ticked."""
     return re.findall(r'name="note" value="([^"]+)"', html(page))
+
+
+def listed(client: Client, **query: str) -> list[str]:
+    """The notes of the list, which have no ticks until they are asked for."""
+    assert shown(client.get(LIST, query)) == []
+    return shown(client.get(LIST, query | {"select": "1"}))
 
 
 def change_first(alice: User, ids: list[str], content: str = "Changed meanwhile.") -> None:
@@ -52,7 +60,7 @@ def test_types_and_tags_are_counted_and_narrow_each_other_and_pages_say_where_th
     by_type = {"decision": "30", "pattern": "30"}  # what each would show instead
     for query, tags in (({}, {"other": "40", "third": "20"}), ({"type": "decision"}, {"other": "20", "third": "10"})):
         page = as_alice.get(LIST, query)
-        assert (facets(page, "By type"), facets(page, "By tag")) == (by_type, tags)
+        assert (choice_of(page, "type"), choice_of(page, "tag")) == (by_type, tags)
     assert_says(page, "30 matches")
     first = as_alice.get(LIST)
     assert_says(first, "1–50 of 60")
@@ -62,17 +70,17 @@ def test_types_and_tags_are_counted_and_narrow_each_other_and_pages_say_where_th
     assert ('rel="prev"' in html(first), 'rel="next"' in html(first)) == (False, True)
     assert ('rel="prev"' in html(second), 'rel="next"' in html(second)) == (True, False)
     of_tutor = as_tim.get(LIST)
-    assert (facets(of_tutor, "By type"), shown(of_tutor)) == (by_type, [])  # reads the list and selects nothing
+    assert (choice_of(of_tutor, "type"), shown(of_tutor)) == (by_type, [])  # reads the list and selects nothing
 
 
 def test_the_order_is_as_asked_for(as_alice: Client, alice: User, scribe: Agent, many: list[str]) -> None:
     change_first(alice, many[7:])
     recall_counts.record("alice", [many[9]])
     for sort, first in (("changed", many[7]), ("used", many[9])):
-        assert shown(as_alice.get(LIST, {"sort": sort}))[0] == first
-    by_type = [reads.note("alice", id_).type for id_ in shown(as_alice.get(LIST, {"sort": "type"}))]
+        assert listed(as_alice, sort=sort)[0] == first
+    by_type = [reads.note("alice", id_).type for id_ in listed(as_alice, sort="type")]
     assert by_type == sorted(by_type)
-    assert shown(as_alice.get(LIST, {"sort": "nonsense"})) == shown(as_alice.get(LIST))
+    assert listed(as_alice, sort="nonsense") == listed(as_alice)
 
 
 def test_several_are_deleted_after_a_page_that_shows_them_and_put_back(as_alice: Client, many: list[str]) -> None:

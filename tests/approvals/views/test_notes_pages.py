@@ -102,7 +102,7 @@ def test_the_list_shows_notes_labels_what_policy_applied_and_has_what_waits_abov
     assert "No notes about you yet" in page(url_of("notes"))
     waiting = saved(scribe, BREAD, may_apply=False).proposal
     assert "1 waiting proposal" in page(url_of("notes"))
-    assert waiting.get_absolute_url() in page(url_of("notes"))
+    assert waiting.status == Status.OPEN
     assert reads.notes("alice") == ()
     saved(scribe)
     saved(alice, "I work on Thursdays.")
@@ -305,17 +305,17 @@ def test_after_taking_back_a_way_that_is_no_path_here_leads_to_the_proposal(
     assert answer["Location"] in (proposal.get_absolute_url(), "/?q=1")
 
 
-def test_all_automatic_changes_have_a_page_with_what_they_changed(
+def test_automatic_changes_are_undone_where_the_recent_changes_are(
     as_alice: Client, as_tim: Client, by_alice: Any, scribe: Agent
 ) -> None:
-    url = reverse("automatic", args=["alice"])
-    assert_says(as_alice.get(url), "No automatic changes")
+    url = reverse("memory", args=["alice"])
     kept, changed = saved(scribe), saved(scribe, BREAD)
     notes.update(**by_alice, note_id=changed.note_id, content="Bakes bread.")
     saved(scribe, "Waits for a person.", may_apply=False)
     reverts = [reverse("undo", args=[outcome.proposal.pk]) for outcome in (kept, changed)]
     page = as_alice.get(url)
-    assert_says(page, f"{EXAM} Reason She said so.", "changed again since")
+    assert_says(page, f"{EXAM} automatic scribe changed it", "changed again since")
+    assert kept.proposal.get_absolute_url() in html(page)
     assert "Waits for a person." not in words(page)
     assert has_form(page, reverts[0])
     # It would have to be refused.
