@@ -29,12 +29,6 @@
     }
   });
 
-  // What somebody is typing in such a row stays; sending it tells them what changed.
-  body.addEventListener("htmx:oobBeforeSwap", (event) => {
-    const typed = [...event.target.querySelectorAll(":is([data-reject], [data-request]) ~ form :is(textarea, input:checked)")];
-    if (event.target.matches("[data-row]") && typed.some((field) => field.value)) event.detail.shouldSwap = false;
-  });
-
   // A page nobody looks at does not ask whether something new arrived, unless notices are wanted (badge.js).
   body.addEventListener("htmx:beforeRequest", (event) => {
     if (event.target.matches("[data-poll]") && document.hidden && !localStorage.getItem("assent-notices")) event.preventDefault();
@@ -45,6 +39,16 @@
     live.textContent = "";
     // In its own turn, so that the same words said twice are read twice.
     setTimeout(() => (live.textContent = words.trim().replace(/\s+/g, " ")), 50);
+  };
+
+  // A row that was decided folds, and the reader is at the one below it, or the last that is left.
+  let decided = null;
+  const followed = (row) => {
+    if (!row.matches(".row-decided")) return null;
+    decided = row;
+    const rows = [...document.querySelectorAll("[data-row]")];
+    const waiting = rows.filter((each) => !each.matches(".row-decided"));
+    return (waiting.find((each) => rows.indexOf(each) > rows.indexOf(row)) ?? waiting.at(-1))?.querySelector("[data-open]");
   };
 
   // After a swap the focus goes where the result is; without that it would fall back to the page's top.
@@ -58,7 +62,7 @@
     if (returned && !find("[data-focus]")) returned.open = true;
     const announced = find("[data-announce]");
     if (announced) say(announced.textContent);
-    const target = find("[data-focus]");
+    const target = followed(swapped) ?? find("[data-focus]");
     const lost = !document.activeElement || document.activeElement === body;
     if (target && (lost || !swapped.contains(document.activeElement))) {
       if (!event.detail.requestConfig?.elt?.matches?.("[data-poll]")) target.focus({ preventScroll: lost && swapped.id === "inbox" });
@@ -90,7 +94,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     const open = event.target.closest?.("details[open]");
-    if (open && open.matches("[data-menu], .decide-panel, .row-reject, .filters-more")) {
+    if (open?.matches("[data-menu], .decide-panel, .row-reject, .filters-more")) {
       open.open = false;
       open.querySelector("summary").focus();
     }
@@ -152,15 +156,33 @@
   // The row the reader is in, else the page.
   const here = () => document.activeElement?.closest?.("[data-row]") ?? document;
 
-  const focusOn = (selector) => {
-    const found = here().querySelector(selector);
-    if (!found) return;
-    const panel = found.closest("details");
-    if (found.matches("summary") && panel) {
-      panel.open = true;
-      return;
-    }
-    found.focus();
+  const focusOn = (found) => {
+    for (let panel = found?.closest("details"); panel; panel = panel.parentElement.closest("details")) panel.open = true;
+    if (!found?.matches("summary")) found?.focus();
+    return found;
+  };
+
+  // A verb of the row or the page; what a row does not have, the page of its proposal has, and after a decision the next.
+  const verb = (name) => {
+    if (focusOn(here().querySelector(`[data-${name}]`))) return;
+    const page = here() === document ? document.querySelector("[data-next]") : here().querySelector("[data-open]");
+    if (page) location.assign(`${page.href}#${name}`);
+  };
+
+  // Of the list's rows, those that are ticked; without any, the one the reader is in.
+  const selected = () => document.querySelector("#several") && document.querySelector("[data-tick]:checked");
+  const rejectRows = () => {
+    if (!selected()) here().querySelector("[data-tick]")?.click();
+    focusOn(document.querySelector("#several [data-reject]"));
+  };
+
+  const undo = () => focusOn(here().querySelector("[data-undo]") ?? (decided?.isConnected ? decided.querySelector("[data-undo]") : null));
+
+  const search = () => {
+    const field = document.querySelector("[data-search]");
+    const menu = document.querySelector(".view");
+    if (menu && !field.checkVisibility()) menu.open = true;
+    field?.focus();
   };
 
   const choose = (reason) => {
@@ -180,15 +202,15 @@
     "[": () => document.querySelector("[data-newer]")?.click(),
     "]": () => document.querySelector("[data-older]")?.click(),
     o: () => (here().querySelector("[data-open]") ?? document.querySelector("[data-next]"))?.click(),
-    a: () => focusOn("[data-approve]"),
-    r: () => focusOn("[data-reject]"),
-    q: () => focusOn("[data-request]"),
-    u: () => focusOn("[data-undo]"),
-    e: () => focusOn("[data-edit]"),
+    a: () => (selected() ? focusOn(document.querySelector("[data-approve-several]")) : verb("approve")),
+    r: () => (here() !== document && document.querySelector("#several") ? rejectRows() : verb("reject")),
+    q: () => verb("request"),
+    u: undo,
+    e: () => verb("edit"),
     x: () => (here() === document ? tick() : here().querySelector("[data-tick], [data-pick]")?.click()),
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
     p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),
-    "/": () => document.querySelector("[data-search]")?.focus(),
+    "/": search,
     "?": () => help?.showModal(),
   };
 
@@ -201,4 +223,10 @@
     event.preventDefault();
     act();
   });
+
+  // Where a key on another page led here.
+  const verbs = ["#approve", "#reject", "#request", "#edit"];
+  if (verbs.includes(location.hash) && focusOn(document.querySelector(`[data-${location.hash.slice(1)}]`))) {
+    history.replaceState(history.state, "", location.pathname + location.search);
+  }
 })();

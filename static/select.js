@@ -1,48 +1,69 @@
-/* Several rows at once: how many are selected, ranges with Shift, all that are small and clean in one press.
+/* Several rows at once: how many proposals are selected, ranges with Shift, all that are small and clean in one press.
    Without it the ticks and the buttons work all the same. */
 "use strict";
 
 (() => {
+  const number = new Intl.NumberFormat(document.documentElement.lang);
   let last = null;
 
   const ticks = () => [...document.querySelectorAll("[data-tick]")];
 
   const show = () => {
-    const form = document.getElementById("several");
-    if (!form) return;
-    const number = ticks().filter((tick) => tick.checked).length;
-    const count = form.querySelector("[data-count]");
-    count.hidden = !number;
-    count.textContent = number === 1 ? count.dataset.one : count.dataset.many.replace("#", number);
-    form.querySelector("[data-clear]").hidden = !number;
-    form.classList.toggle("is-selecting", number > 0);
+    const count = document.querySelector("#several [data-count]");
+    if (!count) return;
+    // A row may stand for the same change of several people.
+    const chosen = ticks().filter((tick) => tick.checked).reduce((sum, tick) => sum + tick.value.split(" ").length, 0);
+    count.textContent = chosen === 1 ? count.dataset.one : count.dataset.many.replace("#", number.format(chosen));
     for (const tick of ticks()) tick.closest("[data-row]")?.classList.toggle("is-ticked", tick.checked);
+  };
+
+  const check = (some, checked) => {
+    for (const tick of some) tick.checked = checked;
+    show();
   };
 
   const range = (from, to, checked) => {
     const all = ticks();
     const [start, end] = [all.indexOf(from), all.indexOf(to)].sort((one, other) => one - other);
-    if (start >= 0) for (const tick of all.slice(start, end + 1)) tick.checked = checked;
+    check(start >= 0 ? all.slice(start, end + 1) : [to], checked);
+  };
+
+  const select = (isOn) => {
+    document.querySelector(".list")?.classList.toggle("is-selecting", isOn);
+    for (const menu of document.querySelectorAll(".view[open]")) menu.open = false;
+  };
+
+  const acts = {
+    "[data-tick-plain]": () => {
+      select(true);
+      for (const tick of ticks()) tick.checked = tick.hasAttribute("data-plain");
+      show();
+      document.querySelector("[data-approve-several]")?.focus();
+    },
+    "[data-select]": () => {
+      select(true);
+      show();
+      ticks()[0]?.focus();
+    },
+    "[data-clear]": () => {
+      select(false);
+      check(ticks(), false);
+      (last?.closest("[data-row]") ?? document).querySelector("[data-open]")?.focus();
+    },
   };
 
   document.addEventListener("click", (event) => {
     const tick = event.target.closest?.("[data-tick]");
     if (tick) {
-      if (event.shiftKey && last?.isConnected) range(last, tick, tick.checked);
+      if (event.shiftKey && last) range(last, tick, tick.checked);
       last = tick;
       show();
-      return;
     }
-    if (event.target.closest?.("[data-tick-plain]")) {
+    for (const [selector, act] of Object.entries(acts)) {
+      if (!event.target.closest?.(selector)) continue;
       event.preventDefault();
-      for (const each of ticks()) each.checked = each.hasAttribute("data-plain");
-      show();
-      document.querySelector("[data-approve-several]")?.focus();
+      act();
     }
-  });
-  // Resetting the form sets its fields back afterwards.
-  document.addEventListener("reset", (event) => {
-    if (event.target.id === "several") setTimeout(() => (ticks().forEach((tick) => (tick.checked = false)), show()));
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "X" || !event.shiftKey || document.body.dataset.shortcuts !== "on") return;
@@ -50,10 +71,8 @@
     const tick = document.activeElement?.closest?.("[data-row]")?.querySelector("[data-tick]");
     if (!tick) return;
     event.preventDefault();
-    if (last?.isConnected) range(last, tick, true);
-    else tick.checked = true;
+    range(last ?? tick, tick, true);
     last = tick;
-    show();
   });
   document.body.addEventListener("htmx:afterSettle", show);
   window.addEventListener("pageshow", show);

@@ -42,6 +42,7 @@ SCHEMES = {"http", "https", "mailto"}
 #: Lines that part rows of a table, or sections.
 _RULE = re.compile(r"[\s|:]*+-{3,}+[\s|:-]*+|```\w*+")
 _BULLET = re.compile(r"^(#{1,6}\s+|[-*+]\s+|>\s?|\d+[.)]\s+)")
+_INNER_BULLET = re.compile(r"(^|\s)(?:#{1,6}|[-*+]|-{3,}+)\s")
 _LINK = re.compile(r"!?\[([^\[\]]*+)\]\([^\[)]*+\)")
 #: Marks of emphasis stand at the edge of a word: those of 5*3 and a_b are none. Several in a row are one mark.
 _MARKS = re.compile(r"`++|~~++|(?<![*_])(?:(?<!\w)[*_]++(?=\S)|(?<=\S)[*_]++(?!\w))")
@@ -149,6 +150,11 @@ def _words_of_line(line: str) -> str:
     if line.startswith("|"):
         line = " · ".join(cell.strip() for cell in line.strip("|").split("|")) + " ·"
     return _MARKS.sub("", _LINK.sub(r"\1", _BULLET.sub("", line)))
+
+
+def without_marks(text: str) -> str:
+    """Return a part of a text on one line without the marks of headings, entries and emphasis."""
+    return _MARKS.sub("", _INNER_BULLET.sub(r"\1", text))
 
 
 def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

@@ -40,6 +40,8 @@ log = structlog.get_logger(__name__)
 
 #: An edit of more characters, old and new text together, is read on its own page before it is decided.
 ROW_CHARACTERS = 400
+#: Edits of a larger change whose words a row shows.
+MOST_PLACES = 2
 #: Edits that take nothing away: what they add is all they change.
 _ADDING = frozenset({"append", "prepend", "insert"})
 
@@ -53,7 +55,9 @@ class InboxRow:
 
     Args:
         change: all of the change, for one that is small, applies as it is and has nothing about it that
-            needs a closer look: it can be decided here. Empty for the others, which show their excerpt.
+            needs a closer look: it can be decided here. Empty for the others.
+        places: of those, the texts that the first edits replace and put there, where they say so; else a row shows the
+            stored excerpt.
         seen_sha256: the state of the target that `change` was made against; a decision on the row names it.
         note: for a change of a note that can be decided here, the note with its other fields: as it would be,
             or the one that would be deleted.
@@ -65,6 +69,7 @@ class InboxRow:
 
     proposal: Proposal
     change: tuple[Segment, ...] = ()
+    places: Sequence[tuple[str, str]] = ()
     seen_sha256: str = ""
     note: reads.Note | None = None
     request: ChangeRequest | None = None
@@ -126,7 +131,9 @@ def rows_of(
     candidates = [proposal for proposal in proposals if _may_be_decided_unopened(proposal)]
     stale = [each for each in candidates if looking or each.mergeability == Mergeability.REBASABLE]
     clean = [each for each in candidates if not looking and each.mergeability == Mergeability.CLEAN]
-    revisions = {revision.proposal_id: revision for revision in _small(clean)}
+    edited = [each for each in proposals if each.status == Status.OPEN and each.kind == Kind.EDIT]
+    first = {revision.proposal_id: revision for revision in _small([*clean, *edited])}
+    revisions = {each.pk: first[each.pk] for each in clean if each.pk in first}
     standings: dict[int, TargetState] = {}
     if stale:
         texts = _first_revisions(stale)
@@ -137,6 +144,9 @@ def rows_of(
                 revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
     asked, changed = change_requests(proposals), _changed_since(proposals, viewer)
     rows = {each.pk: _row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals}
+    for each in edited:
+        if each.current_revision_number == 1 and each.pk in first and not rows[each.pk].change:
+            rows[each.pk].places = _places(first[each.pk].edits)
     conflicts = conflicts_among(
         (row.proposal, revisions[pk])
         for pk, row in rows.items()
@@ -251,7 +261,16 @@ def _row(proposal: Proposal, revision: Revision | None, standing: TargetState | 
         change, note = whole_change_of_note(of_note.before, of_note.after), of_note.after or of_note.before
     else:
         return InboxRow(proposal)
-    return InboxRow(proposal, change, seen_sha256, note) if change else InboxRow(proposal)
+    return InboxRow(proposal, change, seen_sha256=seen_sha256, note=note) if change else InboxRow(proposal)
+
+
+def _places(edits: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return what the first edits replace and put there; none, where one is not short or does not say it."""
+    some = edits[:MOST_PLACES]
+    if not all(each.get("op") in _SAYS_ALL for each in some):
+        return []
+    places = [(each.get("old_string", ""), each.get("new_string", each.get("content", ""))) for each in some]
+    return places if sum(len(old) + len(new) for old, new in places) <= ROW_CHARACTERS else []
 
 
 def whole_change(edits: list[dict[str, Any]]) -> tuple[Segment, ...]:

@@ -11,6 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.markdown import marks
+from approvals.markdown.fragments import drawn_fragment
+from approvals.markdown.rendering import without_marks
 from approvals.models import Proposal
 from approvals.pages import notes_page
 from approvals.review import diff_mode
@@ -22,6 +24,7 @@ from memory_app.text import worddiff
 from memory_app.text.worddiff import Paragraph, Segment
 
 register = template.Library()
+register.simple_tag(drawn_fragment, name="drawn_texts")
 
 
 @register.simple_tag
@@ -57,9 +60,17 @@ def _drawn(text: str, *, with_signs: bool) -> SafeString:
 
 
 @register.simple_tag
+def drawn(segments: Iterable[Segment]) -> SafeString:
+    """Return a small change as its page draws it: bold words, lists and cells as such, and what changed marked."""
+    segments = tuple(segments)
+    old, new = ("".join(each.text for each in segments if each.kind != other) for other in ("added", "removed"))
+    return drawn_fragment(old, new)
+
+
+@register.simple_tag
 def excerpt(parts: Sequence[Sequence[str]]) -> SafeString:
-    """Return the stored excerpt of a change: segments, and gaps where text was left out."""
-    return SafeString("".join(marks.segment(kind, text) for kind, text in excerpt_shown(parts)))
+    """Return the stored excerpt of a change: segments without marks of Markdown, and gaps where text was left out."""
+    return SafeString("".join(marks.segment(kind, without_marks(text)) for kind, text in excerpt_shown(parts)))
 
 
 @register.simple_tag

@@ -39,7 +39,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import InboxRow, rows_of
 from approvals.pages.undoing import undoing
-from approvals.permissions import ReviewAction, available_actions, may_redact
+from approvals.permissions import ReviewAction, available_actions, may_redact, readable_people
 from approvals.review.diff_mode import DiffMode
 from approvals.review.presentation import review_of
 from approvals.review.reworded import ids_of_changes, taken_of
@@ -187,9 +187,24 @@ def _decided(request: Request, decided: Proposal, said: str, panel: Panel | None
 
 def _row(request: Request, template: str, proposal: Proposal, **context: Any) -> HttpResponse:
     """Return a template of a row whose proposal was decided, with the new counts of the list."""
-    row_url = request.POST["row"]
-    context |= {"proposal": proposal, "row_url": row_url, "list_query": Listing.of_url(row_url).query}
+    context |= {"proposal": proposal, **row_context(request, request.POST["row"], [proposal.owner])}
     return render(request, template, context | counted(request))
+
+
+def row_context(request: Request, row_url: str, owners: Iterable[str]) -> dict[str, Any]:
+    """Return what rows of a list are drawn with, where some of them answer a form.
+
+    Args:
+        row_url: the list's address.
+        owners: of the rows.
+    """
+    people = readable_people(viewer_of(request))
+    return {
+        "row_url": row_url,
+        "list_query": Listing.of_url(row_url).query,
+        "names": display_names(set(owners)),
+        "several_owners": people is None or len(people) > 1,
+    }
 
 
 def _refused(request: Request, pk: int, form: ApproveForm, error: DecisionRefused | DoltError) -> HttpResponse:
@@ -213,12 +228,8 @@ def _again(request: Request, pk: int, form: ApproveForm, *, status: int, panel: 
         return proposal_page(request, found, status=status, panel=panel, form=form)
     context = {
         "row": rows_of([found], looking=True)[0],
-        "row_url": row_url,
-        "list_query": Listing.of_url(row_url).query,
         "panel": panel,
-        "reject_form": form if isinstance(form, RejectForm) else None,
-        "request_form": form if isinstance(form, RequestChangesForm) else None,
-        "typed_comment": request.POST.get("comment", "").strip(),
+        **row_context(request, row_url, [found.owner]),
         # What this row was shown against is gone for them too.
         "others": beside(request, [found]) if status == 409 else [],
     }

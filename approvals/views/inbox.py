@@ -59,6 +59,9 @@ _OUTCOMES = (
     (Status.EXPIRED.value, gettext_lazy("expired")),
 )
 
+#: So few proposals need no order, density, filter or search of their own.
+WORTH_A_VIEW = 15
+
 #: How much room a row takes, as the address and the stylesheet call it; the first one unless the reader chose.
 _DENSITIES = ("comfortable", "compact")
 
@@ -101,14 +104,14 @@ def inbox(request: Request) -> HttpResponse:
         viewer=user,
     )
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
-    names = display_names({row.proposal.owner for row in rows}) if people is None else people
-    context = {
+    outcome = last_batch(request)
+    names = display_names({row.proposal.owner for row in rows}) | outcome.get("names", {}) if people is None else people
+    context = outcome | {
         "tab": tab.value,
         "tabs": [(each.value, by_tab[each]) for each in Tab],
         "counts_here": by_tab[tab],
         "found": proposals.count() if filters.active and shown.groups else None,
-        "density": chosen(request, "density", _DENSITIES) or _DENSITIES[0],
-        **_filtered(visible, people, listing),
+        **_shown(request, user, visible, people, listing, kept, count=by_tab[tab]),
         "page": shown,
         "names": names,
         "several_owners": owners is None or len(owners) > 1,
@@ -118,9 +121,7 @@ def inbox(request: Request) -> HttpResponse:
         "poll_url": url_of(listing.parameters | {"since": shown.newest or now, "read": now}),
         "poll": tab is Tab.YOURS and not shown.newer,
         "sorts": Sort.choices if tab is Tab.YOURS else Sort.choices[:2],
-        **_saved(user, listing, kept),
         **_several(request, kept, rows),
-        **last_batch(request),
         "last_decisions": last_decisions(visible) if not shown.groups and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
@@ -133,6 +134,34 @@ def _several(request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow]
         "ticked": request.GET.get("ticked", ""),
         "ticked_before": {value for name, value in kept.items() if is_tick(name)},
         "plain": sum(row.is_plain for row in rows),
+        "is_selecting": "select" in request.GET,
+    }
+
+
+def _shown(
+    request: Request,
+    user: User,
+    visible: ProposalQuerySet,
+    people: dict[str, str] | None,
+    listing: Listing,
+    kept: Mapping[str, str],
+    *,
+    count: int,
+) -> dict[str, Any]:
+    """Return what the menu View offers: how the list is shown, what is left out, and the filters under a name.
+
+    Args:
+        count: proposals in the tab. A few are shown as they are, unless the reader came here by a filter.
+    """
+    density = chosen(request, "density", _DENSITIES) or _DENSITIES[0]
+    saved = _saved(user, listing, kept)
+    is_chosen = bool(listing.filters.active) or listing.sort is not Sort.NEWEST or bool(saved["saved"])
+    has_view = count >= WORTH_A_VIEW or is_chosen
+    return {
+        "has_view": has_view,
+        "density": density if has_view else _DENSITIES[0],
+        **_filtered(visible, people, listing),
+        **saved,
     }
 
 

@@ -101,9 +101,9 @@ def test_a_request_is_undone_on_the_page_and_on_the_row(as_tim: Client, proposal
     assert fresh(proposal).status == Status.OPEN
 
 
-def test_without_scripts_a_row_asks_and_comes_back_to_the_list(as_tim: Client, proposal: Proposal) -> None:
+def test_without_scripts_a_page_asks_and_comes_back_to_the_list_it_names(as_tim: Client, proposal: Proposal) -> None:
     url = address("request_changes", proposal)
-    sent = form(as_tim.get("/?agent=scribe"), url) | {"comment": "Which exam?"}
+    sent = form(look(as_tim, proposal), url) | {"comment": "Which exam?", "row": "/?agent=scribe"}
     answer = as_tim.post(url, sent, follow=True)
     assert answer.redirect_chain == [("/?agent=scribe", 302)]
     assert_says(answer, "Changes requested: Learning goals")

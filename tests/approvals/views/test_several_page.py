@@ -45,7 +45,7 @@ def test_what_is_ticked_is_approved_and_the_answer_lists_what_was_left(
     assert set(given) == {f"item-{each.pk}" for each in three}
     edit(alice, "plan-1", "1 books", "one book")
     answer = decide(as_tim, given | form(as_tim.get("/"), SEVERAL))
-    assert_says(answer, "2 approved, 1 needs a closer look", "Plan-1 The block changed after this page was made.")
+    assert_says(answer, "2 approved, 1 needs a closer look", "Plan-1 · Alice Berg The block changed after this page was made.")
     assert statuses(*three) == ["approved", "open", "approved"]
     undo = reverse("undo_several", args=[Proposal.objects.get(pk=three[0].pk).decision_batch])
     assert_says(as_tim.post(undo, form(answer, undo), follow=True), "2 decisions undone")
@@ -58,7 +58,7 @@ def test_all_that_are_small_and_clean_are_ticked_by_a_link_and_with_htmx_their_r
     as_tim: Client, three: list[Proposal], alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     propose(make_block(alice, "long", "Read.\n"), "Read.", "word " * 200)
-    assert_says(as_tim.get("/"), "Select the 3 that are small and clean")
+    assert_says(as_tim.get("/"), "Select all small, safe changes (3)")
     assert html(as_tim.get("/?ticked=plain")).count("data-plain checked") == 3
     given = {f"item-{each.pk}": ticks(as_tim)[f"item-{each.pk}"] for each in three}
     sent = given | {"action": "approve", "row": "/?q=books", "beside": ",".join(str(each.pk) for each in three)}
@@ -136,11 +136,11 @@ def test_one_row_stands_for_the_same_change_of_many(
     Tutorship.objects.create(tutor=tim, owner=other)
     another = propose(make_block(other, "goals", "The exam is in May.\n"), "in May", "in July")
     page = as_tim.get("/")
-    assert_says(page, "The same change for 5 people: Student 4, Student 3")
-    assert words(page).count("The exam was moved.") == 4  # in one row: its title, its tick, its two ways on
+    assert_says(page, "5 people The exam was moved.", "Student 4, Student 3", "Approve for all 5")
+    assert words(page).count("The exam was moved.") == 3  # in one row: its title, its tick, its button
     own = client_of(User.objects.get(username="student1")).get("/")  # who has one memory is shown each
     assert_says(own, "The exam was moved.")
-    assert "The same change" not in words(own)
+    assert "5 people" not in words(own)
     with django_assert_max_num_queries(20):
         as_tim.get("/")
     group, given = f"group-{students[-1].pk}", ticks(as_tim)
@@ -148,7 +148,7 @@ def test_one_row_stands_for_the_same_change_of_many(
     assert_says(decide(as_tim, {group: given[group]}), "5 approved")
     for number in range(5):
         assert "in June" in reads.block(f"student{number}", "goals").body
-    assert "The same change" not in words(as_tim.get("/"))
+    assert "5 people" not in words(as_tim.get("/"))
 
 
 def test_on_its_page_some_of_them_are_chosen(as_tim: Client, students: list[Proposal]) -> None:

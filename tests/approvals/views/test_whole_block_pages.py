@@ -132,7 +132,7 @@ def test_a_deletion_shows_what_is_lost_and_is_approved_and_undone(
     assert_says(chosen_before, "removed: Alice likes math.")
     rows = as_tim.get("/")  # it is not among what is approved at once
     assert_says(rows, "deletes block")
-    assert "small and clean" not in words(rows)
+    assert "small, safe" not in words(rows)
 
     page = send(as_tim, "approve", deletion)
     assert_says(page, "The whole block was deleted, with all of the text below.")
