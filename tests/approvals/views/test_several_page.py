@@ -45,7 +45,9 @@ def test_what_is_ticked_is_approved_and_the_answer_lists_what_was_left(
     assert set(given) == {f"item-{each.pk}" for each in three}
     edit(alice, "plan-1", "1 books", "one book")
     answer = decide(as_tim, given | form(as_tim.get("/"), SEVERAL))
-    assert_says(answer, "2 approved, 1 needs a closer look", "Plan-1 · Alice Berg The block changed after this page was made.")
+    assert_says(
+        answer, "2 approved, 1 needs a closer look", "Plan-1 · Alice Berg The block changed after this page was made."
+    )
     assert statuses(*three) == ["approved", "open", "approved"]
     undo = reverse("undo_several", args=[Proposal.objects.get(pk=three[0].pk).decision_batch])
     assert_says(as_tim.post(undo, form(answer, undo), follow=True), "2 decisions undone")
