@@ -224,7 +224,7 @@ def report(
     found = (
         _secrets(before, after, said, whole),
         _hidden_characters(before, after),
-        _mixed_scripts(before, after),
+        _mixed_scripts(before, after, "\n".join(whole)),
         _reads_like_instructions(before, after),
         None if is_deletion else _deletes_much(share),
         _links_added(before, after, whole),
@@ -322,9 +322,9 @@ def _unseen(text: str) -> Iterator[invisible.Hidden]:
     return (found for found in invisible.find(text) if found.kind not in invisible.HARMLESS | ordinary)
 
 
-def _mixed_scripts(before: str, after: str) -> Risk | None:
+def _mixed_scripts(before: str, after: str, whole: str) -> Risk | None:
     # Where it stands in the text makes no difference.
-    had, have = (invisible.stray_letters(text) for text in (before, after))
+    had, have = (invisible.stray_letters(text, whole) for text in (before, after))
     new: dict[str, list[str]] = {}
     for stray in _added(had, have, lambda stray: (stray.word, stray.letters)):
         letters = (f"{letter} {name}" for letter, name in zip(stray.letters, stray.names, strict=True))

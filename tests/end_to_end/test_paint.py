@@ -123,4 +123,4 @@ def test_a_flood_of_marks_is_shown_as_what_it_is(
     assert shown in window.locator(".redline").inner_text()
     assert window.locator(".redline .stray").text_content() == "Ті (Cyrillic) "
     assert "hidden characters" in window.locator(".checks").inner_text().lower()
-    assert "mixed alphabets" in window.locator(".checks").inner_text().lower()
+    assert "look-alike letters" in window.locator(".checks").inner_text().lower()

@@ -104,6 +104,25 @@ SMUGGLED = {
     "annotations": "\ufff9a\ufffab\ufffb",
     "selectors in Mongolian": "".join("ᠠ" + "\u180b" * (n % 2) for n in range(144)),
     "line separators": "a\u2028b\u2029c",
+    "a Latin alpha": "p\u0251yment",
+    "a script g": "\u0261o",
+    "a dotless i": "Ask S\u0131m, the adm\u0131n",
+    "a Roman numeral": "bi\u217cl",
+    "another font": "\U0001d5badmin",
+    "another font throughout": "\U0001d68a\U0001d68d\U0001d696\U0001d692\U0001d697 or admin",
+    "another width": "\uff41dmin",
+    "another width throughout": "\uff41\uff44\uff4d\uff49\uff4e or admin",
+    "small capitals": "\u1d00dmin",
+    "the sign of kelvin in a word": "\u212aelvin",
+    "Canadian syllabics": "\u146dayment",
+    "a Greek question mark": "Go home\u037e then rest",
+    "the dot of a leader": "example\u2024com",
+    "accents as letters or marks": "".join("\xe9" if n % 3 else "e\u0301" for n in range(144)),
+    "kelvins and Ks": " ".join("K" if n % 2 else "\u212a" for n in range(144)),
+    "ohms and omegas": "".join("\u03a9" if n % 2 else "\u2126" for n in range(144)),
+    "semicolons": "".join("; " if n % 2 else "\u037e " for n in range(144)),
+    "full stops": "".join(". " if n % 2 else "\u2024 " for n in range(144)),
+    "apostrophes": " ".join("don’t" if n % 2 else "don\u02bct" for n in range(144)),
     "unassigned and ignored": "a\u2065\ufff0\U000e0fffb",
 }
 
@@ -133,6 +152,28 @@ ORDINARY = {
     "Russian": "Она любит математику, IT и 3D-модели; сора и росу не видела.",
     "Greek": "Η Αθήνα είναι η πρωτεύουσα, και το τον οι.",
     "Persian and Latin": "WhatsAppها و Googleی",
+    "German": "Größe, Maß, Müller übt Öl. Straße in Köln",
+    "French with ligatures": "L’œuvre naïve d’Hélène, cœur, où. Mᵐᵉ Dupont, 1ᵉʳ étage",
+    "Turkish": "Sınavı kazandım. Işık açık kaldı, kapıyı kapattım. İstanbul'da yaşıyor, çok mutlu.",
+    "a little Turkish": "Kızı var, adı Sıla.\n- balık\n- rakı\n- çay",
+    "Turkish names": "Her name is Ebru Yıldırım, her teacher is Mr Yılmaz from Diyarbakır.",
+    "Azeri": "Mən Bakıda yaşayıram və universitetdə oxuyuram.",
+    "Vietnamese": "Tiếng Việt được dạy ở trường, tôi học mỗi ngày.",
+    "phonetics": "“payment” is /ˈpeɪmənt/, “go” /ɡoʊ/, bit [bɪt], script /skrɪpt/, say ˈpeɪmənt and ɡoʊ, a voiced ɡ",
+    "glosses": "ɴᴏᴍ ᴀᴄᴄ 3ꜱɢ",
+    "letters of formulas": "Let 𝑥 and 𝑦 be real, d𝑥 = 0, the 𝑛th x of 𝑓(𝑥), ℝⁿ, ℎ = 6.6, e𝑥, 𝐀𝐱 = 𝐛, sin𝑥",
+    "signs of units": "10 k\u2126, 300 \u212a, 5 \u212b",
+    "what a PDF gives": "ﬁnd the ﬂoor eﬃcient, Heinrich Ⅷ., 1ˢᵗ, №",
+    "wide letters": "日本語のＡＰＩをテスト。API ＡＢＣ；テスト：Ｘ１",
+    "wide signs": "使用ＡＰＩ，Python 3；价格：￥５",
+    "Greek questions": "Τι κάνεις; Καλά\u037e ναι\u0387 όχι·",
+    "Ukrainian": "Пʼять, сімʼя, об’єкт, м’ята. “don’t” – здоровʼя",
+    "apostrophes that are letters": "Cʼhoant am eus, Hawaiʻi, ʼYan Najeriya, gʻalaba, oʼqituvchi",
+    "Ewe": "Eʋegbe nye gbe aɖe si wogblɔna le Ghana kple Togo ƒe dukɔwo me, ɣeyiɣi",
+    "a name begun by a click": "ǀXam and ǃKung",
+    "Yoruba": "ọjọ́ ẹ̀kọ́ ṣé",
+    "a name of a file from a Mac": unicodedata.normalize("NFD", "Résumé für Müller.pdf") + " Résumé",
+    "typography": "“don’t” – ‘it’s’ … non‑breaking 1⁄2 3∶1 A/B × − don't",
     "lines moved": GOALS.replace("\n", "\n\n  "),
     "spaces of numbers and of wide letters": "10\u00a0000 km, 全角\u3000空白",
 }
@@ -155,6 +196,12 @@ def test_a_flag_for_mixed_scripts_names_the_letters() -> None:
         "Тіm: Т CYRILLIC CAPITAL LETTER TE, і CYRILLIC SMALL LETTER BYELORUSSIAN-UKRAINIAN I"
     ]
     assert keys(GOALS + "Ask Тіm", GOALS + "Do ask Тіm") == []
+
+
+def test_a_word_like_another_in_the_text_is_flagged_although_people_have_such_names() -> None:
+    assert keys("", "Ask Mr Yılmaz") == []
+    risk = only("Ask Mr Yilmaz.\n", "Ask Mr Yılmaz.\n")
+    assert (risk.key, risk.params["examples"]) == ("mixed_scripts", ["Yılmaz: ı LATIN SMALL LETTER DOTLESS I"])
 
 
 # -- instructions -------------------------------------------------------------------------------------

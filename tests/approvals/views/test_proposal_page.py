@@ -191,7 +191,7 @@ def test_what_looks_like_something_else_is_marked_in_every_view(as_tim: Client, 
         assert_says(
             look(as_tim, cyrillic, view=view),
             "Ті (Cyrillic) m",
-            "Mixed alphabets 1 new word has letters of another alphabet",
+            "Look-alike letters 1 new word has letters that only look like the ones expected.",
             "m: Т CYRILLIC CAPITAL LETTER TE, і CYRILLIC",
         )
 

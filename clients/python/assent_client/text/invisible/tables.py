@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, groupby
 
+from assent_client.text.invisible import look_alikes
+
 # What lies between is ideographs and Hangul's syllables, tens of thousands of letters; planes 15 and 16 are private.
 _PLANES = (
     range(0x3400),
@@ -88,12 +90,14 @@ SYMBOLS = "(?![\x00-\x7f])[" + _all("So", "Sm", "Sk") + "‼⁉ℹ〰〽]"
 # Only a word with one of these can be mistaken for another: Greek and Coptic to Cyrillic and Armenian, Cherokee, their
 # supplements, Deseret, Lisu and the like. All else needs no look.
 _ALIKE = re.compile(
-    "[\u0370-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u1f00-\u1fff\u2c80-\u2cff\u2de0-\u2dff\ua4d0-\ua4ff\ua640-\ua69f"
-    "\uab70-\uabbf\U00010280-\U0001029f\U000102a0-\U000102df\U00010400-\U0001044f\U000118a0-\U000118ff]"
+    "[\u0370-\u058f\u13a0-\u167f\u16a0-\u16ff\u1c80-\u1c8f\u1f00-\u1fff\u2c80-\u2cff\u2d30-\u2dff\ua4d0-\ua4ff"
+    "\ua640-\ua69f\uab70-\uabbf\U00010280-\U0001029f\U000102a0-\U000102df\U00010300-\U0001052f\U000118a0-\U000118ff"
+    "\U00016f00-\U00016f9f]"
 )
 _WORD = re.compile(f"[^\\W\\d_]+(?:[{PILED}{SPACING}]+[^\\W\\d_]*)*")
 _TO_BE_MISTAKEN = frozenset(
-    "GREEK CYRILLIC ARMENIAN COPTIC CHEROKEE LISU DESERET LYCIAN CARIAN WARANG OLD GLAGOLITIC".split()
+    "GREEK CYRILLIC ARMENIAN COPTIC CHEROKEE LISU DESERET LYCIAN CARIAN WARANG OLD GLAGOLITIC CANADIAN RUNIC TIFINAGH "
+    "OSAGE ELBASAN MIAO".split()
 )
 #: How letters of a script are named in Unicode when not by the script.
 _NAMED = {
@@ -104,7 +108,12 @@ _COMMON = frozenset(("MICRO", "OHM", "KELVIN", "ANGSTROM", "FEMININE", "MASCULIN
 
 # Letters that look like Latin ones (confusables.txt), for words that are of one script and still not what they seem.
 _LIKE_LATIN = frozenset(
-    "АВЕЅІЈКМНОРСТУХԚԜҮаеоорсухіјѕһԁԛԝүѵӀӏғк" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧινορυϲϳ" + "ՍՏԼՕաոսօքցհոզԁ" + "ᎪᎬᎢᎫᎠᎡᎷᏃᏒᏚᏞᏟᏢᏙᎻ"
+    "АВЕЅІЈКМНОРСТУХԚԜҮаеоорсухіјѕһԁԛԝүѵӀӏғк"
+    + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧινορυϲϳ"
+    + "ՍՏԼՕաոսօքցհոզԁ"
+    + "ᎪᎬᎢᎫᎠᎡᎷᏃᏒᏚᏞᏟᏢᏙᎻ"
+    + "ꓮꓐꓚꓓꓰꓝꓖꓧꓙꓗꓲꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ"
+    "ᗅᑲᗷᑯᗞᗪᖴᕼᒍᒪᗰᑭᖇᑌᐯᕁᕽ"
 )
 #: In formulas a Greek letter has few Latin ones beside it (Δt, λmax, kΩ) or capitals (TNFα, NFκB).
 _FORMULA = 3
@@ -128,9 +137,32 @@ class Stray:
     names: tuple[str, ...]
 
 
-def stray_letters(text: str) -> Iterator[Stray]:
-    """Yield every letter of `text` that may be taken for one of another script, in order, those in a row together."""
-    if text.isascii() or not _ALIKE.search(text):
+def stray_letters(text: str, whole: str | None = None) -> Iterator[Stray]:
+    """Yield every letter of `text` that may be taken for another, in order, those in a row together.
+
+    Args:
+        whole: what is around the text, see `look_alikes.places`.
+    """
+    if text.isascii():
+        return
+    of_others = [*_of_other_scripts(text)]
+    taken = {stray.offset + place for stray in of_others for place in range(len(stray.letters))}
+    yield from sorted((*of_others, *_of_same_script(text, whole, taken)), key=lambda stray: stray.offset)
+
+
+def _of_same_script(text: str, whole: str | None, taken: set[int]) -> Iterator[Stray]:
+    odd = look_alikes.places(text, whole) - taken
+    if not odd:
+        return
+    words = {at: match[0] for match in _WORD.finditer(text) for at in odd.intersection(range(*match.span()))}
+    for _, row in groupby(enumerate(sorted(odd)), key=lambda item: item[1] - item[0]):
+        run = [at for _, at in row]
+        letters = text[run[0] : run[-1] + 1]
+        yield Stray(run[0], letters, words.get(run[0], letters), "Other", tuple(map(_name, letters)))
+
+
+def _of_other_scripts(text: str) -> Iterator[Stray]:
+    if not _ALIKE.search(text):
         return
     words = [(match.start(), match[0]) for match in _WORD.finditer(text) if _ALIKE.search(match[0])]
     # A word of look-alikes only is Russian in a Russian text, and "Tim" or "score" in another.
