@@ -31,7 +31,8 @@ from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, Th
 
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, Scope
-from approvals.models import Agent, Event, Proposal, ProposalQuerySet, User
+from approvals import audit
+from approvals.models import Agent, AuditEvent, Event, Proposal, ProposalQuerySet, User
 from memory_app.databases.prepared import Prepared
 from memory_app.models import USERNAME
 from memory_app.runtime import deadlines, rate_limit
@@ -96,8 +97,9 @@ def issue(
             serves others, when they are no longer staff. None for the command line.
         toolset: names of sets, with commas; see `calls.toolsets`.
     """
+    owners = list(owners)
     with transaction.atomic():
-        return _made(
+        issued = _made(
             owners,
             agent=agent,
             scopes=Scope.granted(scopes),
@@ -107,6 +109,16 @@ def issue(
             expires_at=expires_at,
             tells_after=_newest_event(),
         )
+    _record(AuditEvent.Act.TOKEN_MADE, issued.token, owners)
+    return issued
+
+
+def _record(what: AuditEvent.Act, token: AgentToken, owners: Iterable[User], more: str = "") -> None:
+    """Record what a person did with a token that serves these owners."""
+    names = [owner.username for owner in owners]
+    served = "everyone" if token.all_owners else ", ".join(names)
+    detail = f"{token.agent.name} {token.prefix}… {more}for {served}"
+    audit.record(what, owner=names[0] if len(names) == 1 else "", detail=detail)
 
 
 def _made(owners: Iterable[User], **fields: Any) -> Issued:
@@ -148,12 +160,13 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
                 raise NotRotatable
             kept = ("agent", "scopes", "toolset", "all_owners", "expires_at", "tells_after", "owners_since")
             same = {name: getattr(old, name) for name in kept}
-            new = _made(old.owners.all(), created_by=by, replaces=old, first_id=old.original_id, **same)
+            owners = list(old.owners.all())
+            new = _made(owners, created_by=by, replaces=old, first_id=old.original_id, **same)
             if until is not None and (old.expires_at is None or until < old.expires_at):
                 AgentToken.objects.filter(pk=old.pk).update(expires_at=until)
     except IntegrityError as error:
         raise NotRotatable from error
-    log.info("token_rotated", agent=old.agent.name, old=old.prefix, new=new.token.prefix, by=by.username)
+    _record(AuditEvent.Act.TOKEN_ROTATED, new.token, owners, f"replaces {old.prefix}… ")
     return new
 
 
@@ -189,7 +202,8 @@ def touch(token: AgentToken) -> None:
 
 def revoke(token: AgentToken) -> None:
     """Revoke a token for good. Revoking it twice keeps the first time."""
-    AgentToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if AgentToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        _record(AuditEvent.Act.TOKEN_REVOKED, token, token.owners.all())
 
 
 def stop_serving(token: AgentToken, owner: User) -> None:
@@ -198,7 +212,8 @@ def stop_serving(token: AgentToken, owner: User) -> None:
         token.owners.remove(owner)
         AgentToken.objects.filter(pk=token.pk).update(owners_since=timezone.now())
         if not token.all_owners and not token.owners.exists():
-            revoke(token)
+            AgentToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    _record(AuditEvent.Act.TOKEN_REVOKED, token, [owner])
 
 
 def _newest_event() -> int:

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
+from approvals import audit
 from approvals.models import User
 from approvals.notifications.mail import zone_of
 from approvals.services.errors import ProposalNotFound
@@ -71,13 +72,14 @@ def _is_machine(request: HttpRequest) -> bool:
 
 
 class DeadlineMiddleware(_Middleware):
-    """Set a deadline of `PAGE_TIMEOUT` for the databases; a view may move it (`deadlines.allow`).
+    """Set a deadline of `PAGE_TIMEOUT` for the databases; a view may move it (`deadlines.allow`). What the request does
+    is recorded as its person's (`audit`).
 
     Must come before sessions and authentication, which query them.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with deadlines.within(settings.PAGE_TIMEOUT):
+        with deadlines.within(settings.PAGE_TIMEOUT), audit.of_request(request):
             return self.get_response(request)
 
 

@@ -2,8 +2,9 @@
 
 from celery import shared_task
 
-from approvals import services
+from approvals import audit, services
 from approvals.accounts import sign_in
+from approvals.accounts.sessions import SessionStore
 from approvals.notifications import mail
 from approvals.services import repeating, several, texts
 
@@ -45,6 +46,13 @@ def remind() -> int:
 @shared_task(name="approvals.send_digests")
 def send_digests() -> int:
     return mail.send_due()
+
+
+@shared_task(name="approvals.purge_sessions_and_audit")
+def purge_sessions_and_audit() -> int:
+    """Delete sessions that ended, and what is recorded of people after `settings.AUDIT_DAYS`."""
+    SessionStore.clear_expired()
+    return audit.purge()
 
 
 @shared_task(name=sign_in.TASK)

@@ -133,7 +133,7 @@ TEMPLATES = [
 AUTH_USER_MODEL = "approvals.User"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "approvals.audit.RecordedPassword", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "sign_in"
@@ -167,6 +167,7 @@ WHITENOISE_ROOT = BASE_DIR / "static" / "root"
 SESSION_COOKIE_NAME = "assent_session"
 CSRF_COOKIE_NAME = "assent_csrf"
 CSRF_FAILURE_VIEW = "approvals.views.panels.csrf_failure"
+SESSION_ENGINE = "approvals.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 _HTTPS = PUBLIC_URL.startswith("https://")
@@ -266,12 +267,14 @@ CELERY_BEAT_SCHEDULE = {
     "purge idempotency keys": {"task": "agent_tools.purge", "schedule": 3600.0},
     "purge webhook deliveries": {"task": "agent_tools.purge_webhook_deliveries", "schedule": 86400.0},
     "purge tool calls": {"task": "agent_tools.purge_tool_calls", "schedule": 86400.0},
+    "purge sessions and audit": {"task": "approvals.purge_sessions_and_audit", "schedule": 86400.0},
 }
 
 # What of it `runtime.upkeep` does where there is no beat. The rest is done there when somebody reads or writes.
 WITHOUT_BEAT = (
     *("continue batches", "expire", "remind", "send webhooks", "send digests"),
     *("purge conversations", "purge idempotency keys", "purge webhook deliveries", "purge tool calls"),
+    "purge sessions and audit",
 )
 
 # -- Assent's own ---------------------------------------------------------------------------------
@@ -327,6 +330,8 @@ TOOL_TIMEOUT = env.number("ASSENT_TOOL_TIMEOUT", default=0, most=3_600)
 ANSWER_BUDGET = env.whole("ASSENT_ANSWER_BUDGET", default=20_000, least=1_000, most=1_000_000)
 # The rows about tool calls are deleted after this many days; 0 keeps them.
 TOOL_CALL_DAYS = env.whole("ASSENT_TOOL_CALL_DAYS", default=90, most=_LONGEST_DAYS)
+# What people did, and who opened whose memory, is deleted after this many days; 0 keeps it.
+AUDIT_DAYS = env.whole("ASSENT_AUDIT_DAYS", default=365, most=_LONGEST_DAYS)
 # Networks of the installation's own that webhooks may reach, and by http; all other private ones are refused.
 WEBHOOK_ALLOWED_NETWORKS = env.networks("ASSENT_WEBHOOK_ALLOWED_NETWORKS")
 # The log of what was sent to webhooks is deleted after this many days; 0 keeps it.

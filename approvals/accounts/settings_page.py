@@ -10,16 +10,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from approvals import services
+from approvals import audit, services
+from approvals.accounts.sessions import end_sessions, sessions_of
 from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
 from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
 from approvals.models import Policy, TrustRule, Tutorship, User
 from approvals.review import trust
 from approvals.services.errors import Refusal
 from memory_app import reads
+
+#: Rows of the table of who looked at one's memory.
+MOST_LOOKS = 20
 
 
 @signed_in()
@@ -43,10 +48,25 @@ def account(request: HttpRequest) -> HttpResponse:
         {
             "section": "settings",
             "form": form,
+            "looked": audit.who_looked(user, MOST_LOOKS),
+            "sessions": sessions_of(user, request.session.session_key),
             "tutors": Tutorship.objects.filter(owner=user).select_related("tutor").order_by("tutor__username"),
         },
         status=422 if form.errors else 200,
     )
+
+
+@signed_in(return_to=lambda: reverse("settings"))
+@require_POST
+def sessions_end(request: HttpRequest) -> HttpResponse:
+    """End one of the viewer's other sessions, or all others."""
+    ended = end_sessions(viewer_of(request), request.POST.get("session", ""), request.session.session_key)
+    if ended:
+        said = ngettext("%(number)d session ended.", "%(number)d sessions ended.", ended)
+        messages.success(request, said % {"number": ended})
+    else:
+        messages.warning(request, _("That session had already ended."))
+    return redirect(reverse("settings") + "#sessions")
 
 
 @signed_in(return_to=lambda: reverse("settings"))

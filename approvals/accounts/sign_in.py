@@ -4,7 +4,6 @@ Who may do what once signed in is `permissions`.
 """
 
 import hashlib
-import ipaddress
 import json
 import unicodedata
 from collections import deque
@@ -33,6 +32,8 @@ from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
 from django_htmx.middleware import HtmxDetails
 
+from approvals import audit
+from approvals.audit import client_address
 from approvals.forms.accounts import SignInForm, is_time_zone
 from approvals.models import User
 from memory_app.runtime import background, rate_limit
@@ -66,6 +67,7 @@ class AttemptLimiter:
         # As Django reads a name when it signs in: `ａlice` is alice.
         same = unicodedata.normalize("NFKC", name).strip().lower()
         address = client_address(request)
+        self._name = name
         self._of_address = _key(what, address)
         self._of_name = _key(what, f"{same}\n{address}")
 
@@ -73,7 +75,11 @@ class AttemptLimiter:
         """Count an attempt; return whether it exceeds the limit."""
         limit: int = settings.SIGN_IN_LIMIT
         # The address first: one that is stopped cannot fill the cache with names.
-        return rate_limit.hit(self._of_address, limit * _NAMES, WINDOW) or rate_limit.hit(self._of_name, limit, WINDOW)
+        for key, most in ((self._of_address, limit * _NAMES), (self._of_name, limit)):
+            if rate_limit.hit(key, most, WINDOW):
+                audit.limited(key, self._name, WINDOW)
+                return True
+        return False
 
     def forget(self) -> None:
         """Reset the count of the name, and take this attempt off that of the address."""
@@ -84,25 +90,6 @@ class AttemptLimiter:
 def _key(what: str, who: str) -> str:
     # Hashed: a cache key may be neither long nor hold spaces, and a name may be both.
     return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
-
-
-def client_address(request: HttpRequest) -> str:
-    """Return where the request comes from, as the outermost of the trusted proxies saw it.
-
-    Of an IPv6 address the network, since one customer has all of its addresses.
-    """
-    address: str = request.META.get("REMOTE_ADDR", "")
-    proxies: int = settings.TRUSTED_PROXIES
-    forwarded = request.headers.get("X-Forwarded-For", "").split(",")
-    if proxies and forwarded != [""]:
-        address = forwarded[-min(proxies, len(forwarded))].strip()
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(ip, ipaddress.IPv4Address):
-        return str(ip)
-    return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
 
 
 # -- The demo's accounts, as the sign-in page names them: from a file that `manage.py demo` leaves beside the data.

@@ -1,5 +1,8 @@
 """People, who tutors whom, and agents."""
 
+import csv
+from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from django import forms
@@ -7,13 +10,15 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from approvals import audit
 from approvals.accounts.sign_in import viewer_of
-from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin
+from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, values_filter
 from approvals.forms.accounts import time_zones
-from approvals.models import Agent, Attention, Policy, SavedFilter, TrustRule, Tutorship, User
+from approvals.models import Agent, Attention, AuditEvent, Policy, SavedFilter, TrustRule, Tutorship, User
 
 
 class NewPersonForm(AdminUserCreationForm[User]):
@@ -32,6 +37,11 @@ class PersonForm(UserChangeForm[User]):
 
 #: What only a superuser gives and takes.
 _RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+def _in_words(value: Any) -> str:
+    """Return what a right was set to: on or off, or the names of what was chosen."""
+    return ("on" if value else "off") if isinstance(value, bool) else ", ".join(map(str, value)) or "none"
 
 
 @admin.register(User)
@@ -75,6 +85,12 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         many = {field.name for field in User._meta.many_to_many}
         obj.save(update_fields=[*(set(form.changed_data) & {f.name for f in User._meta.fields} - many), "mail_failure"])
 
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        if changed := [name for name in ("is_active", *_RIGHTS) if name in form.changed_data]:
+            said = "; ".join(f"{name}: {_in_words(form.cleaned_data[name])}" for name in changed)
+            audit.record(AuditEvent.Act.RIGHTS_CHANGED, owner=form.instance.username, detail=said)
+
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Staff who edit people edit others' rows only where those have no rights to take over.
 
@@ -92,6 +108,16 @@ admin.site.unregister(Group)
 class RolesAdmin(PlainList[Group], GroupAdmin):
     """Groups of rights, as Django has them."""
 
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        said = f"group {form.instance}: {_in_words(form.cleaned_data['permissions'])}"
+        audit.record(AuditEvent.Act.RIGHTS_CHANGED, detail=said)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        for group in queryset:
+            audit.record(AuditEvent.Act.RIGHTS_CHANGED, detail=f"group {group}: deleted")
+        return super().log_deletions(request, queryset)
+
 
 @admin.register(Tutorship)
 class TutorshipAdmin(PlainList[Tutorship]):
@@ -101,6 +127,18 @@ class TutorshipAdmin(PlainList[Tutorship]):
     date_hierarchy = "created_at"
     autocomplete_fields = ["tutor", "owner"]
     readonly_fields = ["created_at"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Tutorship | None = None) -> list[str]:
+        return [*self.readonly_fields, *(["tutor", "owner"] if obj else [])]  # end it and make another
+
+    def log_addition(self, request: HttpRequest, obj: Tutorship, message: Any) -> Any:
+        audit.record(AuditEvent.Act.TUTOR_ASSIGNED, owner=obj.owner.username, detail=obj.tutor.username)
+        return super().log_addition(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        for row in queryset:
+            audit.record(AuditEvent.Act.TUTOR_REMOVED, owner=row.owner.username, detail=row.tutor.username)
+        return super().log_deletions(request, queryset)
 
 
 @admin.register(TrustRule)
@@ -149,3 +187,39 @@ admin.site.register(
     list_select_related=["person"],
     search_fields=["person__username", "name"],
 )
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
+    """What people did; filtered and searched, and exported as it is shown."""
+
+    list_display = ["at", "what", "actor", "owner", "detail", "address", "request_id"]
+    list_filter = [values_filter("what", _("what"), AuditEvent.Act.values), "at"]
+    search_fields = ["actor", "owner", "detail", "address", "request_id"]
+    actions = ["export"]
+
+    @admin.action(description=_("Export the selected events (CSV)"), permissions=["view"])
+    def export(self, request: HttpRequest, queryset: QuerySet[AuditEvent]) -> StreamingHttpResponse:
+        audit.record(AuditEvent.Act.OPENED, detail="audit events (export)")
+        columns = ["at", "what", "actor", "owner", "detail", "address", "request_id"]
+        rows = chain([columns], queryset.values_list(*columns).iterator(chunk_size=1_000))
+        writer = csv.writer(_Echo())
+        answer = StreamingHttpResponse(
+            (writer.writerow([_as_cell(value) for value in row]) for row in rows),
+            content_type="text/csv; charset=utf-8",
+        )
+        answer["Content-Disposition"] = 'attachment; filename="audit-events.csv"'
+        return answer
+
+
+class _Echo:
+    """A file whose `write` returns the line, for a `csv.writer` that writes into an answer."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _as_cell(value: Any) -> str:
+    """Return a value for a spreadsheet, which would compute what begins like a formula."""
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -28,6 +28,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
+from approvals import audit
 from approvals.forms.memory import MAX_COMMENT, REFUSALS, add_refusal
 from approvals.models import User
 from approvals.services.errors import LabelTaken
@@ -78,6 +79,11 @@ class OwnFilters(ChangeList):
 _LONGEST_SEARCH, _MOST_WORDS = 500, 40
 
 
+def _owner_of(row: Model) -> str:
+    """Return the username of whom a row is about; empty for one that is about nobody."""
+    return str(row) if isinstance(row, User) else str(getattr(getattr(row, "proposal", row), "owner", ""))
+
+
 class PlainList(admin.ModelAdmin[M]):
     """The base of every admin: a list that answers its own filters alone and names unseen characters.
 
@@ -89,8 +95,15 @@ class PlainList(admin.ModelAdmin[M]):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return OwnFilters
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
+        found = super().get_object(request, object_id, from_field)
+        if found is not None:
+            audit.opened(_owner_of(found), f"{self.opts.verbose_name} (admin)")
+        return found
+
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         listed = super().get_changelist_instance(request)
+        audit.opened("", f"{self.opts.verbose_name_plural} (list in the admin)")
         for row in listed.result_list:
             make_plain(row)
         return listed

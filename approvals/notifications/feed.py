@@ -22,7 +22,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from approvals.accounts.sign_in import client_address, display_names
+from approvals.accounts.sign_in import display_names
+from approvals.audit import client_address
 from approvals.models import User
 from approvals.notifications.mail import one_line, words_of
 from approvals.notifications.news import NewsItem, waiting_for, with_since

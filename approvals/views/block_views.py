@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from approvals import permissions, services
+from approvals import audit, permissions, services
 from approvals.accounts.sign_in import viewer_of
 from approvals.markdown import rendering
 from approvals.models import Proposal, User
@@ -51,6 +51,7 @@ def readable_owner(request: HttpRequest, owner: str) -> User:
     person = User.objects.filter(username=owner).first()
     if person is None:
         raise Http404
+    audit.opened(owner, request.path)
     services.recover_on_read()
     return person
 

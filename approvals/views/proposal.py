@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals import services
+from approvals import audit, services
 from approvals.accounts.sign_in import display_names, kept_fields, viewer_of
 from approvals.forms.proposal import ApproveForm, ApproveSomeForm, CommentForm, RejectForm, RequestChangesForm, Ticks
 from approvals.markdown.rendering import on_one_line
@@ -80,9 +80,11 @@ def proposal_or_404(pk: int, viewer: User) -> Proposal:
         Http404: there is none for them.
     """
     try:
-        return services.find_proposal(pk, viewer)
+        found = services.find_proposal(pk, viewer)
     except (ProposalNotFound, OverflowError):
         raise Http404 from None
+    audit.opened(found.owner, "proposals")
+    return found
 
 
 def listing_of(request: Request, kept: str = "") -> Listing:

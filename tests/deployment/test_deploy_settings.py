@@ -52,3 +52,30 @@ def test_people_are_sent_to_https_and_machines_are_not() -> None:
     assert client.get("/sign-in/", headers={"X-Forwarded-Proto": "https"}).status_code == 200
     assert client.get("/healthz").status_code == 200
     assert client.get("/api/v1/tools/").status_code == 401
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("https://assent.example.org", "__Host-assent_session __Host-assent_csrf 31536000 True / None"),
+        ("http://127.0.0.1:8000", "assent_session assent_csrf 0 False / None"),
+    ],
+)
+def test_cookies_are_of_this_host_alone_over_https_and_http_is_refused_for_a_year(address: str, said: str) -> None:
+    names = "SESSION_COOKIE_NAME CSRF_COOKIE_NAME SECURE_HSTS_SECONDS SESSION_COOKIE_SECURE".split()
+    names += ["SESSION_COOKIE_PATH", "SESSION_COOKIE_DOMAIN"]
+    script = f"from django.conf import settings; print(*(getattr(settings, name) for name in {names}))"
+    given = {"ASSENT_DEBUG": "1", "ASSENT_PUBLIC_URL": address}
+    assert manage("shell", "-v", "0", "-c", script, **given).stdout.strip() == said
+
+
+@override_settings(SESSION_COOKIE_NAME="__Host-assent_session", CSRF_COOKIE_NAME="__Host-assent_csrf")
+def test_forms_work_with_cookies_of_this_host_alone() -> None:
+    client = Client(enforce_csrf_checks=True)
+    page = client.get("/sign-in/")
+    assert 'data-csrf-cookie="__Host-assent_csrf"' in page.content.decode()
+    token = page.cookies["__Host-assent_csrf"].value
+    sent = {"username": "alice", "password": "not it"}
+    assert client.post("/sign-in/", sent, headers={"X-CSRFToken": token}).status_code == 422
+    assert client.post("/sign-in/", sent).status_code == 403

@@ -52,6 +52,23 @@ def held_row(model: type[Model], *, seconds: float | None = None, **of: Any) -> 
 
 
 @contextmanager
+def held_table(model: type[Model]) -> Iterator[None]:
+    """Another process has a table of `default` for itself: on SQLite, the whole database for writing."""
+    if environment.is_embedded():
+        with held("default"):
+            yield
+        return
+    program = f"""
+    from django.db import transaction
+    with transaction.atomic():
+        connections["default"].cursor().execute("LOCK TABLE {model._meta.db_table}")
+        hold()
+    """
+    with _other_process(program):
+        yield
+
+
+@contextmanager
 def held_owner(owner: str) -> Iterator[None]:
     """Another process is recording a change of this owner's on PostgreSQL, and has not ended its transaction."""
     program = f"""

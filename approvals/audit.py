@@ -1,0 +1,204 @@
+"""What people did that somebody may have to account for: one line in the log and one `AuditEvent` each.
+
+Called from wherever it happens; who did it and from where comes from the request that this thread answers.
+Not here: what agents did (`agent_tools.models.ToolCall`), and what was decided (`services.events`).
+"""
+
+import hashlib
+import ipaddress
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.password_validation import MinimumLengthValidator
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db import Error as DatabaseError
+from django.db import transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from redis.exceptions import RedisError
+
+from approvals.models import AuditEvent, BrowserSession, User
+from assent_client.text import invisible
+from memory_app.models import USERNAME
+from memory_app.runtime import deadlines, rate_limit
+
+log = structlog.get_logger(__name__)
+
+#: Seconds that may wait for a busy database: no page fails, or is late, because it could not be recorded.
+_SECONDS = 0.5
+#: Who opens a kind of page of somebody's memory again within this time is not recorded again.
+AGAIN = timedelta(minutes=10)
+
+_request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
+
+
+@contextmanager
+def of_request(request: HttpRequest) -> Iterator[None]:
+    """Record what happens in this block as done by this request's person."""
+    before = _request.set(request)
+    try:
+        yield
+    finally:
+        _request.reset(before)
+
+
+def record(what: AuditEvent.Act, *, owner: str = "", detail: str = "", actor: str | None = None) -> None:
+    """Record one event.
+
+    Args:
+        owner: the username of whom it is about, if it is about one.
+        detail: words for admins, cut at 200 characters: a kind, a right, the visible prefix of a token.
+        actor: a username; by default the person of the request.
+    """
+    request = _request.get()
+    if actor is None:
+        actor = getattr(request, "user", AnonymousUser()).get_username()
+    values = {
+        "what": what.value,
+        "actor": actor,
+        "owner": owner,
+        "detail": invisible.plain(" ".join(detail.split()))[:200],
+        "address": invisible.plain(client_address(request))[:64] if request else "",
+    }
+    log.info("audit", **values)
+    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+    try:
+        with deadlines.within(_SECONDS), transaction.atomic():
+            AuditEvent.objects.create(**values, request_id=request_id)
+    except DatabaseError as error:
+        log.warning("audit_not_stored", what=what.value, error=type(error).__name__)
+
+
+#: What is opened, by the third part of the address of its page; other pages are of the memory as a whole.
+KINDS = {
+    "memory": _("Memory"),
+    "blocks": _("Blocks"),
+    "notes": _("Notes"),
+    "conversations": _("Conversations"),
+    "search": _("Search"),
+    "export": _("Export"),
+    "proposals": _("Proposals"),
+}
+
+
+def opened(owner: str, detail: str) -> None:
+    """Record that the person of this request was shown something of another's memory, once in `AGAIN` for each kind.
+
+    Args:
+        owner: a username; empty for a list of several people's.
+        detail: the kind, or the address of the page, from which it is read.
+    """
+    if detail.startswith("/"):
+        part = next(iter(detail.split("/")[3:4]), "")
+        detail = part if part in KINDS else "memory"
+    viewer = getattr(_request.get(), "user", AnonymousUser()).get_username()
+    if viewer != owner and _is_first(f"opened\n{viewer}\n{owner}\n{detail}", AGAIN):
+        record(AuditEvent.Act.OPENED, owner=owner, detail=detail)
+
+
+def limited(of: str, name: str, window: timedelta) -> None:
+    """Record that a limit on attempts was exceeded, once in its window.
+
+    Args:
+        of: the key under which the attempts are counted.
+        name: what was typed as a name.
+    """
+    if _is_first(of, window):
+        record(AuditEvent.Act.LIMITED, owner=_account(name), detail=of.partition(":")[0])
+
+
+def _is_first(what: str, window: timedelta) -> bool:
+    key = hashlib.sha256(what.encode(errors="replace")).hexdigest()
+    try:
+        return not rate_limit.hit(f"audit:{key}", 1, window)
+    except RedisError:  # rather twice than not at all
+        return True
+
+
+def who_looked(owner: User, most: int) -> list[dict[str, Any]]:
+    """Return who opened what of a person's memory, the newest first."""
+    found = AuditEvent.objects.filter(owner=owner.username, what=AuditEvent.Act.OPENED).exclude(actor=owner.username)
+    rows = list(found[:most])
+    people = User.objects.filter(username__in={row.actor for row in rows})
+    names = {person.username: person.display_name for person in people}
+    return [
+        {"who": names.get(row.actor, row.actor), "what": KINDS.get(row.detail, row.detail), "at": row.at}
+        for row in rows
+    ]
+
+
+def purge() -> int:
+    """Delete events older than `settings.AUDIT_DAYS` (0 keeps all); return how many there were."""
+    if not settings.AUDIT_DAYS:
+        return 0
+    return AuditEvent.objects.filter(at__lt=timezone.now() - timedelta(days=settings.AUDIT_DAYS)).delete()[0]
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return where the request comes from, as the outermost of the trusted proxies saw it.
+
+    Of an IPv6 address the network, since one customer has all of its addresses.
+    """
+    address: str = request.META.get("REMOTE_ADDR", "")
+    proxies: int = settings.TRUSTED_PROXIES
+    forwarded = request.headers.get("X-Forwarded-For", "").split(",")
+    if proxies and forwarded != [""]:
+        address = forwarded[-min(proxies, len(forwarded))].strip()
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
+
+
+# -- What Django tells: signing in and out, and passwords.
+
+
+def _account(name: str) -> str:
+    """Return the username if somebody has it, else nothing: a name nobody has may be a password in the wrong field."""
+    return name if USERNAME.fullmatch(name) and User.objects.filter(username=name).exists() else ""
+
+
+@receiver(user_logged_in)
+def _signed_in(user: User, **kwargs: Any) -> None:
+    record(AuditEvent.Act.SIGNED_IN, owner=user.username, actor=user.username)
+
+
+@receiver(user_logged_out)
+def _signed_out(user: User | None, **kwargs: Any) -> None:
+    if user is not None:  # the session had ended before
+        record(AuditEvent.Act.SIGNED_OUT, owner=user.username, actor=user.username)
+
+
+@receiver(user_login_failed)
+def _sign_in_failed(credentials: dict[str, Any], **kwargs: Any) -> None:
+    owner = _account(str(credentials.get("username", "")))
+    record(AuditEvent.Act.SIGN_IN_FAILED, owner=owner, detail="" if owner else "unknown name", actor="")
+
+
+class RecordedPassword(MinimumLengthValidator):
+    """The least length of a password; and, since Django tells validators of it, what follows from a new one.
+
+    Other sessions of the person would end when they are used next; they end here, so that none is listed.
+    """
+
+    def password_changed(self, password: str, user: User | None = None) -> None:
+        if user is None:
+            return
+        request = _request.get()
+        match = request.resolver_match if request else None
+        is_mailed = match is not None and match.url_name == "password_reset_confirm"
+        record(AuditEvent.Act.PASSWORD_SET, owner=user.username, detail="by a mailed link" if is_mailed else "")
+        session = getattr(request, "session", None)
+        others = BrowserSession.objects.filter(user=user.pk)
+        others.exclude(session_key=session.session_key if session else None).delete()
