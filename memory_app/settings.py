@@ -164,18 +164,20 @@ WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_ROOT = BASE_DIR / "static" / "root"
 
 # Each instance has its cookies to itself even when two run on one host under different ports.
-SESSION_COOKIE_NAME = "assent_session"
-CSRF_COOKIE_NAME = "assent_csrf"
+# Over https with a prefix, by which browsers take them from this host alone: a sub-domain cannot plant its own.
+_HTTPS = PUBLIC_URL.startswith("https://")
+_ONLY_THIS_HOST = "__Host-" if _HTTPS else ""
+SESSION_COOKIE_NAME = f"{_ONLY_THIS_HOST}assent_session"
+CSRF_COOKIE_NAME = f"{_ONLY_THIS_HOST}assent_csrf"
 CSRF_FAILURE_VIEW = "approvals.views.panels.csrf_failure"
 SESSION_ENGINE = "approvals.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
-_HTTPS = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
-# Browsers then refuse plain http for so long. A day: who has to go back to http waits no longer than that.
+# Browsers then refuse plain http for so long. Less, where a site may have to go back to http.
 SECURE_HSTS_SECONDS = env.whole(
     "ASSENT_HSTS_SECONDS",
-    default=int(timedelta(days=1).total_seconds()) if _HTTPS else 0,
+    default=int(timedelta(days=365).total_seconds()) if _HTTPS else 0,
     most=int(timedelta(days=3_650).total_seconds()),
 )
 # Not for machines: a redirect comes after the token was sent in the clear and turns a POST into a GET, and whoever
