@@ -8,7 +8,7 @@ that name one long address again and again 52 MB.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
@@ -34,6 +34,8 @@ _BELOW = 4
 
 _BlockRule = Callable[[StateBlock, int, int, bool], bool]
 _InlineRule = Callable[[StateInline, bool], bool]
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 # Without one of these there is no link, and nothing needs to be parsed to know.
 _MAY_LINK = re.compile(r"\]\(|\]:|<[a-z][a-z0-9+.-]{1,31}:", re.IGNORECASE)
@@ -72,6 +74,31 @@ def links(text: str) -> Iterator[Link]:
                 label += token.content
     for defined in env.get("references", {}).values():
         yield Link("", defined["href"])
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines as the parser counts them."""
+    return _LINE_END.split(text)
+
+
+def gaps_of(line: str, contents: Sequence[str]) -> list[str] | None:
+    """Return what a line of the source has before, between and behind the contents that the parser read in it.
+
+    None where they are not written as they were read.
+    """
+    gaps: list[str] = []
+    at = 0
+    for content in contents:
+        # A sign in front of the only content may look like it: "1. 1". In a table a bar is written with a backslash.
+        for written in (content, content.replace("|", "\\|")):
+            start = line.rfind(written) if len(contents) == 1 else line.find(written, at)
+            if start >= 0:
+                break
+        else:
+            return None
+        gaps.append(line[at:start])
+        at = start + len(written)
+    return [*gaps, line[at:]]
 
 
 class Parser(MarkdownIt):
@@ -119,12 +146,21 @@ def _flat_below(rule: _BlockRule) -> _BlockRule:
 
 
 def _few_failures(rule: _InlineRule) -> _InlineRule:
-    """Return the rule for links or images, which finds no more of them after `MOST_BRACKETS` that were none."""
+    """Return the rule for links or images, which finds no more of them after `MOST_BRACKETS` that were none.
+
+    What is written behind their words is the `tail` of the last token.
+    """
 
     def bounded(state: StateInline, silent: bool) -> bool:
         if not state.src.startswith(("[", "!["), state.pos) or state.env.get("brackets", 0) >= MOST_BRACKETS:
             return False
+        start = state.pos
         if rule(state, silent):
+            if not silent:
+                end, state.pos = state.pos, start
+                label = state.md.helpers.parseLinkLabel(state, start + (rule is image), rule is link)
+                state.pos = end
+                state.tokens[-1].meta["tail"] = state.src[label:end]
             return True
         state.env["brackets"] = state.env.get("brackets", 0) + 1
         return False

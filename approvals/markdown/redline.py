@@ -2,8 +2,8 @@
 
 Both texts are read into blocks, blocks are paired by the lines they share, and the words of each pair are compared as
 they are seen. Where the layout itself changes, the old block stands struck before the new one. What was moved is struck
-where it was and new where it is, each below a place that says so. Nothing that changed is left out: a change of which
-none of this shows anything is handed back as lines of the source.
+where it was and new where it is, each below a place that says so. Nothing that changed is left out: what was drawn is
+counted, and lines of the source with a change that was not drawn are handed back as such.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import secrets
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -22,10 +22,11 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from approvals.markdown import marks, rendering, words
+from approvals.markdown import rendering, words
 from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS, TOP
 from approvals.markdown.words import ParsedText, Piece, opening_of
 from memory_app.text import worddiff
+from memory_app.text.worddiff import Paragraph
 
 _CLEANER = nh3.Cleaner(
     tags=TAGS | {"ins", "span", "wbr"},
@@ -35,12 +36,14 @@ _CLEANER = nh3.Cleaner(
         "span": {"title"},
         "td": {"dir", "colspan"},
         **{tag: {"dir", "aria-level"} for tag in ("h3", "h4", "h5", "h6")},
-        "li": {"value"},
     },
     allowed_classes={
         "div": {"table-box", "changed", "lines"},
         "tr": {"changed", "change-row"},
-        "span": {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"},
+        "span": {
+            *("mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"),
+            *("sign", "marker", "drawn"),
+        },
     },
     url_schemes=SCHEMES,
     link_rel="noopener noreferrer nofollow",
@@ -60,6 +63,8 @@ _AROUND = {
 }
 #: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
 _CONTEXT, _WORTH_FOLDING = 1, 2
+#: What each side of a change, the text before and the one after, has not.
+_OTHER: tuple[worddiff.Kind, ...] = ("added", "removed")
 _NO_BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
 
 Block = SyntaxTreeNode
@@ -87,13 +92,13 @@ class RenderedPassage:
     Args:
         parts: HTML, and between it the headings of the changes that begin there.
         folded: how many unchanged blocks it has, when it folds.
-        source: the lines of a change that changes nothing one sees, such as which sign a list has.
-        number: the number of that change.
+        source: lines of which no page draws all that changes.
+        number: the number of their change, where nothing else is shown of it; 0 otherwise.
     """
 
     parts: tuple[RedlinePart, ...] = ()
     folded: int = 0
-    source: tuple[worddiff.Paragraph, ...] = ()
+    source: tuple[Paragraph, ...] = ()
     number: int = 0
 
 
@@ -110,12 +115,12 @@ class _Entry:
     place: int
     is_changed: bool
     around: tuple[str, int] = ("", 0)
-    source: tuple[worddiff.Paragraph, ...] = ()
+    source: tuple[Paragraph, ...] = ()
     number: int = 0
 
 
 def rendered_redline(
-    before: str, after: str, paragraphs: Sequence[worddiff.Paragraph], numbers: Sequence[int]
+    before: str, after: str, paragraphs: Sequence[Paragraph], numbers: Sequence[int]
 ) -> tuple[RenderedPassage, ...]:
     """Return the change from one text to another; each number of a change stands in it once.
 
@@ -131,10 +136,14 @@ def rendered_redline(
     for entry in drawing.entries():
         # Where lines of both texts lie crosswise, a block goes on from the one above it.
         entries.append(replace(entry, place=max(entry.place, entries[-1].place if entries else 0)))
-    for number in sorted(set(numbers) - drawing.headed - {0}):
-        places = [place for place, its in enumerate(numbers) if its == number]
+    unseen = {place for place, number in enumerate(numbers) if number and number not in drawing.headed}
+    unseen.update(drawing.alignment.not_drawn())
+    for number, group in groupby(sorted(unseen), key=numbers.__getitem__):
+        places = list(group)
         lines = tuple(paragraphs[place] for place in places)
-        entries.append(_Entry("", place=places[0], is_changed=True, source=lines, number=number))
+        entries.append(
+            _Entry("", places[0], is_changed=True, source=lines, number=0 if number in drawing.headed else number)
+        )
     return tuple(_folded(sorted(entries, key=lambda entry: entry.place)))
 
 
@@ -146,28 +155,31 @@ class _Drawing:
     """
 
     def __init__(self, before: ParsedText, after: ParsedText, alignment: _Alignment) -> None:
-        self._before, self._after, self._alignment = before, after, alignment
+        self._texts, self.alignment = (before, after), alignment
         self._links_stay = before.references == after.references
+        #: Up to which line each text is drawn.
+        self._done = [0, 0]
         self._levels: list[int] = []
         self._env: dict[str, Any] = {}
         self.headed: set[int] = set()
         self._noted: set[tuple[int, str]] = set()
 
     def entries(self) -> Iterator[_Entry]:
-        for old, new in self._alignment.pairs(self._before.pieces, self._after.pieces):
+        for old, new in self.alignment.pairs(*(text.pieces for text in self._texts)):
             block = _either(old, new)
             if block.type == "paragraph":
                 yield from self._lines(old, new)
             else:
                 html = rendering.drawn(self._tokens(old, new), self._env)
                 around = block.parent.type if block.type == "list_item" and block.parent else ""
-                place = self._alignment.place(_first(old), _first(new))
+                place = self.alignment.place(_first(old), _first(new))
                 yield _Entry(html, place, bool(_MARKED.search(html)), (around, 0))
 
     def _lines(self, old: Block | None, new: Block | None) -> Iterator[_Entry]:
         """Yield a paragraph's lines: many a text has one thing on each."""
         at, new_at = _first(old), _first(new)
-        lines = words.lines_of(self._pieces(old, new))
+        (parts,), _lines_of_both = self._parts(old, new)
+        lines = words.by_line(parts)
         opening, closing = ('<p dir="auto">', "</p>") if len(lines) == 1 else ("<div>", "</div>")
         around = ("lines", id(_either(old, new))) if len(lines) > 1 else ("", 0)
         for pieces in lines:
@@ -182,7 +194,7 @@ class _Drawing:
                 gone = () if at is None or kinds == {"added"} else (at,)
                 come = () if new_at is None or kinds == {"removed"} else (new_at,)
                 drawn = f'<div class="changed">{self._slots(gone, come)}{drawn}</div>'
-            yield _Entry(drawn, self._alignment.place(at, new_at), is_changed, around)
+            yield _Entry(drawn, self.alignment.place(at, new_at), is_changed, around)
             if ends:
                 at = at + 1 if at is not None and last.kind != "added" else at
                 new_at = new_at + 1 if new_at is not None and last.kind != "removed" else new_at
@@ -190,81 +202,95 @@ class _Drawing:
     def _tokens(self, old: Block | None, new: Block | None) -> Iterator[Token]:
         """Yield what a block became, to be rendered; one of the two is missing where it came or went."""
         block = _either(old, new)
-        if block.type in ("fence", "code_block"):
-            segments = worddiff.diff(old.content if old else "", new.content if new else "")
-            is_marked = any(segment.kind != "same" for segment in segments)
-            code = "".join(marks.segment(segment.kind, segment.text) for segment in segments)
-            yield from self._below_headings(old, new, [_html(f"<pre><code>{code}</code></pre>")], is_marked=is_marked)
-        elif block.type == "hr":
-            tag = "ins" if new else "del"
-            drawn = [_html("<hr>" if old and new else f"<{tag}><hr></{tag}>")]
-            yield from self._below_headings(old, new, drawn, is_marked=not (old and new))
-        elif block.type == "tr":
+        if block.type == "tr":
             yield from self._row(old, new)
-        elif block.type in ("paragraph", "heading"):
+        elif not block.children or block.type in ("paragraph", "heading"):
             if block.type == "heading":
                 self._number(block)
-            shown, is_marked = self._words(old, new)
-            drawn = [opening_of(block), shown, _closing_of(block)]
-            yield from self._below_headings(old, new, drawn, is_marked=is_marked)
+            (pieces,), lines = self._parts(old, new)
+            drawn = self._leaf(old, new, words.html_of(pieces))
+            if any(piece.kind != "same" for piece in pieces):
+                drawn = (_html(f'<div class="changed">{self._slots(*lines)}'), *drawn, _html("</div>"))
+            is_empty = block.type in ("list_item", "blockquote")
+            yield from (opening_of(block), *drawn, _closing_of(block)) if is_empty else drawn
         else:
             yield opening_of(block)
-            for pair in self._alignment.pairs(_inner(old), _inner(new)):
+            for pair in self.alignment.pairs(_inner(old), _inner(new)):
                 yield from self._tokens(*pair)
             yield _closing_of(block)
 
-    def _row(self, old: Block | None, new: Block | None) -> Iterator[Token]:
-        """Yield a row, below the heading of the change that begins with it."""
-        cells: list[Token] = []
-        is_row_marked = False
-        for number, cell in enumerate(_either(old, new).children):
-            shown, is_marked = self._words(*(row.children[number] if row else None for row in (old, new)))
-            cells += (opening_of(cell), shown, _closing_of(cell))
-            is_row_marked |= is_marked
-        slots = self._slots(_lines(old), _lines(new)) if is_row_marked else ""
-        if slots:
-            columns = len(_either(old, new).children)
-            yield _html(f'<tr class="change-row"><td colspan="{columns}">{slots}</td></tr>')
-        yield _html('<tr class="changed">' if is_row_marked else "<tr>")
-        yield from (*cells, _html("</tr>"))
+    def _leaf(self, old: Block | None, new: Block | None, shown: str) -> Iterable[Token]:
+        """Return a block that has no other in it, with the words it shows."""
+        block = _either(old, new)
+        # In front of a token of another type the renderer ends the line.
+        inline = Token("inline", "", 0, children=[_html(shown)])
+        if block.type in ("fence", "code_block"):
+            return [_html(f"<pre><code>{shown}\n</code></pre>")]
+        if block.type in ("paragraph", "heading"):
+            return opening_of(block), inline, _closing_of(block)
+        if block.type != "hr":
+            return [inline]
+        tag = "ins" if new else "del"
+        rule = _html("<hr>" if old and new else f"<{tag}><hr></{tag}>")
+        return [rule, *((_html('<p dir="auto">'), inline, _html("</p>")) if shown else ())]
 
-    def _below_headings(
-        self, old: Block | None, new: Block | None, drawn: Sequence[Token], *, is_marked: bool
-    ) -> Iterator[Token]:
-        if is_marked:
-            yield _html(f'<div class="changed">{self._slots(_lines(old), _lines(new))}')
-        yield from drawn
-        if is_marked:
-            yield _html("</div>")
+    def _row(self, old: Block | None, new: Block | None) -> Iterator[Token]:
+        """Yield a row, below the heading of the change that begins with it, and the line below a table's head."""
+        row = _either(old, new)
+        parts, lines = self._parts(old, new)
+        is_marked = any(piece.kind != "same" for pieces in parts for piece in pieces)
+        slots = self._slots(*lines) if is_marked else ""
+        across = f'<tr class="change-row"><td colspan="{len(row.children)}">'
+        if slots:
+            yield _html(f"{across}{slots}</td></tr>")
+        yield _html('<tr class="changed">' if is_marked else "<tr>")
+        for cell, pieces in zip(row.children, parts, strict=False):
+            inline = Token("inline", "", 0, children=[_html(words.html_of(pieces))])
+            yield from (opening_of(cell), inline, _closing_of(cell))
+        yield _html("</tr>")
+        for pieces in filter(None, parts[len(row.children) :]):
+            yield _html(f"{across}{words.html_of(pieces)}</td></tr>")
 
     def _slots(self, old: Sequence[int], new: Sequence[int]) -> str:
         """Return the places of the headings of the changes that begin in these lines, as HTML to be sanitised."""
         side = "from" if not new else "to" if not old else ""
         places: list[str] = []
-        for number in self._alignment.numbers(old, new):
+        for number in self.alignment.numbers(old, new):
             is_again = number in self.headed
             if not is_again:
                 self.headed.add(number)
                 places.append(f"change-{number}")
-            if side and number in self._alignment.moves and (number, side) not in self._noted:
+            if side and number in self.alignment.moves and (number, side) not in self._noted:
                 self._noted.add((number, side))
                 places.append(f"{side}-{number}{'-again' if is_again else ''}")
         return "".join(f'<span class="slot">{_SECRET}-{place}</span>' for place in places)
 
-    def _words(self, old: Block | None, new: Block | None) -> tuple[Token, bool]:
-        """Return the words of a paragraph, heading or cell, and whether any of them is marked."""
-        pieces = self._pieces(old, new)
-        # In front of a token of another type the renderer ends the line.
-        shown = Token("inline", "", 0, children=[_html(words.html_of(pieces))])
-        return shown, any(piece.kind != "same" for piece in pieces)
+    def _parts(self, old: Block | None, new: Block | None) -> tuple[list[list[Piece]], list[range]]:
+        """Return what a block shows, or each cell of a row, and its lines in both texts.
 
-    def _pieces(self, old: Block | None, new: Block | None) -> list[Piece]:
-        before, after = (block.children[0].content if block else "" for block in (old, new))
-        if old and new and not (self._links_stay and before == after):
-            return words.compared(self._before.runs(before), self._after.runs(after))
-        if new:
-            return words.whole("same" if old else "added", self._after.runs(after))
-        return words.whole("removed", self._before.runs(before))
+        It has all of its signs where that is needed to show a change.
+        """
+        lines, sides = [range(0), range(0)], [list[list[words.Run]](), list[list[words.Run]]()]
+        for side, (text, block) in enumerate(zip(self._texts, (old, new), strict=True)):
+            if block:
+                lines[side] = text.lines_of(block, self._done[side])
+                self._done[side] = lines[side].stop
+        if old and new and self._links_stay:
+            one, other = (text.lines[its.start : its.stop] for text, its in zip(self._texts, lines, strict=True))
+            if one == other:
+                return [words.whole("same", runs) for runs in self._texts[1].parts_of(new, lines[1])], lines
+        for side, (text, block) in enumerate(zip(self._texts, (old, new), strict=True)):
+            if block:
+                sides[side] = text.parts_of(block, lines[side])
+        if not (old and new):
+            parts = [words.whole("added" if new else "removed", runs) for runs in sides[bool(new)]]
+        else:
+            parts = [words.compared(*both, with_signs=False) for both in zip(*sides, strict=True)]
+            if len(self.alignment.shown(lines, parts)) < len(lines):
+                with_signs = [words.compared(*both, with_signs=True) for both in zip(*sides, strict=True)]
+                parts = with_signs if len(self.alignment.shown(lines, with_signs)) == len(lines) else parts
+        self.alignment.count_drawn(lines, parts)
+        return parts, lines
 
     def _number(self, heading: Block) -> None:
         """Give a heading its level: none is left out on the way down from that of the page."""
@@ -284,21 +310,53 @@ class _Alignment:
         numbers: for each, the number of its change; 0 for an unchanged one.
     """
 
-    def __init__(self, paragraphs: Sequence[worddiff.Paragraph], numbers: Sequence[int]) -> None:
+    def __init__(self, paragraphs: Sequence[Paragraph], numbers: Sequence[int]) -> None:
         #: Lines that stand in both texts, and how many letters and signs each kept.
         self._shared: list[tuple[int, int, int]] = []
         self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._numbers = numbers
+        self._paragraphs = paragraphs
+        #: For each line of either text, all its paragraphs of the redline; and the lines that are drawn.
+        self._of_line: tuple[dict[int, list[Paragraph]], ...] = (defaultdict(list), defaultdict(list))
+        self._drawn: tuple[set[int], set[int]] = (set(), set())
         #: The changes that are moves.
         self.moves = {number for paragraph, number in zip(paragraphs, numbers, strict=True) if paragraph.move}
         for place, paragraph in enumerate(paragraphs):
             before, after = paragraph.before_line, paragraph.after_line
-            for line, places in zip((before, after), self._places, strict=True):
+            for side, (line, places) in enumerate(zip((before, after), self._places, strict=True)):
                 if line is not None:
                     places.setdefault(line - 1, place)
+                    self._of_line[side][line - 1].append(paragraph)
             kept = "".join(segment.text for segment in paragraph.segments if segment.kind == "same")
             if before is not None and after is not None and (letters := len(kept.translate(_NO_BLANKS))):
                 self._shared.append((before - 1, after - 1, letters))
+
+    def count_drawn(self, lines: Sequence[range], parts: Iterable[Sequence[Piece]]) -> None:
+        """Count lines of both texts as drawn, where these parts show all that changes in them."""
+        for side in self.shown(lines, parts):
+            self._drawn[side].update(lines[side])
+
+    def shown(self, lines: Sequence[range], parts: Iterable[Sequence[Piece]]) -> list[int]:
+        """Return the sides, 0 and 1, of which these parts show all that changes in their lines."""
+        pieces = [piece for part in parts for piece in part if words.DRAWN not in piece.style]
+        return [
+            side
+            for side, other in enumerate(_OTHER)
+            if _shows(
+                "".join(piece.text for piece in pieces if piece.kind != other),
+                (each for line in lines[side] for each in self._of_line[side].get(line, ())),
+                other,
+            )
+        ]
+
+    def not_drawn(self) -> Iterator[int]:
+        """Yield the places of paragraphs with a change that was not drawn."""
+        for place, paragraph in enumerate(self._paragraphs):
+            if paragraph.changed:
+                lines = paragraph.before_line, paragraph.after_line
+                for line, drawn, other in zip(lines, self._drawn, _OTHER, strict=True):
+                    if line and line - 1 not in drawn and any(must for _sign, must in _signs(paragraph, other)):
+                        yield place
 
     def numbers(self, before: Iterable[int], after: Iterable[int]) -> list[int]:
         """Return the numbers of the changes in these lines of the one text and of the other."""
@@ -347,12 +405,45 @@ class _Alignment:
         return list(zip(sorted(taken), sorted(new_taken), strict=True))
 
 
+def _shows(shown: str, paragraphs: Iterable[Paragraph], other: str) -> bool:
+    """Whether all that changes in paragraphs, but what only the `other` text has, stands in what is shown, in order."""
+    paragraphs = list(paragraphs)
+    if all(each.before_line is None or each.after_line is None for each in paragraphs):
+        whole = "".join(each.text for each in paragraphs)
+        if shown.split() == whole.split():
+            return True
+    at = 0
+    for paragraph in paragraphs:
+        for sign, must in _signs(paragraph, other):
+            while not sign.isspace() and shown[at : at + 1].isspace():
+                at += 1
+            if shown[at : at + 1] == sign:
+                at += 1
+            elif must:
+                return False
+    return True
+
+
+def _signs(paragraph: Paragraph, other: str) -> Iterator[tuple[str, bool]]:
+    """Yield each sign of one text's side, and whether it has to be seen: that it changes.
+
+    Blanks are seen by what stands around them, unless they are all that changes in a line.
+    """
+    kinds = {segment.kind for segment in paragraph.segments if segment.text.strip()}
+    for segment in paragraph.segments:
+        if segment.kind != other:
+            has_changed = segment.kind != "same"
+            for sign in segment.text:
+                if sign != "\n":
+                    yield sign, has_changed and ("same" in kinds or not sign.isspace())
+
+
 def _fit(old: Block, new: Block) -> bool:
     """Whether the one can be shown as the other with some words changed."""
     if old.type != new.type:
         return False
-    if old.type in ("heading", "fence"):
-        return (old.tag, old.info) == (new.tag, new.info)
+    if old.type == "heading":
+        return old.tag == new.tag
     if old.type == "list_item" and old.parent and new.parent:
         return old.parent.type == new.parent.type
     if old.type == "table":

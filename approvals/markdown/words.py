@@ -1,31 +1,37 @@
 """A Markdown text as a tree of blocks, and the words of a block before and after as HTML, with marks on what changed.
 
-What is compared is what a reader sees: words, emphasis, and where links lead. So a word that only became bold is shown
-as removed and added, and so is one that links elsewhere; the address is written out beside it. Words are read only
-where they are asked for: that is most of the parser's time, and most of a long text did not change.
+What is compared is the source: words in their styles, and the signs that make these, `**` and list numbers and the
+addresses of links. Signs are shown where some of them changed. A word that only became bold is shown as removed and
+added too, and so is one that links elsewhere. Words are read only where they are asked for: that is most of the
+parser's time, and most of a long text did not change.
 """
 
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import groupby, takewhile, zip_longest
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from django.utils.safestring import SafeString
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from approvals.markdown import marks, rendering
-from approvals.markdown.parsing import LONGEST, MOST_REFERENCED
+from approvals.markdown.parsing import LONGEST, MOST_REFERENCED, gaps_of, lines_of
 from memory_app.text import worddiff
 
 #: One mark on words: type, tag and attributes of the token that opens it.
 Style = tuple[str, str, tuple[tuple[str, str], ...]]
-#: A hard line end. The parser leaves it in no text.
-LINE_BREAK = "\0"
+#: What Markdown is written with: it stands in the source, and a page shows what it means.
+SIGN: Style = ("sign", "span", ())
+#: The signs in front of a list's item, which stand for its bullet.
+MARKER: Style = ("marker", "span", ())
+#: What is drawn and stands elsewhere in the source, or not as it is drawn.
+DRAWN: Style = ("drawn", "span", ())
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
+#: Signs and nothing else.
+_LAYOUT = re.compile(r"\s*[>*+\-][>*+\-\s]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +64,14 @@ class ParsedText:
     def __init__(self, text: str) -> None:
         if len(text) > LONGEST:
             raise TooLong
+        #: As the parser counts them.
+        self.lines = lines_of(text)
         self._env: dict[str, Any] = {}
         self._addresses = max(len(text), MOST_REFERENCED)
         tokens = _blocks_only.parse(text, self._env)
         for token in tokens:
             token.block = False  # else the renderer puts line ends between blocks, which a redline shows
         self._root = SyntaxTreeNode(tokens)
-        for block in self._root.walk():
-            if block.type == "ordered_list":  # old and new items stand in one list, so each says its number
-                for number, item in enumerate(block.children, int(block.attrs.get("start", 1))):
-                    opening_of(item).attrSet("value", str(number))
 
     @property
     def pieces(self) -> list[SyntaxTreeNode]:
@@ -82,23 +86,101 @@ class ParsedText:
         """The addresses the text defines for its links."""
         return {name: (link["href"], link["title"]) for name, link in self._env.get("references", {}).items()}
 
+    def lines_of(self, block: SyntaxTreeNode, after: int) -> range:
+        """Return the lines that are drawn with a block: empty ones of a quote behind line `after` are with the next."""
+        start, stop = _lines(block).start, _lines(block).stop
+        while start > after and _LAYOUT.fullmatch(self.lines[start - 1]):
+            start -= 1
+        is_head = block.type == "tr" and block.parent is not None and block.parent.type == "thead"
+        return range(start, stop + is_head)
+
+    def parts_of(self, block: SyntaxTreeNode, lines: range) -> list[list[Run]]:
+        """Return what its lines say of a block: one part, or of a row of a table one for each cell.
+
+        After the cells of a table's head comes the line below them.
+        """
+        if block.type != "tr":
+            return [self._signed(block, lines)]
+        at, line = _lines(block).start, self._line(_lines(block).start)
+        cells = [cell.children[0].content for cell in block.children]
+        gaps = gaps_of(line, cells) or [""] * (len(cells) + 1)
+        parts = [[Run(gap, (SIGN,)), *self.runs(cell)] for gap, cell in zip(gaps, cells, strict=False)]
+        parts[0][:1] = self._signs(block, at, gaps[0])
+        if not gaps[-1].strip("| \t"):  # else there are more cells than the table draws
+            parts[-1].append(Run(gaps[-1], (SIGN,)))
+        return [*parts, *([Run(self._line(below), (SIGN,))] for below in lines if below > at)]
+
+    def _signed(self, block: SyntaxTreeNode, lines: range) -> list[Run]:
+        """Return the words of a block with the signs around them, line by line."""
+        content, words, first = "", list[Run](), _lines(block).stop
+        if block.type in ("fence", "code_block"):
+            content, first = block.content.removesuffix("\n"), _lines(block).start + (block.type == "fence")
+            words = [Run(content)] if content else []
+        elif block.children:
+            content, first = block.children[0].content, _lines(block.children[0]).start
+            words = self.runs(content)
+        said, written = _by_line(words), content.split("\n")
+        if len(said) != len(written):  # code over several lines is drawn on one
+            return words
+        runs: list[Run] = []
+        for number in lines:
+            line, at = self._line(number), number - first
+            if 0 <= at < len(said):
+                before, after = gaps_of(line, [written[at].strip()]) or ("", "")
+                runs += (*self._signs(block, number, before), *said[at], Run(after, (SIGN,)))
+                runs += (Run("\n"),) if at + 1 < len(said) else ()
+            elif line.strip():
+                runs += self._signs(block, number, f"{line}\n" if at < 0 and words else f"\n{line}" if runs else line)
+        return [run for run in runs if run.text]
+
+    def _line(self, number: int) -> str:
+        return self.lines[number] if number < len(self.lines) else ""
+
+    def _signs(self, block: SyntaxTreeNode, line: int, text: str) -> list[Run]:
+        """Return the blanks and signs in front of a block in a line; those that begin an item of a list mark it."""
+        above: SyntaxTreeNode | None = block
+        while above and not (above.type == "list_item" and _lines(above).start == line):
+            above = above.parent
+        signs = text.lstrip(" \t")
+        return [Run(text[: len(text) - len(signs)], (SIGN,)), Run(signs, (MARKER if above else SIGN,))]
+
     def runs(self, content: str) -> list[Run]:
-        """Return the words that a block's Markdown shows."""
+        """Return the words that a block's Markdown shows, and the signs it has for that."""
         runs: list[Run] = []
         style: list[Style] = []
         for token in _words.parseInline(content, self._env)[0].children or ():
+            mark = {"autolink": "<>"}.get(token.markup, token.markup or "[]")
             if token.nesting < 0:
+                tail = token.meta.get("tail") or mark[len(mark) // 2 if token.type == "link_close" else 0 :]
+                runs.append(Run(tail, (*style, SIGN)))
                 style.pop()
             elif token.nesting > 0:
                 style.append(self._style(token))
+                runs.append(Run(mark[0] if token.type == "link_open" else mark, (*style, SIGN)))
             elif token.type == "code_inline":
-                runs.append(Run(token.content, (*style, ("code", "code", ()))))
+                code = (*style, ("code", "code", ()))
+                runs += (Run(token.markup, (*code, SIGN)), Run(token.content, code), Run(token.markup, (*code, SIGN)))
             elif token.type == "image":
-                runs.append(Run(token.content or "image", (*style, self._style(token))))
+                image = (*style, self._style(token))
+                runs += (Run("![", (*image, SIGN)), Run(token.content, image))
+                runs += () if token.content else (Run("image", (*image, DRAWN)),)
+                runs.append(Run(token.meta["tail"], (*image, SIGN)))
+            elif token.type == "text_special":
+                runs += self._special(token, tuple(style))
             else:
-                words = {"softbreak": "\n", "hardbreak": LINE_BREAK}.get(token.type, token.content)
-                runs.append(Run(words, tuple(style)))
-        return [run for run in runs if run.text]
+                is_end = token.type in ("softbreak", "hardbreak")
+                runs.append(Run("\n" if is_end else token.content, tuple(style)))
+        together = groupby((run for run in runs if run.text), key=attrgetter("style"))
+        return [Run("".join(run.text for run in alike), each) for each, alike in together]
+
+    def _special(self, token: Token, style: tuple[Style, ...]) -> Iterator[Run]:
+        """Yield a sign that is written otherwise: behind a backslash, or as an entity."""
+        if token.info == "escape":
+            yield Run(token.markup.removesuffix(token.content), (*style, SIGN))
+            yield Run(token.content, style)
+        else:
+            yield Run(token.markup, (*style, SIGN))
+            yield Run(token.content.replace("\n", " "), (*style, DRAWN))
 
     def _style(self, token: Token) -> Style:
         attributes = [(name.replace("src", "href"), str(value)) for name, value in sorted(token.attrs.items())]
@@ -108,6 +190,20 @@ class ParsedText:
         return ("link", "a", kept if self._addresses >= 0 else ()) if is_link else (token.type, token.tag, ())
 
 
+def _lines(block: SyntaxTreeNode) -> range:
+    return range(*block.map) if block.map else range(0)
+
+
+def _by_line(runs: Iterable[Run]) -> list[list[Run]]:
+    """Return the runs of each line, without its end."""
+    lines: list[list[Run]] = [[]]
+    for run in runs:
+        first, *others = run.text.split("\n")
+        lines[-1].append(Run(first, run.style))
+        lines += ([Run(other, run.style)] for other in others)
+    return lines
+
+
 def opening_of(block: SyntaxTreeNode) -> Token:
     """Return the token that opens a block of blocks or of words."""
     assert block.nester_tokens
@@ -115,17 +211,27 @@ def opening_of(block: SyntaxTreeNode) -> Token:
 
 
 _blocks_only = rendering.parser(without=("addresses", "inline", "text_join"))
-_words = rendering.parser(without=("addresses",))
+_words = rendering.parser(without=("addresses", "text_join"))
 
 
 def whole(kind: worddiff.Kind, runs: Iterable[Run]) -> list[Piece]:
     """Return words that are all of one kind."""
     pieces = [Piece(kind, run.text, run.style) for run in runs]
-    return pieces if kind == "same" else list(_with_addresses(pieces, set()))
+    if kind == "same":
+        return [piece for piece in pieces if not is_sign(piece)]
+    return list(_with_addresses([piece for piece in pieces if piece.text.strip() or not is_sign(piece)], set()))
 
 
-def compared(before: Sequence[Run], after: Sequence[Run]) -> list[Piece]:
-    """Return the words of both, in reading order."""
+def is_sign(piece: Piece) -> bool:
+    return piece.style[-1:] == (SIGN,)
+
+
+def compared(before: Sequence[Run], after: Sequence[Run], *, with_signs: bool) -> list[Piece]:
+    """Return the words of both, in reading order.
+
+    Args:
+        with_signs: all of them, also where none changed.
+    """
     (old_text, old_styles), (new_text, new_styles) = _by_character(before), _by_character(after)
     pieces: list[Piece] = []
     at = new_at = 0
@@ -138,7 +244,21 @@ def compared(before: Sequence[Run], after: Sequence[Run]) -> list[Piece]:
             pieces += _in_style(kind, text, old if kind == "removed" else new)
         at += len(text) if kind != "added" else 0
         new_at += len(text) if kind != "removed" else 0
-    return list(_with_addresses(pieces, {*_styles(before)} & {*_styles(after)}))
+    pieces = list(_with_addresses([*_removed_first(pieces)], {*_styles(before)} & {*_styles(after)}))
+    shows_signs = with_signs or any(piece.kind != "same" for piece in pieces if is_sign(piece))
+    return [piece for piece in pieces if not is_sign(piece) or (shows_signs and not _is_kept_blank(piece))]
+
+
+def _is_kept_blank(piece: Piece) -> bool:
+    return piece.kind == "same" and not piece.text.strip(" \t\r")
+
+
+def _removed_first(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield the pieces, those alike as one, and of what changed at one place first what was removed."""
+    for is_change, group in groupby(pieces, key=lambda piece: piece.kind != "same" and "\n" not in piece.text):
+        in_order = sorted(group, key=lambda piece: is_change and piece.kind == "added")
+        for (kind, style), alike in groupby(in_order, key=attrgetter("kind", "style")):
+            yield Piece(kind, "".join(piece.text for piece in alike), style)
 
 
 def _by_character(runs: Iterable[Run]) -> tuple[str, list[tuple[Style, ...]]]:
@@ -171,23 +291,25 @@ def _restyled(text: str, old: Sequence[tuple[Style, ...]], new: Sequence[tuple[S
 
 
 def _with_addresses(pieces: Sequence[Piece], shared: set[Style]) -> Iterator[Piece]:
-    """Yield the pieces, each new or removed link followed by where it leads."""
+    """Yield the pieces, each new or removed link followed by where it leads, unless it is written there."""
+    written = ""
     for piece, following in zip_longest(pieces, pieces[1:]):
         yield piece
         link = _link(piece)
         if piece.kind == "same" or link is None or link in shared:
             continue
+        written += piece.text
         if following is None or following.kind != piece.kind or _link(following) != link:
-            said = " ".join(value for name, value in link[2] if value and (name == "title" or value != piece.text))
-            if said:
-                yield Piece(piece.kind, f" ({said})", ())
+            if said := " ".join(value for _name, value in link[2] if value not in written):
+                yield Piece(piece.kind, f" ({said})", (DRAWN,))
+            written = ""
 
 
 def _link(piece: Piece) -> Style | None:
     return next((style for style in piece.style if style[0] == "link"), None)
 
 
-def lines_of(pieces: Iterable[Piece]) -> list[list[Piece]]:
+def by_line(pieces: Iterable[Piece]) -> list[list[Piece]]:
     """Return the pieces cut at the line ends of either text, each at the end of its line."""
     lines: list[list[Piece]] = [[]]
     for piece in pieces:
@@ -202,24 +324,19 @@ def html_of(pieces: Iterable[Piece]) -> str:
     """Return HTML that still has to be sanitised: attributes are escaped, but addresses may be of any scheme."""
     shown: list[str] = []
     before: str = "same"
-    for style, group in groupby(pieces, key=attrgetter("style")):
-        shown += map(_opening, style)
-        for piece in group:
-            shown.append(_drawn(piece, is_said=piece.kind != before))
-            before = piece.kind
-        shown += (f"</{tag}>" for _type, tag, _attributes in reversed(style))
+    open_: tuple[Style, ...] = ()
+    for piece in (*pieces, Piece("same", "", ())):
+        stays = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(open_, piece.style, strict=False)))
+        shown += (f"</{tag}>" for _type, tag, _attributes in reversed(open_[stays:]))
+        shown += map(_opening, piece.style[stays:])
+        shown.append(marks.segment(piece.kind, piece.text, is_said=piece.kind != before))
+        open_, before = piece.style, piece.kind
     return "".join(shown)
 
 
 def _opening(style: Style) -> str:
-    _type, tag, attributes = style
+    type_, tag, attributes = style
+    if tag == "span":
+        return f'<span class="{type_}">'
     address = dict(attributes).get("href")
     return f"<{tag}>" if address is None else f'<{tag} href="{html.escape(address)}">'
-
-
-def _drawn(piece: Piece, *, is_said: bool) -> SafeString:
-    if LINE_BREAK not in piece.text:
-        return marks.segment(piece.kind, piece.text, is_said=is_said)
-    sign = "↵<br>" if piece.kind != "same" else "<br>"
-    lines = SafeString(sign.join(map(marks.marked, piece.text.split(LINE_BREAK))))
-    return marks.changed(piece.kind, lines, is_said=is_said)
