@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from approvals import permissions
 from approvals.models import User
 from approvals.pages import inbox
 
@@ -16,7 +17,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     """Return the variables.
 
     `waiting`: counted when the page prints it, unless the view has counted already (`request.waiting`).
-    `section`: the part of the navigation to highlight; a view may set another. `csrf_cookie`: where scripts find the
+    `section`: the part of the navigation to highlight; a view may set another. `has_board`: whether they read other
+    people's memory, too. `csrf_cookie`: where scripts find the
     token. `notes_are_off`: whether the pages about notes show that notes are switched off.
     """
     user = getattr(request, "user", None)
@@ -25,6 +27,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     match = request.resolver_match
     return {
         "waiting": SimpleLazyObject(lambda: _waiting(request, user)),
+        "has_board": SimpleLazyObject(lambda: permissions.readable_owners(user) != [user.username]),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
         "notes_are_off": not settings.MEMORIES_ENABLED,
         "section": "review" if match and match.url_name in _REVIEW else "",

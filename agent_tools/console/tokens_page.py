@@ -144,13 +144,14 @@ def tokens_page(
     serving = AgentToken.objects.serving(viewer.username).select_related("agent")
     proposals, counted = agents_statistics.narrowed(request)
     rows = rows_of(viewer)
-    names = agents_statistics.serving(request, counted["owner"])
+    own = [row for row in rows if not row["token"].all_owners]
+    names = [row["token"].agent.name for row in own] if counted["owner"] in ("", viewer.username) else []
     context: dict[str, Any] = {
         **counted,
         "agents": agents_statistics.agents_of(proposals, counted["began"], others=names),
         "form": form or TokenForm(owner=viewer),
         "nonce": new_nonce(),
-        "own": [row for row in rows if not row["token"].all_owners],
+        "own": own,
         "admins": [row for row in rows if row["token"].all_owners],
         "ended": serving.exclude(pk__in=usable_of(viewer).values("pk"))[:20],
         "issued": issued,

@@ -128,11 +128,6 @@ def week_by_week(counts: AgentCounts, began: Sequence[datetime]) -> dict[str, An
     }
 
 
-def serving(request: HttpRequest, owner: str) -> list[str]:
-    """Return the agents that reach this owner's memory, or the viewer's own: some have not proposed anything yet."""
-    return [agent.name for agent in trust.agents_serving(owner or viewer_of(request).username)]
-
-
 def narrowed(request: HttpRequest) -> tuple[ProposalQuerySet, dict[str, Any]]:
     """Return the proposals to count, and whose they are; of one owner where the address names one."""
     user = viewer_of(request)

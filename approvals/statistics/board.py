@@ -43,7 +43,7 @@ class BoardRow:
     """One person on the board.
 
     Args:
-        waiting: how many proposals about them are open; `oldest` is the id of the first and `oldest_at` its time.
+        waiting: how many proposals about them are open; `oldest_at` is the time of the first.
         approved, rejected, automatic: decided in the last seven days.
         last: when their memory last changed.
         weeks: the last twelve, oldest first.
@@ -53,7 +53,6 @@ class BoardRow:
     name: str
     is_active: bool
     waiting: int
-    oldest: int | None
     oldest_at: datetime | None
     approved: int
     rejected: int
@@ -157,10 +156,7 @@ def rows_of(people: Sequence[User], began: Sequence[datetime]) -> list[BoardRow]
     if len(names) <= _MOST_NAMED:
         about = about.filter(owner__in=names)
     by_owner = about.open().values_list("owner")
-    waiting = {
-        owner: (number, oldest, at)
-        for owner, number, oldest, at in by_owner.annotate(Count("pk"), Min("pk"), Min("created_at"))
-    }
+    waiting = {owner: (number, at) for owner, number, at in by_owner.annotate(Count("pk"), Min("created_at"))}
     counted: defaultdict[tuple[str, str, int], int] = defaultdict(int)
     recent: defaultdict[tuple[str, str], int] = defaultdict(int)
     proposed = about.filter(status__in=weeks.ASKED, created_at__gte=began[0])
@@ -183,7 +179,7 @@ def rows_of(people: Sequence[User], began: Sequence[datetime]) -> list[BoardRow]
             person.username,
             person.display_name,
             person.is_active,
-            *waiting.get(person.username, (0, None, None)),
+            *waiting.get(person.username, (0, None)),
             approved=recent[person.username, Status.APPROVED],
             rejected=recent[person.username, Status.REJECTED],
             automatic=recent[person.username, Status.APPLIED],

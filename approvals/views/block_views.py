@@ -87,7 +87,7 @@ def about_block(request: HttpRequest, owner: User, label: str, block: reads.Bloc
 
 #: Drawing one takes 1 ms.
 BLOCKS_ON_A_PAGE = 40
-RECENT_CHANGES = 8
+RECENT_CHANGES = 5
 OPENING_LENGTH = 240
 #: A block has a list of contents from so many characters and headings on: about two screens.
 LONG_TEXT = 4_000

@@ -141,10 +141,9 @@ def test_what_a_rule_applied_is_listed_labelled_and_undone(
 ) -> None:
     services.create_rule(actor=alice, owner="alice", block="goals", needs="apply")
     proposal = propose(goals, "math", "maths", may_apply=True)
-    listed = words(as_alice.get(reverse("automatic", args=["alice"])))
-    assert "rule: every agent · block goals · apply immediately" in listed
-    assert "automatic" in words(as_alice.get(reverse("memory", args=["alice"])))
+    memory = reverse("memory", args=["alice"])
+    assert "rule: every agent · block goals · apply immediately" in words(as_alice.get(memory))
     shown = words(as_alice.get(proposal.get_absolute_url()))
     assert "A rule of the owner let it through: every agent · block goals · apply immediately." in shown
     services.undo(actor=alice, proposal_id=proposal.pk)
-    assert "undone" in words(as_alice.get(reverse("automatic", args=["alice"])))
+    assert "undone" in words(as_alice.get(memory))
