@@ -1,4 +1,4 @@
-/* Several rows at once: how many proposals are selected, ranges with Shift, all that are small and clean in one press.
+/* Several rows at once: how many proposals are selected, ranges with Shift.
    Without it the ticks and the buttons work all the same. */
 "use strict";
 
@@ -34,12 +34,6 @@
   };
 
   const acts = {
-    "[data-tick-plain]": () => {
-      select(true);
-      for (const tick of ticks()) tick.checked = tick.hasAttribute("data-plain");
-      show();
-      document.querySelector("[data-approve-several]")?.focus();
-    },
     "[data-select]": () => {
       select(true);
       show();

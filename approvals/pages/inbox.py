@@ -13,11 +13,22 @@ from django.db.models import Count, Max, Q
 
 from approvals.models import DECIDED, Event, Proposal, ProposalQuerySet, Status, User
 from approvals.pages.inbox_filters import MINE, InboxFilters, Key, Listing, Order, Sort, Tab
-from approvals.pages.inbox_rows import MOST_COMPARED, InboxRow, compare, rows_of
+from approvals.pages.inbox_rows import (
+    MOST_COMPARED,
+    InboxRow,
+    compare,
+    only_plain,
+    plain_among,
+    rows_of,
+    with_contested,
+)
 from approvals.permissions import proposals_visible_to
 from approvals.review.turn import with_threads
 
 PAGE_SIZE = 25
+
+#: Proposals on the page of all that may be decided together; a thousand take a second or two.
+MOST_PLAIN = 1_000
 
 #: The states of the proposals in each tab.
 STATUSES: Mapping[Tab, tuple[Status, ...]] = {
@@ -120,7 +131,7 @@ def page(
         more_above, more_below = before is not None, len(ids) > PAGE_SIZE
         ids = ids[:PAGE_SIZE]
     gathered = [pk for first in ids for pk in groups.get(first, ())[1:]]
-    read = with_threads(Proposal.objects.select_related("agent", "decided_by", "assigned_to"))
+    read = with_contested(with_threads(Proposal.objects.select_related("agent", "decided_by", "assigned_to")))
     rows = read.in_bulk([*ids, *gathered])
     found = [rows[pk] for pk in ids if pk in rows]
     if not found:
@@ -134,6 +145,21 @@ def page(
         older=oldest if more_below else "",
         newer=newest if more_above else "",
     )
+
+
+def plain_page(proposals: ProposalQuerySet, order: Order, *, gathers: bool, viewer: User) -> Page:
+    """Return all of `proposals` that may be decided among others, as far as `MOST_PLAIN` go, on one page.
+
+    Whoever decides about them has each of them in view: the page shows nothing else, and the whole of each.
+
+    Args:
+        gathers: as for `page`.
+    """
+    found, alike = compare(plain_among(proposals), order, MOST_PLAIN)
+    read = with_contested(with_threads(Proposal.objects.select_related("agent", "assigned_to")))
+    rows = read.in_bulk(found)
+    shown = only_plain(rows_of((rows[pk] for pk in found if pk in rows), viewer=viewer), alike if gathers else ())
+    return Page(groups=_grouped(shown, {}))
 
 
 def arrived(

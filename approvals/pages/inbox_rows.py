@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations
 from typing import Any
 
 import structlog
-from django.db.models import QuerySet
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
+from django.utils.translation import gettext as _
 
 from approvals.models import (
+    DECIDABLE,
     Attention,
     Kind,
     Mergeability,
@@ -27,7 +28,9 @@ from approvals.models import (
     User,
 )
 from approvals.pages.inbox_filters import Order
+from approvals.review.collisions import conflicts_on_list
 from approvals.review.note_changes import NoteChange
+from approvals.review.summary import risk_title
 from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
 from approvals.review.turn import ChangeRequest, change_requests
 from memory_app import reads
@@ -64,7 +67,7 @@ class InboxRow:
         request: what its agent is asked for.
         is_changed_since: the reader has seen an earlier revision of it.
         alike: the same change for other people, who are named on this row.
-        conflicts: ids of listed proposals that change the same words of the block.
+        conflicts: ids of other undecided proposals that conflict with it.
     """
 
     proposal: Proposal
@@ -80,7 +83,7 @@ class InboxRow:
     @property
     def is_plain(self) -> bool:
         """Whether it is small and nothing about it needs a closer look: it may be approved among others."""
-        return bool(self.change) and self.proposal.mergeability == Mergeability.CLEAN
+        return bool(self.change) and self.proposal.mergeability == Mergeability.CLEAN and not self.conflicts
 
     @property
     def seen(self) -> str:
@@ -107,6 +110,23 @@ class InboxRow:
         """Return the rows this one stands for that are decided here: plain, and showing the very same change."""
         return tuple(row for row in self.together if row.is_plain and row.change == self.change)
 
+    @property
+    def odd_together(self) -> tuple[InboxRow, ...]:
+        """Return the rows this one stands for that need a closer look for a reason that can be named."""
+        plain = self.plain_together
+        return tuple(row for row in self.together if row not in plain and row.why_not_plain)
+
+    @property
+    def why_not_plain(self) -> str:
+        """Return in a few words what needs a closer look; empty where it is only that the change is large."""
+        if self.conflicts:
+            return _("conflicts with %s") % ", ".join(f"#{pk}" for pk in self.conflicts[:3])
+        if self.proposal.mergeability != Mergeability.CLEAN:
+            return str(Mergeability(self.proposal.mergeability).label)
+        if self.proposal.risks:
+            return str(risk_title(self.proposal.risks[0]))
+        return _("proposed again") if self.proposal.review_reason == ReviewReason.REPEATED else ""
+
 
 def rows_of(
     proposals: Iterable[Proposal],
@@ -118,7 +138,8 @@ def rows_of(
     """Return a row for each, with the whole change where it can be decided in the list.
 
     One query, and where a block changed under a small edit a second and one of the memory: what a decision on the row
-    names as seen is then the block as it is now.
+    names as seen is then the block as it is now. What conflicts is told from the texts of the revisions, which are read
+    only where several wait for one target.
 
     Args:
         looking: compare every proposal that may be decided here with its target as it is now, and write the answer
@@ -132,7 +153,8 @@ def rows_of(
     stale = [each for each in candidates if looking or each.mergeability == Mergeability.REBASABLE]
     clean = [each for each in candidates if not looking and each.mergeability == Mergeability.CLEAN]
     edited = [each for each in proposals if each.excerpt and each.status == Status.OPEN and each.kind == Kind.EDIT]
-    small = {revision.proposal_id: revision for revision in _small([*clean, *edited])}
+    found, contesting = _revisions([*clean, *edited], [each for each in proposals if each.status == Status.OPEN])
+    small = {revision.proposal_id: revision for revision in found}
     revisions = {each.pk: small[each.pk] for each in clean if each.pk in small}
     standings: dict[int, TargetState] = {}
     if stale:
@@ -147,61 +169,13 @@ def rows_of(
     for each in edited:
         if each.current_revision_number == 1 and each.pk in small and not rows[each.pk].change:
             rows[each.pk].places = _places(small[each.pk].edits)
-    conflicts = conflicts_among(
-        (row.proposal, revisions[pk])
-        for pk, row in rows.items()
-        if row.change and row.proposal.target_kind == TargetKind.BLOCK
-    )
+    conflicts = conflicts_on_list(contesting)
     for pk, row in rows.items():
         row.request, row.is_changed_since, row.conflicts = asked.get(pk), pk in changed, conflicts.get(pk, [])
     for first, *others in (groups or {}).values():
         if first in rows:
             rows[first].alike = [rows.pop(other) for other in others if other in rows]
     return list(rows.values())
-
-
-def conflicts_among(rows: Iterable[tuple[Proposal, Revision]]) -> dict[int, list[int]]:
-    """Return for proposals about one block the ids of the others that change the same words.
-
-    As far as their edits tell, since no text of a block is read for it: of replacements of a text that their block has
-    once today, of which one quotes all the other does. What adds a text changes no words.
-
-    Args:
-        rows: with single edits.
-    """
-    replacements: defaultdict[tuple[str, str], list[tuple[int, str, str]]] = defaultdict(list)
-    for proposal, revision in rows:
-        (edit,) = revision.edits
-        if edit["op"] == "replace":
-            replacements[proposal.owner, proposal.target].append((proposal.pk, edit["old_string"], edit["new_string"]))
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    for of_block in replacements.values():
-        for (pk, *one), (other_pk, *other) in combinations(of_block, 2):
-            if change_the_same(*one, *other):
-                found[pk].append(other_pk)
-                found[other_pk].append(pk)
-    return found
-
-
-def change_the_same(old: str, new: str, other_old: str, other_new: str) -> bool:
-    """Whether two replacements change the same words or words side by side, where one quotes all the other does."""
-    if len(old) > len(other_old):
-        old, new, other_old, other_new = other_old, other_new, old, new
-    at = other_old.find(old)
-    (start, end), (other_start, other_end) = _changed(old, new), _changed(other_old, other_new)
-    return at >= 0 and at + start <= other_end and other_start <= at + end
-
-
-def _changed(old: str, new: str) -> tuple[int, int]:
-    """Return the range of `old` outside of which nothing changes."""
-    start = _common(old, new)
-    return start, len(old) - _common(old[start:][::-1], new[start:][::-1])
-
-
-def _common(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
-    both = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))
 
 
 def _changed_since(proposals: Sequence[Proposal], viewer: User | None) -> set[int]:
@@ -219,9 +193,55 @@ def _first_revisions(proposals: Sequence[Proposal]) -> QuerySet[Revision]:
     return Revision.objects.filter(proposal__in=[each.pk for each in proposals], number=1).order_by()
 
 
-def _small(proposals: Sequence[Proposal]) -> Iterable[Revision]:
-    # Texts of blocks stay where they are: the edit of a small change says all of it, and names what it was made on.
-    return _first_revisions(proposals).only("proposal_id", "edits", "note_changes", "base_sha256") if proposals else ()
+def with_contested(proposals: ProposalQuerySet) -> ProposalQuerySet:
+    """Annotate whether another undecided proposal is about the same target; by default `rows_of` finds it out."""
+    others = Proposal.objects.decidable().filter(
+        owner=OuterRef("owner"), target_kind=OuterRef("target_kind"), target=OuterRef("target")
+    )
+    return proposals.annotate(is_contested=Exists(others.exclude(pk=OuterRef("pk"))))
+
+
+def _revisions(clean: Sequence[Proposal], waiting: Sequence[Proposal]) -> tuple[list[Revision], list[Revision]]:
+    """Return the first revisions of those that are clean, and the current ones of all on targets of several, in one
+    query.
+
+    Texts of blocks stay where they are, but for the second: the edit of a small change says all of it, and names what
+    it was made on.
+    """
+    contested = {_target(each) for each in waiting if getattr(each, "is_contested", True)}
+    ids = {each.pk for each in clean}
+    if not ids and not contested:
+        return [], []
+    is_contesting = Q(
+        proposal__status__in=DECIDABLE,
+        proposal__owner__in={owner for owner, *_of in contested},
+        proposal__target__in={target for *_of, target in contested},
+        number=F("proposal__current_revision_number"),
+    )
+    columns = ("id", "proposal", "number", "edits", "note_changes", "base_sha256")
+    of_proposal = ("owner", "target_kind", "target", "kind", "mergeability", "result_sha256", "created_at")
+    found = (
+        Revision.objects.filter(Q(proposal__in=ids, number=1) | is_contesting)
+        .order_by("proposal_id", "number")
+        .select_related("proposal")
+        .only(*columns, *(f"proposal__{name}" for name in of_proposal))
+        .annotate(
+            text_before=Case(When(is_contesting, then=F("base_text")), default=Value("", TextField())),
+            text_after=Case(When(is_contesting, then=F("result_text")), default=Value("", TextField())),
+        )
+    )
+    small, contesting = [], []
+    for each in found:
+        if each.proposal_id in ids and each.number == 1:
+            small.append(each)
+        if _target(each.proposal) in contested:
+            each.base_text, each.result_text = each.text_before, each.text_after
+            contesting.append(each)
+    return small, contesting
+
+
+def _target(proposal: Proposal) -> tuple[str, str, str]:
+    return proposal.owner, proposal.target_kind, proposal.target
 
 
 def _states(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
@@ -339,6 +359,28 @@ def _may_be_decided_unopened(proposal: Proposal) -> bool:
     )
 
 
+def plain_among(proposals: ProposalQuerySet) -> ProposalQuerySet:
+    """Narrow proposals to those whose rows may be plain, as far as columns tell."""
+    may_be = proposals.filter(
+        kind__in=_DECIDED_UNOPENED, current_revision_number=1, mergeability=Mergeability.CLEAN, risks=[]
+    )
+    return may_be.exclude(review_reason=ReviewReason.REPEATED)
+
+
+def only_plain(rows: Iterable[InboxRow], groups: Iterable[Sequence[int]]) -> list[InboxRow]:
+    """Return the plain ones of single rows, those of one change for several people as one row.
+
+    Args:
+        groups: ids of proposals that make the same change.
+    """
+    plain = {row.proposal.pk: row for row in rows if row.is_plain}
+    for group in groups:
+        first, *others = [plain[pk] for pk in group if pk in plain] or [None]
+        if first:
+            first.alike = [plain.pop(row.proposal.pk) for row in others if row.change == first.change]
+    return list(plain.values())
+
+
 # -- The same change for several people: proposals of one agent that are one decision, shown once.
 
 #: Of a list, the first so many proposals are compared; each page of it compares the same ones.
@@ -357,9 +399,9 @@ MOST_ALIKE = 100
 _COMPARED = ("owner", "agent", "kind", "target_kind", "target", "words_added", "words_removed", "result_sha256")
 
 
-def compare(proposals: ProposalQuerySet, order: Order) -> tuple[list[int], list[list[int]]]:
+def compare(proposals: ProposalQuerySet, order: Order, most: int = MOST_COMPARED) -> tuple[list[int], list[list[int]]]:
     """Return the first open proposals of a list, and those of them that are one change for several people."""
-    rows = list(order.sorted(proposals).only(*_COMPARED)[:MOST_COMPARED])
+    rows = list(order.sorted(proposals).only(*_COMPARED)[:most])
     return [row.pk for row in rows], _grouped(rows)
 
 

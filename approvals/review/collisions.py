@@ -6,11 +6,13 @@ Not here: how one proposal stands to its target today (`mergeability`).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import combinations
 
 from django.db.models import Exists, F, OuterRef, Q
 
@@ -142,15 +144,18 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
     if this.after is None:
         return
     for proposal, theirs in _current(others):
-        if targets.is_deletion(theirs):  # its reviewer is shown the text as this one makes it
-            yield Collision(proposal, CollisionEffect.STILL_FITS, CollisionEffect.NO_LONGER_FITS)
-            continue
-        other = _ChangeToday(theirs, block)
-        if other.after is None or this.is_apart_from(other):
-            continue
-        effect, back = effect_of(assess(theirs, this.after)), effect_of(assess(revision, other.after))
-        if not effect is back is CollisionEffect.STILL_FITS:
-            yield Collision(proposal, effect, back)
+        if effects := _effects(this, _ChangeToday(theirs, block)):
+            yield Collision(proposal, *effects)
+
+
+def _effects(this: _ChangeToday, other: _ChangeToday) -> tuple[CollisionEffect, CollisionEffect] | None:
+    """Return what approving the one makes of the other, and the other way round; None where nothing comes of it."""
+    if targets.is_deletion(other.revision):  # its reviewer is shown the text as this one makes it
+        return CollisionEffect.STILL_FITS, CollisionEffect.NO_LONGER_FITS
+    if this.after is None or other.after is None or this.is_apart_from(other):
+        return None
+    effect, back = effect_of(assess(other.revision, this.after)), effect_of(assess(this.revision, other.after))
+    return None if effect is back is CollisionEffect.STILL_FITS else (effect, back)
 
 
 def _with_whole_block(revision: Revision, others: Sequence[Proposal], block: Block | None) -> Iterator[Collision]:
@@ -173,6 +178,75 @@ def effect_of(assessment: Assessment) -> CollisionEffect:
     if assessment.state == Mergeability.ALREADY_APPLIED:
         return CollisionEffect.SETTLED
     return CollisionEffect.STILL_FITS if assessment.can_be_approved else CollisionEffect.NO_LONGER_FITS
+
+
+# -- Of many at once, for lists: they read no memory.
+
+#: Pairs of one list that are compared in full, which takes up to 10 ms. Of more, what is not certainly apart conflicts.
+MOST_PAIRS = 200
+
+
+def conflicts_on_list(revisions: Iterable[Revision]) -> dict[int, list[int]]:
+    """Return the ids of the others that each proposal conflicts with, as `Collision.is_conflict` says.
+
+    The text of a block is what a proposal that applies as it is was made on: without one, nothing is said of its
+    block. Whether both of two fit into the block is asked when the second is decided.
+
+    Args:
+        revisions: with texts and proposals, the current ones of all undecided proposals on some targets.
+    """
+    by_target: defaultdict[tuple[str, str, str], list[Revision]] = defaultdict(list)
+    for each in revisions:
+        if each.proposal.mergeability in (Mergeability.CLEAN, Mergeability.REBASABLE):
+            by_target[each.proposal.owner, each.proposal.target_kind, each.proposal.target].append(each)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    pairs_left = MOST_PAIRS
+    for (_owner, kind, _target), some in by_target.items():
+        if kind != TargetKind.BLOCK or any(targets.new_block_of(each) for each in some):
+            pairs = [
+                (one, other)
+                for one, other in combinations(some, 2)
+                if one.proposal.result_sha256 != other.proposal.result_sha256
+            ]
+        else:
+            pairs, pairs_left = _conflicting(some, pairs_left)
+        for one, other in pairs:
+            found[one.proposal_id].append(other.proposal_id)
+            found[other.proposal_id].append(one.proposal_id)
+    return found
+
+
+def _conflicting(revisions: Sequence[Revision], most: int) -> tuple[list[tuple[Revision, Revision]], int]:
+    """Return which of the changes of one block conflict, and how many more pairs may be compared in full."""
+    clean = next((each for each in revisions if each.proposal.mergeability == Mergeability.CLEAN), None)
+    if clean is None:
+        return [], most
+    proposal = clean.proposal
+    at = proposal.created_at
+    block = Block(
+        owner=proposal.owner,
+        label=proposal.target,
+        title="",
+        description="",
+        body=clean.base_text,
+        limit=sys.maxsize,
+        read_only=False,
+        schema_ref=None,
+        sha256=clean.base_sha256,
+        created_at=at,
+        updated_at=at,
+    )
+    found = []
+    for one, other in combinations([_ChangeToday(each, block) for each in revisions], 2):
+        this, that = (other, one) if targets.is_deletion(one.revision) else (one, other)
+        if not targets.is_deletion(that.revision):
+            if this.after is None or that.after is None or this.is_apart_from(that):
+                continue
+            most -= 1
+        effects = _effects(this, that) if most >= 0 else (CollisionEffect.NO_LONGER_FITS, None)
+        if effects and Collision(that.revision.proposal, *effects).is_conflict:
+            found.append((one.revision, other.revision))
+    return found, most
 
 
 def _current(others: Sequence[Proposal]) -> Iterator[tuple[Proposal, Revision]]:

@@ -19,7 +19,7 @@ from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, is_tick
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, titles_of_targets
+from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, plain_page, titles_of_targets
 from approvals.pages.inbox_filters import (
     AGES,
     ANY_RISK,
@@ -95,14 +95,12 @@ def inbox(request: Request) -> HttpResponse:
     _expire_overdue()
     now, by_tab = str(Key(timezone.now(), 0)), counts(visible)
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
-    shown = page(
-        proposals,
-        order_of(tab, listing.sort),
-        gathers=tab is Tab.YOURS and (owners is None or len(owners) > 1),
-        before=keys["before"],
-        after=keys["after"],
-        viewer=user,
-    )
+    order, gathers = order_of(tab, listing.sort), tab is Tab.YOURS and (owners is None or len(owners) > 1)
+    is_plain_page = tab is Tab.YOURS and request.GET.get("ticked") == "plain"
+    if is_plain_page:
+        shown = plain_page(proposals, order, gathers=gathers, viewer=user)
+    else:
+        shown = page(proposals, order, gathers=gathers, before=keys["before"], after=keys["after"], viewer=user)
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
     outcome = last_batch(request)
     names = display_names({row.proposal.owner for row in rows}) | outcome.get("names", {}) if people is None else people
@@ -110,7 +108,7 @@ def inbox(request: Request) -> HttpResponse:
         "tab": tab.value,
         "tabs": [(each.value, by_tab[each]) for each in Tab],
         "counts_here": by_tab[tab],
-        "found": proposals.count() if filters.active and shown.groups else None,
+        "found": proposals.count() if filters.active and shown.groups and not is_plain_page else None,
         **_shown(request, user, visible, people, listing, kept, count=by_tab[tab]),
         "page": shown,
         "names": names,
@@ -119,22 +117,28 @@ def inbox(request: Request) -> HttpResponse:
         "listing": listing,
         "list_query": listing.query,
         "poll_url": url_of(listing.parameters | {"since": shown.newest or now, "read": now}),
-        "poll": tab is Tab.YOURS and not shown.newer,
+        "poll": tab is Tab.YOURS and not shown.newer and not is_plain_page,
         "sorts": Sort.choices if tab is Tab.YOURS else Sort.choices[:2],
-        **_several(request, kept, rows),
+        **_several(request, kept, rows, is_plain_page=is_plain_page),
         "last_decisions": last_decisions(visible) if not shown.groups and tab is Tab.YOURS else [],
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
 
 
-def _several(request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow]) -> dict[str, Any]:
-    """Return what the form that decides about several rows needs, with what was typed into it while signed out."""
+def _several(
+    request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow], *, is_plain_page: bool
+) -> dict[str, Any]:
+    """Return what the form that decides about several rows needs, with what was typed into it while signed out.
+
+    Args:
+        is_plain_page: these are all that may be decided together, and are all `chosen`.
+    """
     return {
         "several_form": SeveralForm(initial=dict(kept)) if kept.get("reason") or kept.get("comment") else None,
-        "ticked": request.GET.get("ticked", ""),
         "ticked_before": {value for name, value in kept.items() if is_tick(name)},
-        "plain": sum(row.is_plain for row in rows),
-        "is_selecting": "select" in request.GET,
+        "has_plain": any(row.is_plain for row in rows),
+        "chosen": len(rows) if is_plain_page else 0,
+        "is_selecting": is_plain_page or "select" in request.GET,
     }
 
 

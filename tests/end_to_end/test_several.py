@@ -31,10 +31,11 @@ def approved() -> int:
     return Proposal.objects.filter(status="approved", reverted_by_commit="").count()
 
 
-def test_by_mouse_in_two_clicks_and_undone_in_one(window_of: WindowOf, tim: User, waiting: list[Proposal]) -> None:
+def test_by_mouse_in_three_clicks_and_undone_in_one(window_of: WindowOf, tim: User, waiting: list[Proposal]) -> None:
     window = window_of(tim)
-    window.click("[data-tick-plain]")
-    expect(window.locator("[data-count]")).to_have_text("23 selected")
+    window.click(".view > summary")
+    window.click(".view [data-tick-plain]")
+    expect(window.locator("[data-count]")).to_have_text("23 proposals selected")
     window.click("[data-approve-several]")
     title = window.locator("#batch-title")
     expect(title).to_be_focused()
@@ -60,11 +61,11 @@ def test_by_keyboard_with_a_range_and_what_is_left_says_why(
     window.wait_for_load_state()  # a key that is pressed before the scripts run does nothing
     window.keyboard.press("j")
     window.keyboard.press("x")
-    expect(window.locator("[data-count]")).to_have_text("1 selected")
+    expect(window.locator("[data-count]")).to_have_text("1 proposal selected")
     for _number in range(24):
         window.keyboard.press("j")
     window.keyboard.press("Shift+X")
-    expect(window.locator("[data-count]")).to_have_text("25 selected")
+    expect(window.locator("[data-count]")).to_have_text("25 proposals selected")
     window.locator("[data-approve-several]").focus()
     window.keyboard.press("Enter")
     expect(window.locator("#batch-title")).to_contain_text("23 approved, 2 need a closer look")
@@ -83,10 +84,10 @@ def test_with_shift_the_mouse_selects_a_range_and_all_are_rejected(
     ticks = window.locator("[data-tick]")
     ticks.nth(3).click()
     ticks.nth(7).click(modifiers=["Shift"])
-    expect(window.locator("[data-count]")).to_have_text("5 selected")
-    window.click(".several-reject > summary")
-    window.check(".several-reject input[value=outdated]")
-    window.click(".several-reject button:has-text('Reject selected')")
+    expect(window.locator("[data-count]")).to_have_text("5 proposals selected")
+    window.click("#several [data-reject]")
+    window.check("#several input[value=outdated]")
+    window.click("#several button:has-text('Reject selected')")
     expect(window.locator("#batch-title")).to_contain_text("5 rejected")
     assert Proposal.objects.filter(status="rejected", decision_reason="outdated").count() == 5
 

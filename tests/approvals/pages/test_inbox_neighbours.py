@@ -17,7 +17,6 @@ from django.urls import reverse
 
 from approvals import services
 from approvals.models import Agent, Mergeability, Proposal, User
-from approvals.pages.inbox_rows import change_the_same
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from approvals.services.recheck import recheck
@@ -169,21 +168,6 @@ def test_a_memory_that_is_away_takes_the_buttons_and_not_the_list(
 
 
 # -- rows that change the same words ------------------------------------------------------------------
-
-
-@pytest.mark.pure
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (("in June", "in July"), ("in June", "in May"), True),
-        (("in June", "in July"), ("the exam in June.", "the exam in May."), True),
-        (("the exam in June", "the test in June"), ("in June", "in July"), False),
-        (("exam", "B2 exam"), ("the exam", "the hard exam"), True),
-        (("in June", "in July"), ("one book", "two books"), False),
-    ],
-)
-def test_two_replacements(one: tuple[str, str], other: tuple[str, str], expected: bool) -> None:
-    assert change_the_same(*one, *other) is change_the_same(*other, *one) is expected
 
 
 def test_a_row_names_the_others_that_change_the_same_words(as_tim: Client, goals: Block, propose: Propose) -> None:

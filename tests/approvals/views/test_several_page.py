@@ -12,7 +12,7 @@ from approvals.models import Agent, Proposal, Tutorship, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from tests.conftest import make_user
-from tests.support.acts import edit, sign_in_again
+from tests.support.acts import change, edit, sign_in_again
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.pages import assert_says, form, html, htmx, words
 
@@ -60,9 +60,10 @@ def test_all_that_are_small_and_clean_are_ticked_by_a_link_and_with_htmx_their_r
     as_tim: Client, three: list[Proposal], alice: User, make_block: MakeBlock, propose: Propose
 ) -> None:
     propose(make_block(alice, "long", "Read.\n"), "Read.", "word " * 200)
-    assert_says(as_tim.get("/"), "Select all small, safe changes (3)")
-    assert html(as_tim.get("/?ticked=plain")).count("data-plain checked") == 3
-    given = {f"item-{each.pk}": ticks(as_tim)[f"item-{each.pk}"] for each in three}
+    assert_says(as_tim.get("/"), "Select all small, safe changes")
+    assert_says(as_tim.get("/?ticked=plain"), "3 proposals selected")
+    given = ticks(as_tim, "/?ticked=plain")
+    assert set(given) == {f"item-{each.pk}" for each in three}
     sent = given | {"action": "approve", "row": "/?q=books", "beside": ",".join(str(each.pk) for each in three)}
     answer = as_tim.post(SEVERAL, sent, headers=htmx(), follow=True)
     assert_says(answer, "3 approved", "Undo all 3")
@@ -105,7 +106,7 @@ def test_what_was_ticked_survives_an_expired_session(as_tim: Client, three: list
     page = sign_in_again(as_tim, tim, decide(as_tim, given, "reject", comment="Typed before."))
     assert_says(page, "Nothing was saved while you were signed out")
     assert "Typed before." in html(page)
-    assert html(page).count("data-plain checked") == 3
+    assert html(page).count("data-tick checked") == 3
     assert statuses(*three) == ["open"] * 3
 
 
@@ -147,6 +148,7 @@ def test_one_row_stands_for_the_same_change_of_many(
         as_tim.get("/")
     group, given = f"group-{students[-1].pk}", ticks(as_tim)
     assert set(given) == {group, *(f"item-{each.pk}" for each in (*three, another))}
+    assert_says(as_tim.get("/?ticked=plain"), "9 proposals selected")
     assert_says(decide(as_tim, {group: given[group]}), "5 approved")
     for number in range(5):
         assert "in June" in reads.block(f"student{number}", "goals").body
@@ -164,3 +166,42 @@ def test_on_its_page_some_of_them_are_chosen(as_tim: Client, students: list[Prop
     assert statuses(*students) == ["approved", "open", "open", "approved", "approved"]
     # Two are left, and they are still one change.
     assert "for 2 people" in words(as_tim.get(url)) or as_tim.get(url).status_code == 302
+
+
+@pytest.fixture
+def contested(students: list[Proposal]) -> list[Proposal]:
+    """What another agent proposes for two of the five, of the same words."""
+    other = Agent.objects.create(name="homework-bot")
+    return [change(other, ("in May", "in July"), owner=f"student{number}", label="goals") for number in (0, 3)]
+
+
+def test_a_group_says_what_collides_and_what_is_clean_collides_with_nothing(
+    as_tim: Client, students: list[Proposal], contested: list[Proposal], three: list[Proposal]
+) -> None:
+    page = as_tim.get("/")
+    # By their order on the list, whichever page of it the other stands on.
+    assert_says(page, "Approve for 3 of 5", f"Left out: Student 3 (conflicts with #{contested[1].pk}), Student 0 (")
+    assert f"conflicts with #{students[0].pk}" in words(page)
+    narrowed = as_tim.get("/?agent=scribe&ticked=plain")
+    assert_says(narrowed, "6 proposals selected")
+    chosen = {pair.split(":")[0] for value in ticks(as_tim, "/?ticked=plain").values() for pair in value.split()}
+    assert chosen == {str(each.pk) for each in (*three, students[1], students[2], students[4])}
+
+
+def test_all_that_are_plain_are_on_one_page_also_those_of_later_pages(
+    as_tim: Client, alice: User, make_block: MakeBlock, propose: Propose, settings: Any
+) -> None:
+    settings.PENDING_CAP = 30
+    for number in range(28):
+        propose(make_block(alice, f"plan-{number}", f"She reads {number} books.\n"), f"{number} books", "a book")
+    assert len(ticks(as_tim)) == 25
+    assert_says(as_tim.get("/?ticked=plain"), "28 proposals selected")
+    assert_says(decide(as_tim, ticks(as_tim, "/?ticked=plain")), "28 approved")
+
+
+def test_the_outcome_names_what_no_longer_fits(
+    as_tim: Client, students: list[Proposal], contested: list[Proposal]
+) -> None:
+    seen = {f"item-{each.pk}": f"{each.pk}:1:{each.current_revision.base_sha256}" for each in students}
+    assert_says(decide(as_tim, seen), "5 approved", "2 proposals of homework-bot no longer fit.")
+    assert_says(as_tim.get("/?agent=homework-bot&state=conflict"), "2 proposals found")
