@@ -230,7 +230,8 @@ def _revisions(clean: Sequence[Proposal], waiting: Sequence[Proposal]) -> tuple[
             text_after=Case(When(is_contesting, then=F("result_text")), default=Value("", TextField())),
         )
     )
-    small, contesting = [], []
+    small: list[Revision] = []
+    contesting: list[Revision] = []
     for each in found:
         if each.proposal_id in ids and each.number == 1:
             small.append(each)
@@ -375,9 +376,9 @@ def only_plain(rows: Iterable[InboxRow], groups: Iterable[Sequence[int]]) -> lis
     """
     plain = {row.proposal.pk: row for row in rows if row.is_plain}
     for group in groups:
-        first, *others = [plain[pk] for pk in group if pk in plain] or [None]
-        if first:
-            first.alike = [plain.pop(row.proposal.pk) for row in others if row.change == first.change]
+        same = [plain[pk] for pk in group if pk in plain]
+        for row in same[:1]:
+            row.alike = [plain.pop(each.proposal.pk) for each in same[1:] if each.change == row.change]
     return list(plain.values())
 
 
