@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -68,13 +69,18 @@ def record(what: AuditEvent.Act, *, owner: str = "", detail: str = "", actor: st
         "detail": invisible.plain(" ".join(detail.split()))[:200],
         "address": invisible.plain(client_address(request))[:64] if request else "",
     }
-    log.info("audit", **values)
     request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+    # Not in somebody's transaction, which would end with it where the table is locked.
+    transaction.on_commit(partial(_write, AuditEvent(**values, request_id=request_id), values))
+
+
+def _write(event: AuditEvent, values: dict[str, str]) -> None:
+    log.info("audit", **values)
     try:
-        with deadlines.within(_SECONDS), transaction.atomic():
-            AuditEvent.objects.create(**values, request_id=request_id)
+        with deadlines.within(_SECONDS):
+            event.save()
     except DatabaseError as error:
-        log.warning("audit_not_stored", what=what.value, error=type(error).__name__)
+        log.warning("audit_not_stored", what=event.what, error=type(error).__name__)
 
 
 #: What is opened, by the third part of the address of its page; other pages are of the memory as a whole.
