@@ -38,6 +38,7 @@ urlpatterns = [
     path("proposals/<int:pk>/request-changes/", decide.request_changes, name="request_changes"),
     path("proposals/<int:pk>/remove-texts/", decide.redact, name="redact"),
     path("proposals/<int:pk>/undo/", decide.undo, name="undo"),
+    path("welcome/dismiss/", inbox.dismiss_welcome, name="welcome_dismiss"),
     path("filters/", inbox.save_filter, name="filter_save"),
     path("filters/<int:pk>/delete/", inbox.delete_filter, name="filter_delete"),
     path("several/", several.several, name="several"),

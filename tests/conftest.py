@@ -112,7 +112,7 @@ def begin_anew(databases: EmbeddedDatabases | ServerDatabases) -> None:
 
 
 def make_user(username: str, **fields: Any) -> User:
-    user = User(username=username, **fields)
+    user = User(username=username, **{"is_welcomed": True} | fields)
     user.set_unusable_password()
     user.save()
     return user

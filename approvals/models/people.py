@@ -52,6 +52,8 @@ class User(AbstractUser):
     feed_key = models.CharField(max_length=64, blank=True, default="", editable=False)
     # The batch that the person's list names, `approvals.models.batches`; empty once it is dismissed.
     last_batch = models.CharField(max_length=32, blank=True, default="", editable=False)
+    # Whether the person has put away what the list says to newcomers.
+    is_welcomed = models.BooleanField(default=False, editable=False)
     # Whom the person of a request may read, see `permissions.readable_people`: asked once a request. Empty until it is
     # asked; None for all others, who are asked about anew each time.
     people_of_request: dict[str, str] | None = None

@@ -24,7 +24,7 @@ from approvals.services.several import (
     outcome_of,
     undo_several,
 )
-from approvals.services.talk import assign, comment, delete_filter, mark_seen, save_filter
+from approvals.services.talk import assign, comment, delete_filter, dismiss_welcome, mark_seen, save_filter
 from approvals.services.texts import delete_messages, redact
 from approvals.services.trust import change_rule, create_rule, delete_rule
 from approvals.services.undo import undo

@@ -196,3 +196,8 @@ def delete_filter(*, actor: User, pk: int) -> str:
     name = found.values_list("name", flat=True).first() or ""
     found.delete()
     return name
+
+
+def dismiss_welcome(*, actor: User) -> None:
+    """Say to this person no more what a newcomer is told."""
+    User.objects.filter(pk=actor.pk).update(is_welcomed=True)

@@ -19,7 +19,17 @@ from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, is_tick
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, plain_page, titles_of_targets
+from approvals.pages.inbox import (
+    arrived,
+    counts,
+    is_newcomer,
+    last_decisions,
+    listed,
+    order_of,
+    page,
+    plain_page,
+    titles_of_targets,
+)
 from approvals.pages.inbox_filters import (
     AGES,
     ANY_RISK,
@@ -120,9 +130,29 @@ def inbox(request: Request) -> HttpResponse:
         "poll": tab is Tab.YOURS and not shown.newer and not is_plain_page,
         "sorts": Sort.choices if tab is Tab.YOURS else Sort.choices[:2],
         **_several(request, kept, rows, is_plain_page=is_plain_page),
-        "last_decisions": last_decisions(visible) if not shown.groups and tab is Tab.YOURS else [],
+        **_said(user, tab, visible, by_tab, is_empty=not shown.groups),
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
+
+
+def _said(
+    user: User, tab: Tab, visible: ProposalQuerySet, by_tab: Mapping[Tab, int], *, is_empty: bool
+) -> dict[str, Any]:
+    """Return what is told above the list to newcomers, and in the place of an empty one."""
+    is_yours = tab is Tab.YOURS
+    return {
+        "is_newcomer": is_yours and not is_empty and is_newcomer(user),
+        "is_unused": not any(by_tab.values()),
+        "waits_for_agent": by_tab[Tab.AGENT],
+        "last_decisions": last_decisions(visible) if is_yours and is_empty else [],
+    }
+
+
+@verb(lambda: reverse("inbox"))
+def dismiss_welcome(request: Request) -> HttpResponse:
+    """Put away what the list says to newcomers."""
+    services.dismiss_welcome(actor=viewer_of(request))
+    return HttpResponse() if request.htmx else redirect("inbox")
 
 
 def _several(

@@ -135,7 +135,7 @@ def doors(states: EveryState) -> Iterator[str]:
 #: Addresses that answer with something else than a page of ours.
 NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
-        batch_dismiss together comment assign rule_create rule_change rule_delete feed_address
+        batch_dismiss welcome_dismiss together comment assign rule_create rule_change rule_delete feed_address
         sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json",
     "Swagger's page, whose markup is not ours": "api_docs",

@@ -9,7 +9,8 @@ from approvals.models import Proposal, Status, User
 from memory_app import reads
 from memory_app.reads import Block
 from tests.conftest import eventually
-from tests.end_to_end.conftest import WindowOf, focused, status_of
+from tests.end_to_end.conftest import PASSWORD, WindowOf, focused, status_of
+from tests.support.accessibility import Inspector, with_axe
 from tests.support.acts import edit
 from tests.support.fixtures import Propose
 
@@ -36,6 +37,29 @@ def test_proposals_of_one_block_are_approved_by_keyboard_and_the_outcomes_are_re
     expect(window).to_have_title("Review · Assent")
     body = reads.block("alice", "goals").body
     assert [words in body for words in ("in July", "two books", "C1")] == [True] * 3
+
+
+def test_a_newcomer_approves_within_three_clicks_from_signing_in(
+    window_of: WindowOf, tim: User, proposal: Proposal
+) -> None:
+    User.objects.update(is_welcomed=False)
+    window = window_of(tim)
+    window.context.clear_cookies()
+    with_axe(window.context)
+    window.goto("/")
+    window.fill("[name=username]", "tim")
+    window.fill("[name=password]", PASSWORD)
+    window.click("main form [type=submit]")
+    expect(window.locator("#welcome")).to_contain_text("While you decide nothing, nothing changes.")
+    inspector = Inspector(window)
+    inspector.look("the list of a newcomer")
+    assert not inspector.report()
+    window.click("#welcome button")
+    expect(window.locator("#welcome")).to_have_count(0)
+    window.click(f"#row-{proposal.pk} [data-approve]")
+    expect(window.locator(f"#row-{proposal.pk}")).to_contain_text("Approved by Tim Okafor")
+    window.reload()
+    expect(window.locator("#welcome")).to_have_count(0)
 
 
 def test_what_is_being_typed_in_a_row_outlives_a_decision_on_the_one_beside_it(

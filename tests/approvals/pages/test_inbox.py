@@ -27,7 +27,7 @@ from memory_app.text.edits import Replace, Rewrite
 from tests.conftest import make_user
 from tests.support.acts import change, edit, press, proposed_import, save
 from tests.support.fixtures import MakeBlock, Propose
-from tests.support.pages import form, has_form, words
+from tests.support.pages import assert_says, form, has_form, words
 
 HTMX = {"HX-Request": "true"}
 
@@ -150,7 +150,31 @@ def test_tutors_see_what_is_about_their_students_staff_everything_and_strangers_
     for client, seen in ((as_tim, {"About Alice."}), (as_admin, both), (as_mallory, set())):
         said = words(client.get("/"))
         assert {about for about in both if about in said} == seen
-        assert ("You’re all caught up" in said) is (not seen)
+        assert ("No proposals yet" in said) is (not seen)
+
+
+def test_a_newcomer_is_told_once_what_the_list_is_for(
+    as_alice: Client, as_tim: Client, goals: Block, propose: Propose
+) -> None:
+    User.objects.update(is_welcomed=False)
+    assert_says(as_tim.get("/"), "No proposals yet", "Connect an agent")
+    first, _second = propose(goals, "in June", "in July"), propose(goals, "one book", "two books")
+    told = "While you decide nothing, nothing changes."
+    for client in (as_tim, as_alice):
+        assert_says(client.get("/"), "An agent proposes each change to a memory here", told)
+    assert told not in words(as_tim.get("/?tab=decided"))
+    assert_says(as_alice.post("/welcome/dismiss/", follow=True), "Review")
+    assert told not in words(as_alice.get("/"))
+    assert told in words(as_tim.get("/"))
+    services.reject(actor=User.objects.get(username="tim"), proposal_id=first.pk, revision=1, reason="wrong")
+    assert told not in words(as_tim.get("/"))
+
+
+def test_where_all_wait_for_their_agents_the_empty_list_says_so(
+    as_alice: Client, alice: User, proposal: Proposal
+) -> None:
+    services.request_changes(actor=alice, proposal_id=proposal.pk, revision=1, comment="Shorter.")
+    assert_says(as_alice.get("/"), "You’re all caught up", "1 proposal waits for its agent.")
 
 
 def test_decided_proposals_move_to_their_tab(as_alice: Client, alice: User, proposal: Proposal) -> None:
