@@ -42,7 +42,7 @@ def test_proposals_of_one_block_are_approved_by_keyboard_and_the_outcomes_are_re
 def test_a_newcomer_approves_within_three_clicks_from_signing_in(
     window_of: WindowOf, tim: User, proposal: Proposal
 ) -> None:
-    User.objects.update(is_welcomed=False)
+    tim.is_welcomed = False
     window = window_of(tim)
     window.context.clear_cookies()
     with_axe(window.context)

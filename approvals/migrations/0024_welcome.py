@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0022_names_of_dots'),
+        ('approvals', '0023_audit_and_sessions'),
     ]
 
     operations = [
