@@ -14,6 +14,12 @@
     // A row may stand for the same change of several people.
     const chosen = ticks().filter((tick) => tick.checked).reduce((sum, tick) => sum + tick.value.split(" ").length, 0);
     count.textContent = chosen === 1 ? count.dataset.one : count.dataset.many.replace("#", number.format(chosen));
+    const approve = document.querySelector("#several [data-words]");
+    const left = ticks().length - chosen;
+    if (approve) {
+      const words = left ? approve.dataset.words.replace("%", number.format(left)) : approve.dataset.all;
+      approve.textContent = words.replace("#", number.format(chosen));
+    }
     for (const tick of ticks()) tick.closest("[data-row]")?.classList.toggle("is-ticked", tick.checked);
   };
 

@@ -394,8 +394,8 @@ _SAYS_ALL = frozenset({"replace", "append", "prepend"})
 #: Of longer texts that are written anew, only the page of each says what changes: comparing thirty took 300 ms.
 MOST_CHARACTERS = 4_000
 
-#: People that one row stands for, as many as are decided at once.
-MOST_ALIKE = 100
+#: People for whom one change is decided on one page.
+MOST_ALIKE = 1_000
 
 _COMPARED = ("owner", "agent", "kind", "target_kind", "target", "words_added", "words_removed", "result_sha256")
 
@@ -411,7 +411,7 @@ def alike_to(proposal: Proposal, proposals: ProposalQuerySet, order: Order) -> l
     same = proposals.filter(agent=proposal.agent_id, kind=proposal.kind, target_kind=proposal.target_kind)
     if proposal.target_kind == TargetKind.BLOCK:
         same = same.filter(target=proposal.target)
-    for group in compare(same, order)[1]:
+    for group in compare(same, order, MOST_ALIKE)[1]:
         if proposal.pk in group:
             return [proposal.pk, *(pk for pk in group if pk != proposal.pk)]
     return [proposal.pk]
@@ -447,7 +447,8 @@ def _look(row: Proposal) -> Hashable | None:
 
 def _changes(pks: Sequence[int]) -> dict[int, str]:
     """Return each proposal's change as one text, equal for equal changes; without those too long to compare here."""
-    revisions = Revision.objects.filter(proposal__in=pks, number=1).order_by()
+    current = Revision.objects.filter(number=F("proposal__current_revision_number"))
+    revisions = current.filter(proposal__in=pks).order_by()
     said: dict[int, str] = {}
     rewritten: list[int] = []
     for pk, edits, notes in revisions.values_list("proposal_id", "edits", "note_changes"):

@@ -18,8 +18,11 @@ from approvals.forms.proposal import SeveralForm, is_tick, ticked
 from approvals.models import Batch, BatchAction, Mergeability, Proposal, Status
 from approvals.pages.inbox import listed, order_of
 from approvals.pages.inbox_filters import InboxFilters, Listing, Tab
-from approvals.pages.inbox_rows import alike_to, rows_of
+from approvals.pages.inbox_rows import alike_to
+from approvals.pages.together import one_for_many
 from approvals.permissions import ReviewAction, proposals_visible_to
+from approvals.review.diff_mode import DiffMode, change_shown
+from approvals.review.presentation import review_of
 from approvals.services.errors import Refusal
 from approvals.views.panels import Panel
 from approvals.views.proposal import proposal_or_404
@@ -152,7 +155,7 @@ def _fell_out(outcome: services.BatchOutcome) -> list[dict[str, Any]]:
 
 @reading_page
 def together(request: Request, pk: int) -> HttpResponse:
-    """Show the same change for several people, with a tick for each."""
+    """Show the same change for several people once, and each of them with what is different and a tick."""
     user = viewer_of(request)
     found = proposal_or_404(pk, user)
     listing = Listing.parse(request.GET.get("list", ""))
@@ -161,16 +164,19 @@ def together(request: Request, pk: int) -> HttpResponse:
     waiting = listed(proposals_visible_to(user), Tab.YOURS, listing.filters, user)
     pks = alike_to(found, waiting, order_of(Tab.YOURS, listing.sort))
     known = Proposal.objects.select_related("agent").in_bulk(pks)
-    rows = rows_of((known[each] for each in pks if each in known), looking=True)
-    if len(rows) < 2:
+    if len(known) < 2:
         return redirect(found)
-    first = rows[0]
-    names = display_names({row.proposal.owner for row in rows})
+    drawn, parts = one_for_many(known[each] for each in pks if each in known)
+    review, names = review_of(drawn, user), display_names({each.proposal.owner for each in parts})
     context = {
-        "first": first,
-        "proposal": first.proposal,
-        "rows": sorted(rows, key=lambda row: names.get(row.proposal.owner, row.proposal.owner).casefold()),
-        "plain": sum(row.is_plain for row in rows),
+        "review": review,
+        "proposal": drawn,
+        "change": None if review.note_count else change_shown(review, DiffMode.INLINE),
+        "page_url": drawn.get_absolute_url(),
+        "page_query": request.GET,
+        "parts": sorted(parts, key=lambda each: (not each.is_chosen, names.get(each.proposal.owner, "").casefold())),
+        "chosen": sum(each.is_chosen for each in parts),
+        "left": sum(not each.is_chosen for each in parts),
         "names": names,
         "listing": listing,
         "list_query": listing.query,

@@ -159,13 +159,32 @@ def test_on_its_page_some_of_them_are_chosen(as_tim: Client, students: list[Prop
     edit(User.objects.get(username="student2"), "goals", "The exam", "My exam")
     url = reverse("together", args=[students[0].pk])
     page = as_tim.get(url)
-    assert_says(page, "scribe proposes the same change for 5 people", "block changed, still fits")
+    assert_says(page, "scribe proposes the same change for 5 people", "Approve for 4, leave 1")
+    assert_says(page, "The text changed since it was proposed. Open it to decide.")
     given = ticks(as_tim, url)
     del given[f"item-{students[1].pk}"]
     assert_says(decide(as_tim, given), "3 approved, 1 needs a closer look", "Goals · Student 2")
     assert statuses(*students) == ["approved", "open", "open", "approved", "approved"]
     # Two are left, and they are still one change.
     assert "for 2 people" in words(as_tim.get(url)) or as_tim.get(url).status_code == 302
+
+
+def test_a_change_in_several_places_is_shown_whole_once_and_approved_for_all(
+    as_tim: Client, students: list[Proposal], scribe: Agent
+) -> None:
+    """Which a row does not show whole; whose text around it differs is shown with it."""
+    places = [("Goals of", "Aims of"), ("exam is", "test is")]
+    made = [change(scribe, *places, owner=f"student{number}", label="goals") for number in range(5)]
+    other = Agent.objects.create(name="homework-bot")
+    change(other, ("Goals of", "Plans of"), owner="student4", label="goals")
+    page = as_tim.get(reverse("together", args=[made[0].pk]))
+    assert_says(page, "removed: Goals", "added: Aims", "removed: exam", "added: test", "different text around it")
+    assert_says(page, "Approve for 4, leave 1", "Conflicts with")
+    given = ticks(as_tim, page.request["PATH_INFO"])
+    del given[f"item-{made[4].pk}"]
+    assert_says(decide(as_tim, given), "4 approved")
+    assert reads.block("student0", "goals").body.startswith("Aims of student 0.\n\nThe test is")
+    assert statuses(*made) == ["approved"] * 4 + ["open"]
 
 
 @pytest.fixture

@@ -1,0 +1,110 @@
+"""The same change for several people, decided on one page: for whom it can be approved as it is drawn once, and what is
+different about the others. Which proposals make the same change is `inbox_rows`."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from approvals.models import Proposal, Revision
+from approvals.pages.inbox_rows import rows_of
+from approvals.review.targets import BlockState, TargetState, current_state
+from approvals.services.errors import DecisionRefused
+from approvals.services.several import require_plain
+from memory_app import reads
+from memory_app.models import TargetKind
+from memory_app.text import worddiff
+from memory_app.text.worddiff import Segment
+
+
+@dataclass(frozen=True)
+class OneOfMany:
+    """The proposal for one person.
+
+    Args:
+        seen: what a decision names: the proposal, its revision, and its target as it is compared here.
+        why_not: why it cannot be approved among others, in a sentence; empty where it can.
+        conflicts: ids of other undecided proposals that conflict with it.
+        around: its changed paragraphs, where their text is not that of the one that is drawn.
+        has_other_reason: its agent gave another reason than for the one that is drawn.
+    """
+
+    proposal: Proposal
+    seen: str
+    why_not: str
+    conflicts: Sequence[int]
+    around: tuple[tuple[Segment, ...], ...] = ()
+    has_other_reason: bool = False
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether it is approved unless the reader says otherwise."""
+        return not self.why_not and not self.conflicts
+
+    @property
+    def has_more_to_say(self) -> bool:
+        return bool(self.why_not or self.around or self.has_other_reason)
+
+
+def one_for_many(proposals: Iterable[Proposal]) -> tuple[Proposal, list[OneOfMany]]:
+    """Return the proposal to draw, and all of them in their order, compared with it and with their targets now.
+
+    Args:
+        proposals: at least one, of one agent, all making the same change.
+    """
+    rows = {row.proposal.pk: row for row in rows_of(proposals, looking=True)}
+    waiting = [row.proposal for row in rows.values()]
+    revisions = dict(_current_revisions(waiting))
+    standings = _standings(waiting, revisions)
+    why_not = {each.pk: _why_not(each, revisions[each.pk], standings[each.pk]) for each in waiting}
+    drawn = next((each for each in waiting if not why_not[each.pk] and not rows[each.pk].conflicts), waiting[0])
+    shown = _paragraphs(revisions[drawn.pk])
+
+    def part(proposal: Proposal) -> OneOfMany:
+        state = standings[proposal.pk].sha256 if not why_not[proposal.pk] else "-"
+        paragraphs = _paragraphs(revisions[proposal.pk])
+        return OneOfMany(
+            proposal,
+            seen=f"{proposal.pk}:{proposal.current_revision_number}:{state}",
+            why_not=why_not[proposal.pk],
+            conflicts=rows[proposal.pk].conflicts,
+            around=paragraphs if paragraphs != shown else (),
+            has_other_reason=proposal.reasoning != drawn.reasoning,
+        )
+
+    return drawn, [part(each) for each in waiting]
+
+
+def _current_revisions(proposals: Sequence[Proposal]) -> Iterable[tuple[int, Revision]]:
+    numbers = {each.pk: each for each in proposals}
+    for revision in Revision.objects.filter(proposal__in=numbers).order_by().defer("risk_report"):
+        proposal = numbers[revision.proposal_id]
+        if revision.number == proposal.current_revision_number:
+            revision.proposal = proposal
+            proposal.hold_current_revision(revision)
+            yield proposal.pk, revision
+
+
+def _standings(proposals: Sequence[Proposal], revisions: dict[int, Revision]) -> dict[int, TargetState]:
+    """Return the targets as they are now; all blocks are read at once."""
+    on_blocks = [each for each in proposals if each.target_kind == TargetKind.BLOCK]
+    blocks = reads.find_blocks((each.owner, each.target) for each in on_blocks)
+    standings: dict[int, TargetState] = {
+        each.pk: BlockState(blocks.get((each.owner, each.target))) for each in on_blocks
+    }
+    others = (each for each in proposals if each.pk not in standings)
+    return standings | {each.pk: current_state(each, revisions[each.pk]) for each in others}
+
+
+def _why_not(proposal: Proposal, revision: Revision, standing: TargetState) -> str:
+    try:
+        require_plain(proposal, standing.assess(revision))
+    except DecisionRefused as refused:
+        return refused.message
+    return ""
+
+
+def _paragraphs(revision: Revision) -> tuple[tuple[Segment, ...], ...]:
+    """Return the paragraphs of a block that a revision changes, each with what changes in it."""
+    if revision.note_changes:
+        return ()
+    redlined = worddiff.redlined(worddiff.diff(revision.base_text, revision.result_text))
+    return tuple(tuple(paragraph.segments) for paragraph in redlined if paragraph.changed)
