@@ -326,7 +326,7 @@ def branch(proposal: Proposal, revision: Revision) -> str | None:
 
 def _undone(proposal: Proposal) -> dict[str, Any] | None:
     """Return who undid the last decision, when and why; None when nobody did."""
-    happened = [Event.What.REVERTED] if proposal.is_decided else [Event.What.REOPENED]
+    happened = [Event.What.REVERTED] if proposal.is_decided else [Event.What.REVERTED, Event.What.REOPENED]
     by_people = proposal.events.filter(what__in=happened, actor_kind=Event.ActorKind.PERSON)
     last = by_people.order_by("at", "id").last()
     if last is None:

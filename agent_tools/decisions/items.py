@@ -69,7 +69,7 @@ def _item(event: Event, is_gone: bool, taken: ChangedApproval | None, *, of_owne
     }
     about = f" {asked.in_short(proposal, is_gone=is_gone)}".rstrip()
     what = f"Proposal {proposal.pk} for {representations.target(proposal, of_owner=of_owner)}"
-    return item | {"text": _line(what, item, proposal) + about, "cursor": reading.after(event.pk)}
+    return item | {"text": _line(what, item, event) + about, "cursor": reading.after(event.pk)}
 
 
 def _reason(event: Event) -> str | None:
@@ -108,8 +108,9 @@ def _that_fit(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [] if fitting and bounds.size_of(fitting[0]) > MOST_CHARACTERS else fitting
 
 
-def _line(what: str, item: dict[str, Any], proposal: Proposal) -> str:
+def _line(what: str, item: dict[str, Any], event: Event) -> str:
     """Return what happened in one line, for the model."""
+    proposal = event.proposal
     by = f" by {item['by']}" if item["by"] else ""
     reason = f" ({item['reason']})" if item["reason"] else ""
     said = _said(item["comment"], proposal)
@@ -126,6 +127,8 @@ def _line(what: str, item: dict[str, Any], proposal: Proposal) -> str:
         case Event.What.EXPIRED:
             return f"{what} has expired: no person decided in time."
         case Event.What.REVERTED:
+            if event.data.get("waits"):
+                return f"{what} was undone{by}; the memory no longer has it, and it waits for a person again{said}"
             return f"{what} was undone{by}, and the memory no longer has it{said}"
         case Event.What.REOPENED:
             return f"{what} was opened again{by} and waits for a person{said}"

@@ -26,9 +26,6 @@ from memory_app.models import Change, TargetKind
 #: The word in the place of a commit for the memory as it is.
 NOW = "now"
 
-#: What brought a proposal into the memory.
-_TOOK_EFFECT = (Change.Action.APPROVED, Change.Action.APPLIED)
-
 
 @dataclass(frozen=True)
 class HistoryEntry:
@@ -45,6 +42,16 @@ class HistoryEntry:
     actor: str
     proposal: Proposal | None
     previous: str | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is the decision about its proposal that holds: not one that was undone, nor the undoing."""
+        return self.proposal is not None and self.change.commit == self.proposal.merge_commit
+
+    @property
+    def approval(self) -> str:
+        """Return how it was approved; empty where that was undone since."""
+        return self.proposal.approval if self.proposal and self.stands else ""
 
 
 @dataclass(frozen=True)
@@ -92,15 +99,15 @@ def history_entries(changes: Sequence[Change], *, older: Change | None = None) -
     )
 
 
-def undoable(entries: Iterable[HistoryEntry], viewer: User) -> frozenset[int]:
-    """Return the proposals in one owner's history whose decision this person may undo."""
+def undoable(entries: Iterable[HistoryEntry], viewer: User) -> frozenset[str]:
+    """Return the commits in one owner's history that a decision made which this person may undo."""
     found = {
-        entry.proposal.pk: entry.change.owner
+        entry.change.commit: entry.change.owner
         for entry in entries
-        if entry.change.action in _TOOK_EFFECT and entry.proposal and can_be_undone(entry.proposal)
+        if entry.stands and entry.proposal and can_be_undone(entry.proposal)
     }
     owners = {owner for owner in found.values() if may_decide(viewer, owner)}
-    return frozenset(pk for pk, owner in found.items() if owner in owners)
+    return frozenset(commit for commit, owner in found.items() if owner in owners)
 
 
 def url_of_target(proposal: Proposal) -> str:

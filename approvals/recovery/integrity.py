@@ -174,17 +174,21 @@ def _decided() -> Iterator[Finding]:
     """Check that decisions and the log of main agree."""
     own = {commit.hash: commit for commit in dolt().own_log()}
     merges = {head: commit.hash for commit in own.values() for head in commit.parents[1:]}
+    trailers = {hash_: Trailers.of(commit.message) for hash_, commit in own.items()}
+    undone = {each.undoes for each in trailers.values()}
     for proposal in Proposal.objects.decided().iterator(chunk_size=200):
-        yield from _of_decision(proposal, own, merges)
+        yield from _of_decision(proposal, own, merges, undone)
     known = set(Proposal.objects.values_list("pk", flat=True))
-    for commit in own.values():
-        named = Trailers.of(commit.message).proposal_id
+    for hash_, said in trailers.items():
+        named = said.proposal_id
         if named is not None and named not in known:
-            what = f"Commit {commit.hash} is of proposal {named}, which does not exist."
+            what = f"Commit {hash_} is of proposal {named}, which does not exist."
             yield Finding("proposal_missing", f"proposal {named}", what, f"{RESTORE} {LOOK}")
 
 
-def _of_decision(proposal: Proposal, own: dict[str, Commit], merges: dict[str, str]) -> Iterator[Finding]:
+def _of_decision(
+    proposal: Proposal, own: dict[str, Commit], merges: dict[str, str], undone: set[str]
+) -> Iterator[Finding]:
     about = f"proposal {proposal.pk}"
     revision = proposal.current_revision
     if proposal.status in (Status.APPROVED, Status.APPLIED):
@@ -200,7 +204,7 @@ def _of_decision(proposal: Proposal, own: dict[str, Commit], merges: dict[str, s
             yield Finding("decision_lost", about, what, RESTORE)
         return
     for head in proposal.revisions.exclude(head_commit="").values_list("head_commit", flat=True):
-        if head in merges:
+        if head in merges and merges[head] not in undone:
             what = f"Proposal {proposal.pk} is {proposal.status}, but commit {merges[head]} merged it into main."
             yield Finding("decision_contradicted", about, what, LOOK)
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import structlog
 from django.db import transaction
 
-from approvals.models import Proposal, Revision
+from approvals.models import Event, Proposal, Revision
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DirtyMemory, RevisionNotFound
@@ -155,11 +155,12 @@ def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[Ledger
             actor=trailers.person,
             agent=trailers.agent,
             proposal_id=trailers.proposal_id,
+            undoes=trailers.undoes,
         )
         if len(commit.parents) > 1:
-            expected = _merged(said, trailers.owner, commit.parents[1], trust_log=trust_log)
+            expected = _merged(said, trailers.owner, commit, trust_log=trust_log)
         else:
-            expected = _written(said, trailers.owner, trust_log=trust_log)
+            expected = _written(said, trailers.owner, commit.hash, trust_log=trust_log)
         if expected:
             return (expected,)
     return tuple(
@@ -181,13 +182,14 @@ def wrong_rows(commit: Commit, rows: list[Change]) -> list[Change]:
     return bad
 
 
-def _merged(said: LedgerEntry, owner_said: str, head: str, *, trust_log: bool) -> LedgerEntry | None:
+def _merged(said: LedgerEntry, owner_said: str, commit: Commit, *, trust_log: bool) -> LedgerEntry | None:
     """Return the entry of a merge: an approval, identified by the merged head.
 
     Args:
         said: what the trailers say of the rows that were changed, of their owner.
         owner_said: the owner in the trailers.
     """
+    head = commit.parents[1]
     found = Revision.objects.filter(head_commit=head, proposal__owner=said.owner)
     revision = found.select_related("proposal__agent", "proposal__decided_by").first()
     is_approval = said.action == Change.Action.APPROVED
@@ -196,20 +198,22 @@ def _merged(said: LedgerEntry, owner_said: str, head: str, *, trust_log: bool) -
             return None
         return replace(said, agent=Trailers.of(dolt().log(head, limit=1)[0].message).agent)
     proposal = revision.proposal
+    of_proposal = replace(said, action=Change.Action.APPROVED, agent=proposal.agent.name, proposal_id=proposal.pk)
+    if proposal.merge_commit != commit.hash:  # undone since, so that only the event knows of it
+        event = proposal.events.filter(what=Event.What.APPROVED, data__commit=commit.hash).first()
+        if event:
+            return replace(of_proposal, actor=said.actor or event.actor, comment=event.text)
     operation = proposal.merge_operation or said.operation
     decided_by = proposal.decided_by.username if proposal.decided_by else ""
     return replace(
-        said,
-        action=Change.Action.APPROVED,
+        of_proposal,
         operation=operation,
         actor=said.actor if is_approval and said.actor and said.operation == operation else decided_by,
-        agent=proposal.agent.name,
-        proposal_id=proposal.pk,
         comment=proposal.decision_comment,
     )
 
 
-def _written(said: LedgerEntry, owner_said: str, *, trust_log: bool) -> LedgerEntry | None:
+def _written(said: LedgerEntry, owner_said: str, hash_: str, *, trust_log: bool) -> LedgerEntry | None:
     """Return the entry of a commit that is not a merge: applied by policy, reverted, or written directly.
 
     Arguments are those of `_merged`.
@@ -221,11 +225,15 @@ def _written(said: LedgerEntry, owner_said: str, *, trust_log: bool) -> LedgerEn
         if proposal is None:
             return said if trust_log else None
         applied = said.action == Change.Action.APPLIED
-        operation = proposal.operation if applied else revert_operation(proposal)
-        if (proposal.owner, operation) != (said.owner, said.operation):
+        operation = proposal.operation if applied else revert_operation(proposal, said.undoes)
+        is_known = operation == said.operation or (
+            # The operation of a proposal that was made again after a restore is a new one.
+            not applied and proposal.events.filter(what=Event.What.REVERTED, data__commit=hash_).exists()
+        )
+        if proposal.owner != said.owner or not is_known:
             return None
         # Why it was reverted is written before the commit is made, as with a direct write.
-        why = DirectWrite.objects.filter(pk=operation, actor=said.actor).first() if not applied else None
+        why = DirectWrite.objects.filter(pk=said.operation, actor=said.actor).first() if not applied else None
         return replace(said, agent=proposal.agent.name, comment=why.comment if why else "")
     if said.action not in _DIRECT or said.proposal_id is not None:
         return None
@@ -236,9 +244,13 @@ def _written(said: LedgerEntry, owner_said: str, *, trust_log: bool) -> LedgerEn
     return replace(said, comment=announced.comment) if is_it else None
 
 
-def revert_operation(proposal: Proposal) -> str:
-    """Return the operation id of a revert: derived, so that a repeated call finds the first one's commit."""
-    return uuid.uuid5(uuid.UUID(proposal.operation), "revert").hex
+def revert_operation(proposal: Proposal, undoes: str) -> str:
+    """Return the operation id of a revert: derived, so that a repeated call finds the first one's commit.
+
+    Args:
+        undoes: the commit of the decision; empty for a revert that is older than this trailer.
+    """
+    return uuid.uuid5(uuid.UUID(proposal.operation), f"revert{undoes}").hex
 
 
 def _last_recorded() -> str | None:

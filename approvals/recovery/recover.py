@@ -5,8 +5,10 @@ merge is finished. After a restore, what `default` lacks is read from the newer 
 as a command, and, where there is no beat, when a request reads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -16,7 +18,18 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from approvals.models import DECIDABLE, DECIDED, TAKEN, Approval, Event, Mergeability, Proposal, Revision, Status, User
+from approvals.models import (
+    DECIDABLE,
+    DECIDED,
+    TAKEN,
+    Approval,
+    Event,
+    Mergeability,
+    Proposal,
+    Revision,
+    Status,
+    User,
+)
 from approvals.recovery.ledger import commit_stray_rows, sync_ledger
 from approvals.recovery.missing_proposals import change_between, commit_of, recreate_missing_proposals
 from approvals.review.targets import targets_of
@@ -57,12 +70,30 @@ def approve_merged() -> int:
 
     On a running site there are none: a proposal leaves OPEN before it is merged.
     """
-    waiting = Proposal.objects.decidable().values("pk")
-    rows = Change.objects.filter(action=Change.Action.APPROVED, proposal_id__in=waiting).order_by()
-    merges = {int(row.proposal_id or 0): row for row in sorted(rows, key=lambda row: row.pk)}
+    waiting = Proposal.objects.decidable().order_by().values("pk")
+    merges = _last_were(Change.Action.APPROVED, Change.Action.REVERTED, waiting)
     for proposal in Proposal.objects.filter(pk__in=merges).select_related("agent"):
         _approve(proposal, merges[proposal.pk])
     return len(merges)
+
+
+def _last_were(action: str, other: str, proposals: Iterable[Any]) -> dict[int, Change]:
+    """Return the newest row of the ledger by this action, of each of those proposals that has none by the other since.
+
+    What was approved again after it was undone has rows by both.
+    """
+    newest, others = (
+        dict(
+            Change.objects.filter(action=each, proposal_id__in=proposals)
+            .order_by()
+            .values_list("proposal_id")
+            .annotate(at=Max("at"))
+        )
+        for each in (action, other)
+    )
+    last = {pk: at for pk, at in newest.items() if pk not in others or at > others[pk]}
+    rows = Change.objects.filter(action=action).order_by("pk")
+    return {pk: rows.filter(proposal_id=pk, at=at)[0] for pk, at in last.items() if pk is not None}
 
 
 def recreate_missing_branches() -> int:
@@ -340,11 +371,13 @@ def finish(proposal: Proposal) -> Proposal:
 
 def _finish_reverts() -> int:
     """Update proposals whose revert is only in the ledger. Return how many."""
-    reverts = Change.objects.filter(action=Change.Action.REVERTED, proposal_id__isnull=False)
-    taken = Proposal.objects.filter(status__in=TAKEN, reverted_by_commit="")
-    left = list(taken.filter(pk__in=reverts.values("proposal_id")).select_related("agent"))
-    for proposal in left:
-        finish_reverting(proposal, reverts.filter(proposal_id=proposal.pk)[0])
+    reverts = Change.objects.filter(action=Change.Action.REVERTED, proposal_id__isnull=False).order_by()
+    taken = Proposal.objects.filter(status__in=TAKEN, reverted_by_commit="", pk__in=reverts.values("proposal_id"))
+    by_proposal = {proposal.pk: proposal for proposal in taken.select_related("agent")}
+    left = _last_were(Change.Action.REVERTED, Change.Action.APPROVED, by_proposal)
+    for pk, row in left.items():
+        with suppress(DecisionRefused):  # whoever presses Undo finishes it, too
+            finish_reverting(by_proposal[pk], row)
     return len(left)
 
 
@@ -366,7 +399,7 @@ def _drop_left_over() -> int:
     present = {branch.name for branch in dolt().branches()}
     if len(present) == 1:
         return 0
-    is_former = Q(proposal__status__in=DECIDABLE, number__lt=F("proposal__current_revision_number"))
+    is_former = Q(proposal__status__in=DECIDABLE) & ~Q(number=F("proposal__current_revision_number"))
     # A decided one with a lease is being opened again.
     is_decided = Q(proposal__in=Proposal.objects.filter(status__in=DECIDED).without_lease())
     left_over = Revision.objects.filter(is_decided | is_former, branch__in=present)

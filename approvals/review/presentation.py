@@ -158,6 +158,8 @@ class Review:
     @property
     def same_as(self) -> list[Proposal]:
         """Return the other undecided proposals that lead to the same text."""
+        if self.proposal.is_decided:  # what was approved in part leads to another text than was asked for
+            return []
         return [each for each in self.siblings if each.result_sha256 == self.proposal.result_sha256]
 
     @property
@@ -203,6 +205,9 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     has_hunks = fits and block and not targets.is_deletion(shown)
     hunks = compared(before, after).hunks if has_hunks else ()
     page = Paginator(shown.note_changes, NOTES_ON_A_PAGE).get_page(note_page)
+    siblings = others_on_target(proposal)
+    if proposal.is_decided:  # its page names those that take it up again
+        siblings = siblings.exclude(answers=proposal)
     return Review(
         proposal=proposal,
         revision=shown,
@@ -219,7 +224,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         risks=risk_report.risks,
         deleted_share=risk_report.deleted_share,
         events=tuple(proposal.events.all()),
-        siblings=tuple(others_on_target(proposal).select_related("agent").order_by("created_at", "id")),
+        siblings=tuple(siblings.select_related("agent").order_by("created_at", "id")),
         page=page,
         notes=note_reviews(proposal, list(page)),
         hunks=hunks,

@@ -27,5 +27,5 @@ from approvals.services.several import (
 from approvals.services.talk import assign, comment, delete_filter, dismiss_welcome, mark_seen, save_filter
 from approvals.services.texts import delete_messages, redact
 from approvals.services.trust import change_rule, create_rule, delete_rule
-from approvals.services.undo import undo
+from approvals.services.undo import UNDONE, undo
 from memory_app.writing.values import BlockFields

@@ -114,7 +114,7 @@ def claim(
     """
     now = timezone.now()
     shown = proposal.current_revision_number
-    number = shown + 1 if texts is not None else shown
+    number = proposal.next_revision_number if texts is not None else shown
     values = {
         "status": Status.MERGING,
         "current_revision_number": number,

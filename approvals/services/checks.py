@@ -31,11 +31,13 @@ UNDECIDED = {
     "decided_by": None,
     "decided_at": None,
     "approval": "",
+    "handed_back_at": None,
     "decision_comment": "",
     "decision_reason": "",
     "seen_sha256": "",
     "merge_operation": "",
     "main_before": "",
+    "merge_commit": "",
     "lease_expires_at": None,
 }
 

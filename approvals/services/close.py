@@ -176,7 +176,7 @@ BEFORE_EXPIRY = timedelta(days=7)
 _READ = ("expires_at", "reminded_at", "owner_reminded_at")
 
 #: Events after which a proposal waits for a person: it was opened, its agent changed it, or its decision was undone.
-COMES = (Event.What.PROPOSED, Event.What.AMENDED, Event.What.REOPENED)
+COMES = (Event.What.PROPOSED, Event.What.AMENDED, Event.What.REOPENED, Event.What.REVERTED)
 
 
 def remind(*, now: datetime | None = None) -> int:

@@ -11,7 +11,6 @@ from functools import partial
 import structlog
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from approvals.models import Approval, Event, Mergeability, Proposal, ReviewReason, Revision, Status
 from approvals.review.targets import (
@@ -25,7 +24,7 @@ from approvals.review.targets import (
 )
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, Seen, block_of, raise_not_open, require_branch, require_fit
-from approvals.services.errors import BranchMissing, DecisionRefused, TargetChanged
+from approvals.services.errors import BranchMissing, TargetChanged
 from approvals.services.hand_back import hand_back_others
 from approvals.services.preparing import branch_name, drop_branches, write_revision_branch
 from approvals.services.recheck import after_change
@@ -142,13 +141,15 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
             raise
     try:
         return _write(proposal, revision)
-    except MergeConflict:
+    except (MergeConflict, AlreadyMerged) as error:
+        _require_not_done(proposal)
         now = current_state(proposal, revision)
-        if now.sha256 != proposal.seen_sha256 or revision.base_commit == head_of_main():
+        is_at_head = isinstance(error, MergeConflict) and revision.base_commit == head_of_main()
+        if now.sha256 != proposal.seen_sha256 or is_at_head:
             _reopen(proposal)
             raise TargetChanged(proposal, block_of(now)) from None
-    # The text is as seen, but its row was written since the base: changed, and changed back. The engine compares
-    # rows, so the same text is written to a new branch from the head of main.
+    # The text is as seen, but its row was written since the base: changed and changed back, or approved and undone. The
+    # engine compares rows and commits, so the same text is written to a new branch from the head of main.
     revision = _reapply_on_main(proposal, now, assessment)
     _write_branch(proposal, revision)
     try:
@@ -162,19 +163,14 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     reviewer = proposal.decided_by
     assert reviewer is not None, "MERGING is entered with a reviewer"
 
-    try:
-        change = write_main(
-            commits.Merge(revision.head_commit),
-            entry=_entry(proposal),
-            by=reviewer,
-            subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
-            since=proposal.main_before,
-            on_record=partial(_close_approved, proposal),
-        )
-    except AlreadyMerged:
-        _reopen(proposal)
-        raise DecisionRefused(proposal, _("Nothing is left to approve."), code="already_applied") from None
-    return change.commit
+    return write_main(
+        commits.Merge(revision.head_commit),
+        entry=_entry(proposal),
+        by=reviewer,
+        subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",
+        since=proposal.main_before,
+        on_record=partial(_close_approved, proposal),
+    ).commit
 
 
 def _reapply_on_main(proposal: Proposal, target: TargetState, assessment: Assessment) -> Revision:
@@ -182,7 +178,7 @@ def _reapply_on_main(proposal: Proposal, target: TargetState, assessment: Assess
     shown = proposal.current_revision
     assert assessment.result_text is not None
     block = block_of(target)
-    number = proposal.current_revision_number + 1
+    number = proposal.next_revision_number
     with transaction.atomic(durable=True):
         revision = Revision.objects.create(
             proposal=proposal,
@@ -225,9 +221,8 @@ def _reopen(proposal: Proposal) -> None:
         _AlreadyMerged: the only conflict is with this merge itself.
         _LeaseLost: the row is no longer MERGING; the process that finished it decides.
     """
-    if done := dolt().find_operation(proposal.merge_operation, proposal.main_before):
-        raise _AlreadyMerged(done)
-    made_here = proposal.revisions.exclude(origin=Revision.Origin.AGENT)
+    _require_not_done(proposal)
+    made_here = proposal.revisions.exclude(origin=Revision.Origin.AGENT).filter(created_at__gte=proposal.decided_at)
     branches = list(made_here.values_list("branch", flat=True))
     number = agents_revision(proposal).number
     with transaction.atomic(durable=True):
@@ -235,7 +230,6 @@ def _reopen(proposal: Proposal) -> None:
             **UNDECIDED,
             current_revision_number=number,
             decision_batch="",
-            handed_back_at=None,
             updated_at=timezone.now(),
         )
         if reopened:
@@ -248,6 +242,12 @@ def _reopen(proposal: Proposal) -> None:
     for branch in branches:
         commits.drop_branch(branch)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+
+
+def _require_not_done(proposal: Proposal) -> None:
+    """Raise _AlreadyMerged if this decision is on main."""
+    if done := dolt().find_operation(proposal.merge_operation, proposal.main_before):
+        raise _AlreadyMerged(done)
 
 
 class _AlreadyMerged(Exception):

@@ -236,9 +236,13 @@ _BRANCH = re.compile(r"p/(\d{1,18})(?:-(\d{1,9}))?")
 def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads.Block | None = None) -> str:
     """Write a revision to its branch, on top of its base commit. Return the hash of the head.
 
+    What main contains, since it was approved and undone, keeps its commit: the ledger knows the approval by it.
+
     Args:
         base: see `finish_preparing`.
     """
+    if revision.head_commit and commits.put_back(revision.branch, revision.head_commit):
+        return revision.head_commit
     operation = uuid.uuid5(uuid.UUID(proposal.operation), str(revision.number)).hex
     return commits.write_branch(
         revision.branch,

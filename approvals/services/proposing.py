@@ -420,7 +420,7 @@ def amend(
     former = proposal.current_revision
     reasoning = by.reasoning or proposal.reasoning
     summary = change.summary(reasoning, by.evidence or proposal.evidence)
-    number, now = proposal.current_revision_number + 1, timezone.now()
+    number, now = proposal.next_revision_number, timezone.now()
     values = {
         **change.fields(summary, reasoning, proposal.target),
         **{name: value for name, value in by.said.items() if value},

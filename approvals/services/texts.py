@@ -154,17 +154,16 @@ def collect() -> int:
 
 
 def _is_readable(proposal: Proposal) -> bool:
-    """Whether the memory still has a commit of what was not taken."""
+    """Whether the memory still has a commit of what was never taken."""
     heads = _not_taken(proposal).exclude(head_commit="").values_list("head_commit", flat=True)
     return any(map(_is_there, heads))
 
 
 def _is_there(commit: str) -> bool:
     try:
-        dolt().log(commit, limit=1)
+        return not dolt().is_ancestor(commit)  # main keeps what was approved and undone
     except RevisionNotFound:
         return False
-    return True
 
 
 def _remove_copies(proposal: Proposal) -> None:

@@ -1,11 +1,14 @@
-"""Taking a decision back: an approval or an automatic change by a new commit, a rejection by reopening it.
+"""Taking a decision back: the proposal waits for a person again, as its agent proposed it.
 
-Whoever may decide may undo. Called through `approvals.services`; `approvals.recovery` finishes what a crash left.
+What an approval had brought into the memory is taken out of it by a new commit. An automatic change waits for nobody
+afterwards: who undoes it says no to it. Whoever may decide may undo. Called through `approvals.services`;
+`approvals.recovery` finishes what a crash left.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from typing import Any, NoReturn
 
@@ -16,13 +19,27 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import DECIDABLE, TAKEN, Event, Kind, Mergeability, Proposal, Revision, Status, User
+from approvals.models import (
+    DECIDABLE,
+    TAKEN,
+    Event,
+    Kind,
+    Mergeability,
+    Proposal,
+    ProposalQuerySet,
+    RejectReason,
+    ReviewReason,
+    Revision,
+    Status,
+    User,
+)
 from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import revert_operation
-from approvals.review.targets import WHOLE_KINDS, current_state, targets_of
+from approvals.review.targets import WHOLE_KINDS, agents_revision, current_state, sha256_kept, targets_of
 from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposal
+from approvals.services.close import close
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, DecisionRefused, not_allowed
 from approvals.services.hand_back import take_back_others
 from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
@@ -39,116 +56,15 @@ from memory_app.writing import ledger, rows
 
 log = structlog.get_logger(__name__)
 
-#: Seconds to wait for another call that opens the same proposal; that usually takes 50 ms.
+#: Seconds to wait for another call that undoes the same decision; that usually takes 50 ms.
 _PATIENCE = 5.0
 
 
-def reopen(proposal: Proposal, actor: User, *, comment: str) -> Proposal:
-    """Open a rejected or expired proposal again, with another term: first its branch, from its texts, then its row.
-
-    Arguments and errors are those of `undo`.
-    """
-    _require_not_proposed_again(proposal)
-    revision = proposal.current_revision
-    decided, reason = proposal.status, proposal.decision_reason
-    as_read = {"status": proposal.status, "decided_at": proposal.decided_at, "redacted_at": None}
-    lease = _take_lease(proposal, as_read)
-    try:
-        head = _branch_again(proposal, revision)
-    except Exception:
-        Proposal.objects.filter(pk=proposal.pk, lease_expires_at=lease).update(lease_expires_at=None)
-        raise
-    now = timezone.now()
-    values = {
-        **UNDECIDED,
-        "mergeability": _mergeability(proposal, revision),
-        "expires_at": now + settings.PROPOSAL_EXPIRY,
-        "reminded_at": None,
-        "owner_reminded_at": None,
-        "updated_at": now,
-    }
-    with transaction.atomic(durable=True):
-        opened = Proposal.objects.filter(pk=proposal.pk, **as_read).update(**values)
-        if opened:
-            Revision.objects.filter(pk=revision.pk).update(head_commit=head)
-            name_notes(proposal)
-            repeating.forget(proposal.pk)
-            events.record(proposal, Event.What.REOPENED, actor=actor, text=comment, decided=decided, reason=reason)
-    proposal.refresh_from_db()
-    if not opened:
-        if proposal.is_decided:
-            drop_branches(proposal)
-        raise _changed_since(proposal)
-    if not dolt().exists(revision.branch):  # `recover` found it between the two steps
-        Revision.objects.filter(pk=revision.pk).update(head_commit=_branch_again(proposal, revision))
-        proposal.refresh_from_db()
-    log.info("proposal_reopened", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
-    return proposal
-
-
-def _take_lease(proposal: Proposal, as_read: dict[str, Any]) -> datetime:
-    """Wait until no other call opens the proposal, and keep others waiting until the time that is returned.
-
-    Raises AlreadyUndone, BeingDecided: another call opened it, decided it again or removed its texts.
-    """
-    duration = lease_of(len(proposal.current_revision.note_changes))
-    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
-    while True:
-        until = timezone.now() + duration
-        rows_as_read = Proposal.objects.filter(pk=proposal.pk, **as_read)
-        if rows_as_read.without_lease().update(lease_expires_at=until):
-            return until
-        if not rows_as_read.exists():
-            proposal.refresh_from_db()
-            raise _changed_since(proposal)
-        if time.monotonic() >= end:
-            raise BeingDecided(proposal, _("This proposal is being opened again. Look at it again in a moment."))
-        time.sleep(0.02)
-
-
-def _changed_since(proposal: Proposal) -> AlreadyUndone | BeingDecided:
-    """Return why a proposal, as it is now, is not to be opened any more."""
-    if proposal.is_decided:  # again, or its texts were removed
-        return BeingDecided(proposal, _("This proposal was decided again this moment. Look at it again."))
-    return AlreadyUndone(proposal, _("This proposal is open again already."))
-
-
-def _branch_again(proposal: Proposal, revision: Revision) -> str:
-    try:
-        return write_revision_branch(proposal, revision)
-    except (RevisionNotFound, reads.BlockNotFound, rows.TargetMoved) as error:
-        raise DecisionRefused(
-            proposal, _("The memory no longer has the text this was made on. The agent can propose it again.")
-        ) from error
-
-
-def _mergeability(proposal: Proposal, revision: Revision) -> Mergeability:
-    try:
-        return current_state(proposal, revision).assess(revision).state
-    except DoltError:
-        log.exception("target_unreadable", proposal=proposal.pk)
-        return Mergeability.UNKNOWN
-
-
-def _require_not_proposed_again(proposal: Proposal) -> None:
-    """Raise DecisionRefused if its agent has proposed it again since: one change would wait twice."""
-    waiting = Proposal.objects.pending_of(proposal.agent, proposal.owner).exclude(pk=proposal.pk)
-    same = waiting.filter(kind=proposal.kind, target_kind=proposal.target_kind, result_sha256=proposal.result_sha256)
-    if proposal.target_kind == TargetKind.BLOCK:
-        same = same.filter(target=proposal.target)
-    if again := (same | waiting.filter(answers=proposal)).order_by("pk").first():
-        raise DecisionRefused(
-            proposal,
-            _("%(agent)s has proposed this again: decide proposal %(number)d.")
-            % {"agent": proposal.agent.name, "number": again.pk},
-        )
-
-
 def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comment: str = "") -> Proposal:
-    """Undo the decision about a proposal.
+    """Undo the decision about a proposal, which is open again, with another term, and keeps its place in lists.
 
-    An approval, or an automatic change, is reverted by a new commit; the proposal keeps its status, with
-    `reverted_by_commit`. A rejected or expired proposal is open again.
+    An approval is reverted by a new commit; so is an automatic change, which stays closed with `reverted_by_commit`, as
+    does an approval of which the memory or the proposal no longer has what was proposed.
 
     Args:
         seen_sha256: `UndoPlan.seen_sha256` of the plan a person was shown and confirmed. Without it, nothing is undone
@@ -166,8 +82,10 @@ def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comme
     if ReviewAction.UNDO not in available_actions(actor, proposal):
         _raise_not_undoable(actor, proposal)
     if proposal.status in TAKEN:
-        return revert(proposal, actor, seen_sha256=seen_sha256, comment=comment.strip())
-    return reopen(proposal, actor, comment=comment.strip())
+        _revert(proposal, actor, seen_sha256, comment.strip())
+    else:
+        _reopen(proposal, actor, comment.strip())
+    return proposal
 
 
 def _raise_not_undoable(actor: User, proposal: Proposal) -> NoReturn:
@@ -175,7 +93,7 @@ def _raise_not_undoable(actor: User, proposal: Proposal) -> NoReturn:
     if not may_decide(actor, proposal.owner):
         raise not_allowed(proposal)
     if proposal.reverted_by_commit:
-        raise AlreadyUndone(proposal, _("This was undone already."))
+        raise _decided_anew(proposal)
     if proposal.status == Status.WITHDRAWN:
         who = {"agent": proposal.agent.name}
         raise DecisionRefused(proposal, _("%(agent)s withdrew this. Only %(agent)s can propose it again.") % who)
@@ -184,101 +102,279 @@ def _raise_not_undoable(actor: User, proposal: Proposal) -> NoReturn:
             proposal, _("The texts of this proposal were removed for good, so it cannot be opened again.")
         )
     if proposal.status in DECIDABLE:
-        if proposal.events.filter(what=Event.What.REOPENED, actor_kind=Event.ActorKind.PERSON).exists():
-            raise AlreadyUndone(proposal, _("This proposal is open again already."))
+        if proposal.events.filter(what__in=UNDONE, actor_kind=Event.ActorKind.PERSON).exists():
+            raise _decided_anew(proposal)
         raise DecisionRefused(proposal, _("This proposal is not decided yet: there is nothing to undo."))
     raise_not_open(proposal, proposal.current_revision_number)
 
 
-def revert(proposal: Proposal, actor: User, *, seen_sha256: str | None, comment: str) -> Proposal:
-    """Write the memory as it was before an approval, or an automatic change: one new commit in this person's name.
+#: Events by which a decision is undone.
+UNDONE = (Event.What.REOPENED, Event.What.REVERTED)
 
-    Arguments and errors are those of `undo`.
+
+def _decided_anew(proposal: Proposal) -> AlreadyUndone | BeingDecided:
+    """Return why the decision about a proposal, as it is now, is not to be undone any more."""
+    if not proposal.is_decided:
+        return AlreadyUndone(proposal, _("This proposal is open again already."))
+    if proposal.reverted_by_commit:
+        return AlreadyUndone(proposal, _("This was undone already."))
+    return BeingDecided(proposal, _("This proposal was decided again this moment. Look at it again."))
+
+
+# -- Of several calls one opens the proposal: first its branch is made, then its row is changed.
+
+
+def _as_read(proposal: Proposal) -> ProposalQuerySet:
+    """Select the row if its decision still is the one that was read, with the same texts."""
+    names = ("pk", "status", "decided_at", "merge_commit", "reverted_by_commit", "redacted_at")
+    return Proposal.objects.filter(**{name: getattr(proposal, name) for name in names})
+
+
+@contextmanager
+def _held(proposal: Proposal) -> Iterator[None]:
+    """Hold a decided proposal while it is undone, after waiting for another call that holds it.
+
+    Raises:
+        AlreadyUndone, BeingDecided: another call undid it, decided it again or removed its texts.
     """
+    row, duration = _as_read(proposal), lease_of(len(proposal.current_revision.note_changes))
+    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
+    while not row.without_lease().update(lease_expires_at=(lease := timezone.now() + duration)):
+        if not row.exists():
+            proposal.refresh_from_db()
+            raise _decided_anew(proposal)
+        if time.monotonic() >= end:
+            raise BeingDecided(proposal, _("This decision is being undone. Look at it again in a moment."))
+        time.sleep(0.02)
+    try:
+        yield
+    except Exception:
+        Proposal.objects.filter(pk=proposal.pk, lease_expires_at=lease).update(lease_expires_at=None)
+        raise
+
+
+def _made_ready(proposal: Proposal) -> Revision | None:
+    """Return what the agent proposed, with its branch; None where that is not to wait for a person, or cannot."""
+    if proposal.status == Status.APPLIED or proposal.is_redacted:
+        return None
+    revision = agents_revision(proposal)
+    try:
+        revision.head_commit = write_revision_branch(proposal, revision)
+    except (RevisionNotFound, reads.BlockNotFound, rows.TargetMoved):
+        log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)
+        return None
+    return revision
+
+
+def _wait_again(proposal: Proposal, revision: Revision) -> bool:
+    """Let a proposal, as it was read, wait for a person with this revision. Return whether it does by this call.
+
+    Call it inside a transaction, after the memory has changed.
+    """
+    now = timezone.now()
+    values = {
+        **UNDECIDED,
+        "current_revision_number": revision.number,
+        "mergeability": _mergeability(proposal, revision),
+        "expires_at": now + settings.PROPOSAL_EXPIRY,
+        "reminded_at": None,
+        "owner_reminded_at": None,
+        "updated_at": now,
+    }
+    if not _as_read(proposal).update(**values):
+        return False
+    revision.save(update_fields=["head_commit"])
+    proposal.hold_current_revision(revision)
+    proposal.set_written(values)
+    name_notes(proposal)
+    repeating.forget(proposal.pk)
+    return True
+
+
+def _mergeability(proposal: Proposal, revision: Revision) -> Mergeability:
+    try:
+        return current_state(proposal, revision).assess(revision).state
+    except DoltError:
+        log.exception("target_unreadable", proposal=proposal.pk)
+        return Mergeability.UNKNOWN
+
+
+# -- A rejection, or what has expired.
+
+
+def _reopen(proposal: Proposal, actor: User, comment: str) -> None:
+    same = Q(kind=proposal.kind, target_kind=proposal.target_kind, result_sha256=proposal.result_sha256)
+    if proposal.target_kind == TargetKind.BLOCK:
+        same &= Q(target=proposal.target)
+    # Else one change would wait twice.
+    if again := _waiting(proposal).filter(same | Q(answers=proposal)).order_by("pk").first():
+        raise DecisionRefused(
+            proposal,
+            _("%(agent)s has proposed this again: decide proposal %(number)d.")
+            % {"agent": proposal.agent.name, "number": again.pk},
+        )
+    decided, reason = proposal.status, proposal.decision_reason
+    with _held(proposal):
+        revision = _made_ready(proposal)
+        if revision is None:
+            raise DecisionRefused(
+                proposal, _("The memory no longer has the text this was made on. The agent can propose it again.")
+            )
+        with transaction.atomic(durable=True):
+            if opened := _wait_again(proposal, revision):
+                events.record(proposal, Event.What.REOPENED, actor=actor, text=comment, decided=decided, reason=reason)
+    proposal.refresh_from_db()
+    if not opened:
+        if proposal.is_decided:
+            drop_branches(proposal)
+        raise _decided_anew(proposal)
+    _require_branch(proposal)
+    log.info("proposal_reopened", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
+
+
+def _waiting(proposal: Proposal) -> ProposalQuerySet:
+    """Return what else waits of the same agent for the same owner."""
+    return Proposal.objects.pending_of(proposal.agent, proposal.owner).exclude(pk=proposal.pk)
+
+
+def _require_branch(proposal: Proposal) -> None:
+    """Make the branch of an open proposal once more if `recover` dropped it before the row was written."""
+    revision = proposal.current_revision
+    if not dolt().exists(revision.branch):
+        revision.head_commit = write_revision_branch(proposal, revision)
+        revision.save(update_fields=["head_commit"])
+
+
+# -- An approval, or an automatic change.
+
+
+def _revert(proposal: Proposal, actor: User, seen_sha256: str | None, comment: str) -> None:
+    """Write the memory as it was before the decision, in one commit in this person's name, and open the proposal."""
     try:
         plan = plan_undo(proposal)
     except RevisionNotFound:
         raise DecisionRefused(proposal, _("The memory no longer has the commit of this decision.")) from None
     if not plan.is_exact and (done := _made_before(proposal)):
-        return _finish_found(proposal, done)
+        _finish_found(proposal, done)
+        return
     _require_doable(plan, seen_sha256)
-    operation = revert_operation(proposal)
-    entry = _announced(entry_of(proposal, Change.Action.REVERTED, operation, actor=actor, comment=comment))
-    try:
-        made = write_main(
-            plan.writes,
-            entry=entry,
-            by=actor,
-            subject=f"Revert {proposal.kind} of {proposal.target}",
-            on_record=partial(_close_reverted, proposal, actor, entry.comment),
-        )
-    except (rows.TargetMoved, NothingToCommit) as error:
-        if done := _made_before(proposal):
-            return _finish_found(proposal, done)
-        DirectWrite.objects.filter(pk=entry.operation, actor=actor.username).delete()
-        raise ChangedSince(proposal, _changed_this_moment()) from error
+    entry = _entry(proposal, actor, comment)
+    with _held(proposal):
+        revision = _made_ready(proposal)
+        ledger.announce(entry)
+        # One that was announced and not made may be another person's.
+        DirectWrite.objects.filter(pk=entry.operation).update(actor=actor.username, comment=comment)
+        try:
+            made = write_main(
+                plan.writes,
+                entry=entry,
+                by=actor,
+                subject=f"Revert {proposal.kind} of {proposal.target}",
+                on_record=partial(_take_back, proposal, actor, comment, revision),
+            )
+        except (rows.TargetMoved, NothingToCommit) as error:
+            if done := _made_before(proposal):
+                _finish_found(proposal, done)
+                return
+            DirectWrite.objects.filter(pk=entry.operation, actor=actor.username).delete()
+            raise ChangedSince(proposal, _changed_this_moment()) from error
     _after(proposal, made)
-    return proposal
 
 
 def finish_reverting(proposal: Proposal, made: Change) -> None:
-    """Update the proposal from the revert's row in the ledger, `made`; used by `recover`."""
+    """Update the proposal from the revert's row in the ledger, `made`; also used by `recover`.
+
+    Raises:
+        AlreadyUndone, BeingDecided: another call was faster.
+    """
+    revision = _made_ready(proposal)
     with transaction.atomic(durable=True):
-        _close_reverted(proposal, User.objects.get(username=made.actor), made.comment, made.commit)
+        _take_back(proposal, User.objects.get(username=made.actor), made.comment, revision, made.commit)
     _after(proposal, made)
 
 
-def _close_reverted(proposal: Proposal, person: User, comment: str, commit: str) -> None:
-    now = timezone.now()
-    row = Proposal.objects.filter(pk=proposal.pk, reverted_by_commit="")
-    reverted = row.update(reverted_by_commit=commit, updated_at=now)
-    proposal.reverted_by_commit = commit
-    if reverted:
+def _finish_found(proposal: Proposal, done: Commit) -> None:
+    """Finish what another call committed, which may be another person's and may have died since."""
+    person = User.objects.get(username=Trailers.of(done.message).person)
+    entry = _entry(proposal, person, "")
+    if announced := DirectWrite.objects.filter(pk=entry.operation, actor=person.username).first():
+        entry = replace(entry, comment=announced.comment)
+    finish_reverting(proposal, ledger.record(done.hash, entry, at=ledger.time_of(done)))
+
+
+def _made_before(proposal: Proposal) -> Commit | None:
+    return dolt().find_operation(revert_operation(proposal, proposal.merge_commit), proposal.merge_commit)
+
+
+def _entry(proposal: Proposal, actor: User, comment: str) -> ledger.LedgerEntry:
+    undoes = proposal.merge_commit
+    operation = revert_operation(proposal, undoes)
+    entry = entry_of(proposal, Change.Action.REVERTED, operation, actor=actor, comment=comment)
+    return replace(entry, undoes=undoes)
+
+
+def _take_back(proposal: Proposal, person: User, comment: str, revision: Revision | None, commit: str) -> None:
+    """Open the proposal, or mark it as undone, in the transaction that records the commit; only the first call does."""
+    data: dict[str, Any] = {"commit": commit}
+    if revision:
+        if not _wait_again(proposal, revision):
+            return
+        data["waits"] = True
+        if proposal.review_reason == ReviewReason.REPEATED and proposal.answers:
+            repeating.remember(proposal.answers)  # it was forgotten when this one was approved
+    else:
+        values = {"reverted_by_commit": commit, "lease_expires_at": None, "updated_at": timezone.now()}
+        if not _as_read(proposal).update(**values):
+            return
+        proposal.set_written(values)
         repeating.forget(proposal.pk)
         repeating.remember(proposal)
-        events.record(proposal, Event.What.REVERTED, actor=person, text=comment, commit=commit)
+    events.record(proposal, Event.What.REVERTED, actor=person, text=comment, **data)
 
 
 def _after(proposal: Proposal, made: Change) -> None:
+    """Take the steps that follow on `_take_back`. Raises AlreadyUndone, BeingDecided if another call had taken it."""
+    was_first = not proposal.holds
+    proposal.refresh_from_db()
+    if not was_first:
+        raise _decided_anew(proposal)
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
+    if proposal.status in DECIDABLE:
+        _require_branch(proposal)
+        _close_rest(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
     if proposal.kind in WHOLE_KINDS:
         take_back_others(proposal)
 
 
-def _finish_found(proposal: Proposal, done: Commit) -> Proposal:
-    """Finish what another call committed, which may be another person's and may have died since."""
-    person = User.objects.get(username=Trailers.of(done.message).person)
-    operation = revert_operation(proposal)
-    announced = DirectWrite.objects.filter(pk=operation, actor=person.username).first()
-    comment = announced.comment if announced else ""
-    entry = entry_of(proposal, Change.Action.REVERTED, operation, actor=person, comment=comment)
-    close = partial(_close_reverted, proposal, person, comment)
-    _after(proposal, ledger.record(done.hash, entry, at=ledger.time_of(done), on_record=close))
-    return proposal
+#: What the agent is told with what is closed; data of the contract, so not translated.
+WAITS_AGAIN = "The approval of proposal {} was undone: all of it waits there again, with this change."
 
 
-def _made_before(proposal: Proposal) -> Commit | None:
-    return dolt().find_operation(revert_operation(proposal), proposal.merge_commit)
+def _close_rest(proposal: Proposal) -> None:
+    """Close what the agent proposed anew of an approval in part, in the same words: it waits in this one again.
 
-
-def _announced(entry: ledger.LedgerEntry) -> ledger.LedgerEntry:
-    """Write why the commit is made before it is made, since no words are in the log. Return the entry to record.
-
-    Of two people who undo at once the first is named in the announcement; the other's reason is left out, because a
-    rebuilt ledger could not have it either.
+    What says something else, and what a person has taken up, waits beside it.
     """
-    ledger.announce(entry)
-    mine = Q(actor=entry.actor) | Q(at__lt=timezone.now() - settings.LEASE)
-    is_mine = DirectWrite.objects.filter(mine, pk=entry.operation).update(actor=entry.actor, comment=entry.comment)
-    return entry if is_mine else replace(entry, comment="")
+    asked = {_said(change) for change in proposal.current_revision.note_changes}
+    for other in _waiting(proposal).filter(answers=proposal, status__in=DECIDABLE).select_related("agent"):
+        changes = {_said(change) for change in other.current_revision.note_changes}
+        is_same = changes <= asked if changes else other.result_sha256 == proposal.result_sha256
+        if not is_same or other.events.filter(actor_kind=Event.ActorKind.PERSON).exists():
+            continue
+        try:
+            fields = {"decision_reason": RejectReason.DUPLICATE}
+            close(other, Status.REJECTED, actor=None, comment=WAITS_AGAIN.format(proposal.pk), fields=fields)
+        except DecisionRefused:  # decided at the same time
+            continue
+
+
+def _said(change: dict[str, Any]) -> tuple[str, str | None]:
+    return change["id"], sha256_kept(change["after"])
 
 
 def _require_doable(plan: UndoPlan, seen_sha256: str | None) -> None:
     proposal = plan.proposal
-    proposal.refresh_from_db(fields=["reverted_by_commit"])
-    if proposal.reverted_by_commit:
-        raise AlreadyUndone(proposal, _("This was undone already."))
     if not plan.can_be_done:
         raise ChangedSince(proposal, why_not(plan), code="undo_conflict")
     if plan.is_exact if seen_sha256 is None else plan.seen_sha256 == seen_sha256:

@@ -315,8 +315,7 @@ def undo(request: Request, pk: int) -> HttpResponse:
         undone = services.undo(actor=user, proposal_id=pk, **form.arguments())
     except AlreadyUndone as error:
         # In another window or by pressing twice.
-        what = Event.What.REOPENED if error.proposal.status == Status.OPEN else Event.What.REVERTED
-        last = error.proposal.events.filter(what=what).last()
+        last = error.proposal.events.filter(what__in=services.UNDONE).last()
         if last is None or (last.actor, last.actor_kind) != (user.username, Event.ActorKind.PERSON):
             return _not_undone(request, pk, error.message)
         undone = proposal_or_404(pk, user)
@@ -330,17 +329,16 @@ def undo(request: Request, pk: int) -> HttpResponse:
     except (EngineUnavailable, OutcomeUnknown):
         text = _("The memory did not answer. If undoing had begun, it will finish by itself. Look again in a minute.")
         return _not_undone(request, pk, text, status=503)
-    is_open = not undone.is_decided
+    panel = None if undone.is_decided else _back(undone)
     if request.htmx and request.POST.get("row"):
-        shown = rows_of([undone], looking=True)[0] if is_open else None
+        shown = rows_of([undone], looking=True)[0] if panel else None
         return _row(
             request, "inbox/row_undone.html", undone, row=shown, others=beside(request, [undone]), is_undone=True
         )
     if request.htmx:
-        panel = Panel(_("This proposal is open again."), _("It waits for a decision as before.")) if is_open else None
         return proposal_page(request, undone, just_decided=True, panel=panel)
-    if is_open:
-        said = _("Open again: %(what)s")
+    if panel:
+        said = f"{_('%(what)s is back in Your turn.')} {panel.message}".strip()
     elif undone.auto_applied:
         said = _("Reverted: the memory is as it was before.")
     else:
@@ -348,6 +346,16 @@ def undo(request: Request, pk: int) -> HttpResponse:
     messages.success(request, said % {"what": undone.target_title})
     back = request.POST.get("next", "") or request.POST.get("row", "")
     return redirect(local_path(request, back, url_of("proposal", request, undone)))
+
+
+def _back(undone: Proposal) -> Panel:
+    """Return what is said of a proposal that waits again."""
+    last, said = undone.events.filter(what__in=services.UNDONE).last(), []
+    if last and last.what == Event.What.REVERTED:
+        said.append(_("The memory is as it was before."))
+        closed = undone.answered_by.filter(status=Status.REJECTED, decided_by=None, decided_at__gt=last.at)
+        said += [_("Proposal %(number)d, the rest of it, is closed.") % {"number": each.pk} for each in closed]
+    return Panel(_("Back in Your turn."), " ".join(said))
 
 
 def _undo_page(
@@ -391,7 +399,9 @@ def redact(request: Request, pk: int) -> HttpResponse:
         else:
             messages.success(request, _("The texts of the proposal are removed."))
     elif ReviewAction.REDACT in available_actions(user, found):
-        context = {"proposal": found, "conversations_url": reverse("conversations", args=[found.owner])}
+        was_taken = found.events.filter(what=Event.What.REVERTED).exists()
+        urls = {"conversations_url": reverse("conversations", args=[found.owner])}
+        context = {"proposal": found, "was_taken": was_taken, **urls}
         return render(request, "proposal/redact.html", context)
     return redirect("proposal", pk=pk)
 

@@ -147,7 +147,7 @@ def proposal_page(
         "typed_comment": request.POST.get("comment", "").strip(),
         "just_decided": just_decided,
         "is_being_decided": found.status == Status.MERGING,
-        "undone": next((event for event in reversed(review.events) if event.what == Event.What.REVERTED), None),
+        "undone": next((each for each in review.events if each.data.get("commit") == found.reverted_by_commit), None),
         "undo_at_once": ReviewAction.UNDO in review.actions and (just_decided or _may_undo_at_once(found)),
     }
     return render(request, "proposal/body.html" if request.htmx else "proposal/proposal.html", context, status=status)

@@ -23,6 +23,7 @@ _VALUES: dict[str, re.Pattern[str]] = {
     "Proposal": re.compile(r"[0-9]{1,19}"),
     "Agent": _NAME,
     "Reviewed-by": _NAME,
+    "Undoes": re.compile(r"[0-9a-v]{32,64}"),
     "Actor": _NAME,
     "At": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"),
     "Operation": re.compile(r"[0-9a-f]{32}"),
@@ -42,6 +43,7 @@ class Trailers:
     Args:
         targets: (kind, label or id) pairs; empty also where the message only counts them.
         person: username of the person who decided or edited.
+        undoes: of an undone decision, the commit that it had made.
         at: when the change was made, to the microsecond.
     """
 
@@ -51,6 +53,7 @@ class Trailers:
     proposal_id: int | None = None
     agent: str = ""
     person: str = ""
+    undoes: str = ""
     at: datetime | None = None
     operation: str = ""
 
@@ -79,6 +82,7 @@ class Trailers:
             proposal_id=int(values["Proposal"]) if "Proposal" in values else None,
             agent=values.get("Agent", ""),
             person=values.get("Reviewed-by") or values.get("Actor", ""),
+            undoes=values.get("Undoes", ""),
             at=_read(values.get("At", "")),
             operation=values.get("Operation", ""),
         )

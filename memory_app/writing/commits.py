@@ -149,6 +149,28 @@ def write_branch(
         return done
 
 
+def put_back(name: str, head: str) -> bool:
+    """Have branch `name` at a commit that main contains: of a change that was approved, and is undone since.
+
+    Return whether main contains it; nothing is done otherwise.
+    """
+
+    def attempt() -> None:
+        if dolt().exists(name) and dolt().head(name) != head:
+            dolt().drop_branch(name)
+        with suppress(BranchExists):
+            dolt().create_branch(name, head)
+
+    try:
+        if not dolt().is_ancestor(head):
+            return False
+    except RevisionNotFound:
+        return False
+    with one_after_another():
+        retrying(attempt)
+    return True
+
+
 def _wait_for(made: Callable[[], str | None]) -> str | None:
     """Return what `made` returns, looked at until another call may have finished; None when nobody makes it.
 

@@ -28,6 +28,7 @@ class LedgerEntry:
         operation: 32 hexadecimal digits, one per attempt; identifies the commit after a lost connection or a crash.
         actor: username of the person who decided or edited, empty when there is none.
         targets: (kind, label or id) pairs; more than one for an import.
+        undoes: of an undone decision about a proposal, the commit that it had made.
     """
 
     action: str
@@ -38,6 +39,7 @@ class LedgerEntry:
     agent: str = ""
     proposal_id: int | None = None
     comment: str = ""
+    undoes: str = ""
 
     def message(self, subject: str, at: datetime, *, most: int) -> str:
         """Return a commit message: the subject, then trailers.
@@ -57,6 +59,7 @@ class LedgerEntry:
                 ("Proposal", "" if self.proposal_id is None else str(self.proposal_id)),
                 ("Agent", self.agent),
                 ("Actor" if self.proposal_id is None else "Reviewed-by", self.actor),
+                ("Undoes", self.undoes),
                 ("At", trailers.written(at)),
                 ("Operation", self.operation),
             ],

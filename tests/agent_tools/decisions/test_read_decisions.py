@@ -97,7 +97,7 @@ def test_everything_that_can_become_of_a_proposal_is_told_in_its_order(
         f"{what} was rejected by tim (wrong): Not so.",
         f"{what} was opened again by alice and waits for a person: It is.",
         f"{what} was approved by alice.",
-        f"{what} was undone by alice, and the memory no longer has it: No, it was not.",
+        f"{what} was undone by alice; the memory no longer has it, and it waits for a person again: No, it was not.",
         f"Proposal {other} for note '{note_id}' was undone by alice, and the memory no longer has it.",
         f"Proposal {late.pk} for block 'goals' has expired: no person decided in time.",
     ]

@@ -111,7 +111,7 @@ def test_every_decision_of_a_person_is_told_as_what_it_is(
     ]
     statuses = [body["data"]["status"] for body in made()]
     assert statuses[:2] == ["rejected", "open"]
-    assert statuses[3:] == ["changes_requested", "approved", "approved", "expired"]
+    assert statuses[3:] == ["changes_requested", "approved", "open", "expired"]
     assert [body["data"]["decided_by"] for body in made()][-1] == "assent"
     assert "Who said so" not in "".join(row.body for row in WebhookDelivery.objects.all())
 

@@ -137,6 +137,30 @@ def test_the_branch_of_a_decision_under_way_does_not_stay(waiting: Proposal) -> 
     assert branches() == ["main", own]
 
 
+def approve_and_undo(tim: User, proposal: Proposal) -> None:
+    services.undo(actor=tim, proposal_id=approve(tim, proposal).pk)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("known", ["waiting", "approved"])
+def test_one_undone_since_waits_again(waiting: Proposal, tim: User, tmp_path: Path, known: str, rounds: int) -> None:
+    if known == "approved":
+        approve(tim, waiting)
+    with older_default(tmp_path):
+        if known == "approved":
+            services.undo(actor=tim, proposal_id=waiting.pk)
+        for _ in range(rounds):
+            approve_and_undo(tim, Proposal.objects.get())
+    services.recover(trust_log=True)
+    (found,) = Proposal.objects.all()
+    assert (found.status, found.merge_commit, found.reverted_by_commit) == (Status.OPEN, "", "")
+    assert list(problems()) == []
+    assert services.recover(trust_log=True) == services.RecoveryReport()
+    approve(tim, found)
+    assert "maths" in reads.block("alice", "goals").body
+    assert list(problems()) == []
+
+
 # -- what only the memory knows -----------------------------------------------------------------------
 
 
@@ -149,17 +173,20 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
         waiting = propose(plans, "Read.", "Read a lot.")
         applied, reverted = apply_note(scribe, "Likes tea."), apply_note(scribe, "Likes milk.")
         services.undo(actor=alice, proposal_id=reverted.pk)
+        undone = propose(goals, "one book", "two books")
+        approve_and_undo(tim, undone)
     services.recover()  # without being told to trust the log it makes none from it
     assert not Proposal.objects.exists()
 
     report = services.recover(trust_log=True)
-    assert report.recreated_proposals == 4
+    assert report.recreated_proposals == 5
     found = {proposal.pk: proposal for proposal in Proposal.objects.all()}
     assert {pk: proposal.status for pk, proposal in found.items()} == {
         merged.pk: Status.APPROVED,
         waiting.pk: Status.OPEN,
         applied.pk: Status.APPLIED,
         reverted.pk: Status.APPLIED,
+        undone.pk: Status.OPEN,
     }
     assert found[merged.pk].decided_by == tim
     open_one = found[waiting.pk]
@@ -169,7 +196,7 @@ def test_proposals_only_the_memory_knows_get_their_rows_and_numbers_back(
     assert "lost" in open_one.reasoning
     assert found[reverted.pk].reverted_by_commit
     # By this the same change is found when its agent asks for it again.
-    assert {each.pk: each.result_sha256 for each in (merged, waiting, applied, reverted)} == {
+    assert {each.pk: each.result_sha256 for each in (merged, waiting, applied, reverted, undone)} == {
         pk: proposal.result_sha256 for pk, proposal in found.items()
     }
     assert list(problems()) == []

@@ -198,6 +198,10 @@ def approve_one_of_two(which: int = 0, rest: Rest = Rest.AGENT, reason: str = ""
     services.approve_some(accepted=[hunks[which].id], rest=rest, reason=reason, **by_tim())
 
 
+def propose_the_rest() -> None:
+    propose(BOOKS, operation="f" * 32, proposal_id=the_proposal().pk)
+
+
 def approve_some_notes() -> None:
     ids = [change["id"] for change in the_proposal().current_revision.note_changes]
     services.approve_some(accepted=ids[:-2], rest=Rest.AGENT, reason="", **by_tim())
@@ -284,6 +288,10 @@ USE_CASES: dict[str, tuple[Act, ...]] = {
     "undo an approval": (*PROPOSED, approve, undo),
     "undo an approval after a later change": (*PROPOSED, approve, another_sentence_changes, undo_what_changed_since),
     "undo the approval of an import": (*IMPORT_WAITS, approve, undo),
+    "undo an approval in part whose rest was proposed anew": (*TWO_CHANGES, approve_one_of_two, propose_the_rest, undo),
+    "undo a resolution": (*PROPOSED, the_same_sentence_changes, resolve, undo),
+    "decide anew what was undone": (*PROPOSED, approve, undo, approve),
+    "undo what was decided anew": (*PROPOSED, approve, undo, approve, undo),
     "undo a rejection": (*PROPOSED, reject, undo),
     "undo the rejection of an import": (*IMPORT_WAITS, reject, undo),
     "edit": (a_block, edit),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent_tools.answers import representations
 from approvals import services
 from approvals.models import Agent, Approval, Event, Proposal, ProposedNote, RejectedFingerprint, Status, User
 from approvals.services import Rest, imports, notes
@@ -93,7 +94,9 @@ def test_what_went_back_is_proposed_anew_as_its_answer(
     assert f"Answers proposal {proposal.pk}, Approved in part by" in words(page)
     # Compared with what was asked for then, not with what was approved of it.
     assert re.search(r"<del\b.*?>two.*<ins\b.*?>three", page.content.decode())
-    assert f"Taken up again in proposal {first.pk}" in words(client.get(proposal.get_absolute_url()))
+    said = words(client.get(proposal.get_absolute_url()))
+    assert f"The rest is proposal {first.pk} (open)" in said
+    assert [each for each in ("Same as", "Also proposed", f"#{first.pk}") if each in said] == []
     approve(tim, first)
     with refusing("already_decided"):
         change(scribe, ("three books", "four"), proposal_id=first.pk)
@@ -117,12 +120,31 @@ def test_undone_nothing_of_what_was_asked_for_is_lost(
     part = approve_some(tim, proposal, ticks(1), rest=Rest.AGENT, reason="")
     undone = services.undo(actor=tim, proposal_id=part.pk, comment="The wrong ticks.")
     assert body() == goals.body
-    assert undone.revisions.get(number=1).result_text == wanted(goals.body)
-    assert Proposal.objects.count() == 1
-    again = change(scribe, *EDITS)
-    assert (again.answers, again.review_reason) == (undone, "repeated")
-    approve(tim, again)
+    assert (undone.current_revision.result_text, undone.rest_went_back) == (wanted(goals.body), False)
+    assert change(scribe, *EDITS).pk == undone.pk  # it waits
+    approve(tim, undone)
     assert body() == wanted(goals.body)
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_taken_up", "becomes"),
+    [(EDITS[1:], False, "rejected"), (EDITS[1:], True, "open"), ([EDITS[1], NOVELS], False, "open")],
+    ids=["the same", "a person took it up", "other words"],
+)
+def test_the_rest_that_was_proposed_anew_waits_once_when_the_part_is_undone(
+    scribe: Agent, tim: User, proposal: Proposal, rest: list[tuple[str, str]], is_taken_up: bool, becomes: str
+) -> None:
+    approve_some(tim, proposal, ticks(1), rest=Rest.AGENT, reason="")
+    anew = change(scribe, *rest, proposal_id=proposal.pk)
+    if is_taken_up:
+        services.comment(actor=tim, proposal_id=anew.pk, text="Why now?", operation="c" * 32)
+    services.undo(actor=tim, proposal_id=proposal.pk)
+    anew.refresh_from_db()
+    assert (anew.status, anew.decided_by) == (becomes, None)
+    if becomes == "rejected":
+        assert "undone: all of it waits there again" in representations.told(anew)
+        with refusing("decision_refused", match=f"decide proposal {proposal.pk}"):
+            services.undo(actor=tim, proposal_id=anew.pk)
 
 
 def test_ticks_of_another_text_are_refused(goals: Block, tim: User, proposal: Proposal) -> None:

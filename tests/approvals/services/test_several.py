@@ -72,6 +72,7 @@ def test_each_is_approved_and_one_undo_takes_all_back(three: list[Proposal], tim
     undone = services.undo_several(actor=tim, batch=outcome.batch)
     assert codes(undone) == ["", "", ""]
     assert texts() == BODIES
+    assert states(*three) == ["open"] * 3
     assert len(services.undo_several(actor=tim, batch=outcome.batch).done) == 3
 
 

@@ -1,5 +1,6 @@
-"""Taking a decision back: an approval by a new commit, a rejection by opening it again, and what cannot be."""
+"""Taking a decision back: what was decided waits again as it was, and what cannot."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -11,17 +12,20 @@ from django.utils import timezone
 from approvals import services
 from approvals.models import Agent, Event, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
+from approvals.recovery.ledger import rebuild_ledger
+from approvals.review.reworded import ids_of_changes
 from approvals.review.undo import plan_undo
 from approvals.services import notes
-from approvals.services.errors import AlreadyUndone, ChangedSince
+from approvals.services.errors import AlreadyUndone
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block
+from tests.approvals.recovery import use_cases
 from tests.approvals.services.conftest import body
 from tests.conftest import in_a_thread
-from tests.support.acts import approve, as_seen, assert_ledger, edit, proposed_import, reject, save
+from tests.support.acts import approve, as_seen, assert_ledger, change, edit, proposed_import, reject, save
 from tests.support.crashing import killed
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
@@ -46,10 +50,50 @@ def approved(tim: User, proposal: Proposal) -> Proposal:
 def test_an_approval_is_undone_by_a_commit_of_who_undoes_it(goals: Block, approved: Proposal, tim: User) -> None:
     undone = undo(tim, approved, comment=" The wrong student. ")
     assert reads.block("alice", "goals").sha256 == goals.sha256
-    assert (undone.status, undone.reverted_by_commit) == (Status.APPROVED, head_of_main())
+    assert (undone.status, undone.merge_commit, undone.reverted_by_commit) == (Status.OPEN, "", "")
     assert_ledger("goals", action="reverted", actor="tim", proposal_id=approved.pk, comment="The wrong student.")
     event = undone.events.last()
     assert (event.what, event.actor, event.text) == ("reverted", "tim", "The wrong student.")
+    assert event.data == {"commit": head_of_main(), "waits": True}
+
+
+def state_of(proposal: Proposal) -> dict[str, object]:
+    """What people and agents see of a proposal, but for its term."""
+    names = ["status", "created_at", "mergeability", "review_reason", "approval", "handed_back_at", "merge_commit"]
+    names += ["decided_by", "decided_at", "decision_comment", "decision_reason", "current_revision_number", "answers"]
+    revision, (_main, *branches) = proposal.current_revision, sorted(dolt().branches(), key=lambda each: each.name)
+    texts = (revision.base_text, revision.edits, revision.result_text, revision.note_changes)
+    notes = sorted(proposal.proposed_notes.values_list("note_id", flat=True))
+    return {name: getattr(proposal, name) for name in names} | {
+        "revision": (texts, [each.name for each in branches if each.name == revision.branch], notes),
+        "memory": ({each.label: each.sha256 for each in reads.blocks("alice")}, reads.notes("alice")),
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in use_cases.USE_CASES if name.startswith("approve")])
+def test_what_was_approved_in_any_way_waits_as_it_was_and_can_be_decided_anew(name: str) -> None:
+    *before, approves = use_cases.USE_CASES[name]
+    for act in before:
+        act()
+    waited = state_of(use_cases.the_proposal())
+    for _ in range(2):
+        approves()
+        use_cases.undo()
+        assert state_of(use_cases.the_proposal()) == waited
+    approves()
+    ledger = [*Change.objects.order_by("id").values_list("commit", "target", "action", "actor", "comment", "at")]
+    Change.objects.all().delete()
+    assert rebuild_ledger()[1] == len(ledger)
+    assert ledger == [
+        *Change.objects.order_by("id").values_list("commit", "target", "action", "actor", "comment", "at")
+    ]
+    use_cases.undo()
+    use_cases.reject()
+    assert list(problems()) == []
+    use_cases.undo()
+    assert state_of(use_cases.the_proposal()) == waited
+    assert services.recover() == services.RecoveryReport()
+    assert use_cases.the_proposal().expires_at > timezone.now() + timedelta(days=1)
 
 
 def test_what_was_approved_on_a_later_text_is_undone_to_that_text(proposal: Proposal, alice: User, tim: User) -> None:
@@ -71,8 +115,9 @@ def test_later_changes_stay_and_are_shown_first(goals: Block, approved: Proposal
     with refusing("changed_since"):  # since it was shown
         undo(tim, approved, seen_sha256=plan.seen_sha256)
     assert "maths" in body()
-    assert not Proposal.objects.get().reverted_by_commit
-    undo(tim, approved, seen_sha256=plan_undo(approved).seen_sha256)
+    assert Proposal.objects.get().status == Status.APPROVED
+    undone = undo(tim, approved, seen_sha256=plan_undo(approved).seen_sha256)
+    assert (undone.status, undone.mergeability) == (Status.OPEN, Mergeability.REBASABLE)
     assert body() == goals.body.replace("one book", "three books")
     assert reads.block("alice", "goals").title == "My goals"
 
@@ -116,7 +161,7 @@ def test_of_many_who_undo_at_once_one_does(goals: Block, approved: Proposal, ali
     def press(person: User) -> None:
         try:
             outcomes.append(undo(person, approved, comment=person.username))
-        except (AlreadyUndone, ChangedSince) as error:
+        except AlreadyUndone as error:
             outcomes.append(error)
 
     for thread in [in_a_thread(partial(press, person)) for person in (alice, tim, alice, tim)]:
@@ -124,7 +169,7 @@ def test_of_many_who_undo_at_once_one_does(goals: Block, approved: Proposal, ali
     assert body() == goals.body
     assert Change.objects.filter(action="reverted").count() == 1
     assert Event.objects.filter(what="reverted").count() == 1
-    assert len(outcomes) == 4
+    assert Counter(map(type, outcomes)) == {Proposal: 1, AlreadyUndone: 3}
 
 
 def test_it_is_undone_once_and_not_by_strangers(approved: Proposal, alice: User, tim: User, mallory: User) -> None:
@@ -136,6 +181,52 @@ def test_it_is_undone_once_and_not_by_strangers(approved: Proposal, alice: User,
         with refusing("already_undone"):
             undo(person, approved)
     assert head_of_main() == head
+
+
+def test_its_agent_may_amend_or_withdraw_it_and_is_not_told_that_it_was_rejected(
+    goals: Block, tim: User, approved: Proposal, propose: Propose
+) -> None:
+    undo(tim, approved)
+    assert propose(goals, "math", "maths").pk == approved.pk
+    amended = propose(goals, "math", "mathematics", proposal_id=approved.pk)
+    assert (amended.pk, amended.current_revision_number, amended.status) == (approved.pk, 2, Status.OPEN)
+    approve(tim, amended)
+    assert "mathematics" in body()
+    withdrawn = services.withdraw(agent=approved.agent, proposal_id=undo(tim, amended).pk)
+    assert propose(goals, "math", "mathematics").answers is None
+    assert withdrawn.current_revision_number == 2
+
+
+def test_what_was_asked_again_after_a_rejection_is_so_when_its_approval_is_undone(
+    goals: Block, tim: User, proposal: Proposal, propose: Propose
+) -> None:
+    reject(tim, proposal)
+    again = propose(goals, "math", "maths", reasoning="She asked for it again.", force=True)
+    undone = undo(tim, approve(tim, again))
+    assert (undone.answers, undone.review_reason) == (proposal, "repeated")
+    services.withdraw(agent=again.agent, proposal_id=again.pk)
+    with refusing("rejected_before"):
+        propose(goals, "math", "maths")
+
+
+def test_an_automatic_change_that_is_undone_waits_for_nobody_and_not_for_long(tim: User, scribe: Agent) -> None:
+    by = ChangeContext(actor=scribe, may_apply=True, reasoning="She said so.")
+    undone = undo(tim, notes.save(by=by, owner="alice", content="She sails.").proposal)
+    assert (undone.status, undone.reverted_by_commit) == (Status.APPLIED, head_of_main())
+    again = notes.save(by=by, owner="alice", content="She sails.").proposal
+    assert (again.status, again.review_reason, again.answers) == (Status.OPEN, "repeated", undone)
+
+
+def test_of_what_was_approved_in_part_nothing_waits_where_its_texts_are_removed(
+    goals: Block, alice: User, scribe: Agent
+) -> None:
+    proposal = change(scribe, ("math", "maths"), ("one book", "two books"))
+    first, _second = ids_of_changes(proposal)
+    seen = as_seen(proposal)
+    services.approve_some(actor=alice, accepted=[first], rest=services.Rest.REJECT, reason="wrong", **seen)
+    services.redact(actor=alice, proposal_id=proposal.pk)
+    assert undo(alice, proposal).reverted_by_commit == head_of_main()
+    assert body() == goals.body
 
 
 def test_two_approvals_are_undone_in_any_order(goals: Block, tim: User, proposal: Proposal, propose: Propose) -> None:
@@ -261,7 +352,8 @@ def test_opened_by_several_at_once_it_is_opened_once(alice: User, tim: User, pro
 
 # -- when the process dies on the way -------------------------------------------------------------
 
-#: Where it dies: before the ledger's row, before the proposal's, after both.
+#: Where it dies: before the commit, before the ledger's row, before the proposal's, after both.
+BEFORE_IT = "undoing.write_main = die"
 CRASHES = ["commits.record = die", "events.record = die", "undoing.after_change = die"]
 
 
@@ -291,11 +383,12 @@ def taken(request: pytest.FixtureRequest, tim: User, scribe: Agent, goals: Block
 
 def assert_taken_back(proposal: Proposal, goals: Block) -> None:
     proposal.refresh_from_db()
-    commit = proposal.reverted_by_commit
+    commit, waits = head_of_main(), {"waits": True} if proposal.status == Status.OPEN else {}
+    assert proposal.reverted_by_commit == ("" if waits else commit)
     target, kind = proposal.target, proposal.target_kind
     assert_ledger(target, kind=kind, action="reverted", actor="alice", commit=commit, comment="Why.")
     (event,) = proposal.events.filter(what="reverted")
-    assert (event.actor, event.text, event.data) == ("alice", "Why.", {"commit": commit})
+    assert (event.actor, event.text, event.data) == ("alice", "Why.", {"commit": commit} | waits)
     assert (reads.notes("alice"), body()) == ((), goals.body)
 
 
@@ -312,7 +405,21 @@ def test_it_is_finished_by_recovery(taken: Proposal, goals: Block, crash: str) -
 @pytest.mark.parametrize("crash", CRASHES[:-1])
 def test_it_is_finished_by_whoever_presses_again(taken: Proposal, goals: Block, tim: User, crash: str) -> None:
     killed_while_undoing(crash)
-    assert undo(tim, taken, comment="Another reason.").reverted_by_commit
+    undo(tim, taken, comment="Another reason.")
     assert_taken_back(taken, goals)
     with refusing("already_undone"):
         undo(tim, taken)
+
+
+@pytest.mark.slow
+def test_killed_before_the_memory_changed_it_is_as_it_was_until_somebody_presses_again(
+    taken: Proposal, goals: Block, alice: User
+) -> None:
+    killed_while_undoing(BEFORE_IT)
+    status, head = taken.status, head_of_main()
+    Proposal.objects.update(lease_expires_at=timezone.now())
+    assert services.recover().reverted == 0
+    taken.refresh_from_db()
+    assert (taken.status, head_of_main(), [each.name for each in dolt().branches()]) == (status, head, ["main"])
+    undo(alice, taken, comment="Why.")
+    assert_taken_back(taken, goals)

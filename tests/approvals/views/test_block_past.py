@@ -284,7 +284,7 @@ def test_what_was_undone_comes_from_who_undid_it_and_lists_what_it_was(
     proposal = approve(tim, propose(goals, "in June", "in July", reasoning="The exam was moved."))
     services.undo(actor=alice, proposal_id=proposal.pk, comment="It was not.")
     chosen = why(as_alice, "She wants to pass the B2 exam in June.", "by-person")
-    assert_says(chosen, "Alice Berg undid what scribe did", "It was not.")
+    assert_says(chosen, f"Alice Berg undid an approval of proposal {proposal.pk}", "It was not.")
     told = words(chosen).partition("Close")[0]
     assert "The exam was moved." not in told  # the reason of what was undone, not of undoing it
     earlier = told.partition("Earlier")[2]

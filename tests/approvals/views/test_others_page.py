@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, User
+from approvals.models import Agent, Kind, Proposal, TrustRule, User
 from approvals.permissions import ReviewAction
 from approvals.services import imports, notes
 from approvals.services.notes import ChangeContext
@@ -135,7 +135,8 @@ def test_the_rejection_stands_beside_both_reasons_unless_its_texts_were_removed(
 def test_what_was_undone_is_called_that(
     as_alice: Client, goals: Block, alice: User, tim: User, propose: Propose
 ) -> None:
-    first = approve(tim, propose(goals, "math", "maths"))
+    TrustRule.objects.create(owner="alice", needs=TrustRule.Needs.NOTHING, made_by=alice)
+    first = propose(goals, "math", "maths", may_apply=True)
     services.undo(actor=alice, proposal_id=first.pk, comment="Not yet.")
     page = look(as_alice, propose(goals, "math", "maths"))
     assert_says(page, "Undone before", "Not yet.")

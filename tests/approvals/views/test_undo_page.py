@@ -11,7 +11,8 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
-from tests.support.acts import address, approve, edit, look, send
+from tests.support.acts import address, approve, as_seen, edit, look, reject, send
+from tests.support.background import wait_for_threads
 from tests.support.fixtures import Propose
 from tests.support.pages import assert_says, form, has_form, html, htmx, words
 
@@ -27,18 +28,50 @@ def approved(goals: Block, tim: User, propose: Propose) -> Proposal:
     return approve(tim, propose(goals, "math", "maths"))
 
 
-def test_outcome_and_history_offer_undo_and_say_who_undid_it(
+def test_outcome_and_history_offer_undo_and_it_waits_as_before(
     as_tim: Client, as_alice: Client, goals: Block, approved: Proposal
 ) -> None:
     for client in (as_alice, as_tim):
         assert url(approved) in html(client.get(HISTORY))
     answer = send(as_tim, "undo", approved)
-    assert_says(answer, "Undone by Tim Okafor")
+    assert_says(answer, "is back in Your turn. The memory is as it was before.")
+    assert has_form(answer, address("approve", approved))
     assert reads.block("alice", "goals").body == goals.body
-    for page in (answer, as_tim.get(HISTORY)):
+    history = as_tim.get(HISTORY)
+    assert_says(history, f"Tim Okafor undid an approval of proposal {approved.pk}")
+    for page in (answer, history):
         assert url(approved) not in html(page)
-    assert_says(as_tim.post(url(approved), follow=True), "Undone by Tim Okafor")  # pressed twice: the same answer
+    assert_says(as_tim.post(url(approved), follow=True), "is back in Your turn.")  # pressed twice: the same answer
     assert Change.objects.filter(action="reverted").count() == 1
+    again = send(as_tim, "approve", approved)
+    assert_says(again, "Approved by Tim Okafor")
+    assert "Undone by" not in words(again)
+    assert html(as_tim.get(HISTORY)).count(url(approved)) == 1  # not where it was undone
+
+
+def test_what_was_reworded_and_undone_waits_as_proposed_and_its_wording_is_in_the_history(
+    as_tim: Client, goals: Block, tim: User, propose: Propose
+) -> None:
+    proposal = propose(goals, "math", "maths")
+    text = goals.body.replace("math", "algebra")
+    services.approve_edited(actor=tim, text=text, **as_seen(proposal))
+    page = send(as_tim, "undo", proposal)
+    assert "algebra" not in words(page)
+    assert "?revision=2" in html(page)
+    assert_says(look(as_tim, proposal, revision=2), "algebra")
+    assert has_form(page, address("reject", proposal))
+
+
+def test_what_was_approved_for_a_while_is_said_before_its_texts_are_removed(
+    as_alice: Client, tim: User, approved: Proposal
+) -> None:
+    reject(tim, services.undo(actor=tim, proposal_id=approved.pk))
+    assert_says(as_alice.get(address("redact", approved)), "the history of the memory keeps what it said then")
+    services.redact(actor=User.objects.get(username="alice"), proposal_id=approved.pk)
+    wait_for_threads()
+    assert not services.recover().texts_collected
+    approved.refresh_from_db()
+    assert not approved.is_garbage_left
 
 
 def test_after_a_later_change_a_page_shows_first_what_undoing_would_do(
@@ -77,7 +110,7 @@ def test_a_rejection_undone_on_its_row_is_a_row_to_decide_again(as_tim: Client, 
     row = as_tim.post(address("reject", proposal), {"revision": "1", "reason": "wrong", "row": "/"}, headers=htmx())
     again = as_tim.post(url(proposal), form(row, url(proposal)), headers=htmx())
     assert has_form(again, address("approve", proposal))
-    assert_says(again, "this waits for a decision again")
+    assert_says(again, "Back in Your turn.")
     assert 'id="count-yours" hx-swap-oob="true">1<' in html(again)
 
 

@@ -95,7 +95,8 @@ def test_what_an_approval_in_part_left_out_is_refused_until_that_is_undone(
     with refusing("rejected_before"):
         propose(goals, "in June.", f"in June. {ROWING}")
     services.undo(actor=tim, proposal_id=part.pk)
-    assert propose(goals, goals.body, both).review_reason == "repeated"
+    assert propose(goals, "in June.", f"in June. {ROWING}").answers is None
+    assert propose(goals, goals.body, both).pk == part.pk  # which waits again
 
 
 def test_several_rejected_at_once_count_each(goals: Block, tim: User, propose: Propose) -> None:
