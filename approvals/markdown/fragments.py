@@ -4,7 +4,7 @@ A fragment has no controls: links are words, headings are bold lines. A row of a
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import nh3
@@ -23,12 +23,11 @@ _CLEANER = nh3.Cleaner(
     },
     attributes={
         **{tag: {"dir"} for tag in ("blockquote", "div", "ol", "p", "td", "th", "ul")},
-        "li": {"value"},
         "span": {"title"},
     },
     allowed_classes={
         "div": {"lines"},
-        "span": {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing"},
+        "span": {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "sign", "marker", "drawn"},
         **{tag: {"moved"} for tag in ("ins", "del")},
     },
 )  # fmt: skip
@@ -45,7 +44,12 @@ def drawn_fragment(before: str, after: str) -> SafeString:
 @lru_cache(maxsize=512)
 def _drawn(before: str, after: str, _language: str | None) -> SafeString:
     columns = max(map(_cells, (before + "\n" + after).split("\n")))
-    old, new = ("\n".join(_as_table(text, columns)) for text in (before, after))
+    head = ["", "|" * (columns + 1), "|" + "-|" * columns]
+    lines = [list(_as_table(text, head)) for text in (before, after)]
+    for its, other in (lines, lines[::-1]):
+        if head[2] in other and head[2] not in its:  # then it neither comes nor goes
+            its[:] = [*(its if any(its) else ()), *head]
+    old, new = map("\n".join, lines)
     segments = worddiff.diff(old, new)
     paragraphs = worddiff.redlined(segments)
     try:
@@ -70,12 +74,12 @@ def _cells(line: str) -> int:
     return line.strip("|").count("|") + 1 if line.startswith("|") or line.endswith("|") else 0
 
 
-def _as_table(text: str, columns: int) -> Iterator[str]:
+def _as_table(text: str, head: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a text; rows of a table that stand without its head, below one without words."""
     lines = text.split("\n")
     is_row = False
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if _cells(line) and not is_row and not re.fullmatch(r"[\s|:-]*-[\s|:-]*", following):
-            yield from ("", "|" * (columns + 1), "|" + "-|" * columns)
+            yield from head
         is_row = bool(_cells(line))
         yield line

@@ -17,6 +17,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline, image, link
 
 from assent_client.text import invisible
+from memory_app.text.sections import front_matter
 
 #: Cells of all tables of a text; what comes after is shown as it is written.
 MOST_CELLS = 2_000
@@ -35,6 +36,8 @@ _BELOW = 4
 _BlockRule = Callable[[StateBlock, int, int, bool], bool]
 _InlineRule = Callable[[StateInline, bool], bool]
 
+#: What may stand in front of the words of a line, when these are no heading.
+_FRONT = re.compile(r"(?:[\s>]|(?:[*+-]|\d{1,9}[.)])(?=\s))*+")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 # Without one of these there is no link, and nothing needs to be parsed to know.
@@ -81,24 +84,27 @@ def lines_of(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
-def gaps_of(line: str, contents: Sequence[str]) -> list[str] | None:
+def gaps_of(line: str, contents: Sequence[str], *, is_row: bool = False) -> list[str] | None:
     """Return what a line of the source has before, between and behind the contents that the parser read in it.
 
     None where they are not written as they were read.
+
+    Args:
+        is_row: they are cells of a table; otherwise one content, at the end of the line.
     """
     gaps: list[str] = []
-    at = 0
+    front = _FRONT.match(line) if is_row else None
+    end, at = 0, front.end() if front else 0
     for content in contents:
-        # A sign in front of the only content may look like it: "1. 1". In a table a bar is written with a backslash.
-        for written in (content, content.replace("|", "\\|")):
-            start = line.rfind(written) if len(contents) == 1 else line.find(written, at)
+        for written in (content, content.replace("|", "\\|")):  # in a table a bar has a backslash
+            start = line.find(written, at) if is_row else line.rfind(written)
             if start >= 0:
                 break
         else:
             return None
-        gaps.append(line[at:start])
-        at = start + len(written)
-    return [*gaps, line[at:]]
+        gaps.append(line[end:start])
+        end = at = start + len(written)
+    return [*gaps, line[end:]]
 
 
 class Parser(MarkdownIt):
@@ -107,6 +113,7 @@ class Parser(MarkdownIt):
     def __init__(self) -> None:
         super().__init__("commonmark", {"html": False, "maxNesting": DEEPEST + _BELOW})
         self.enable(["table", "strikethrough"])
+        self.block.ruler.before("table", "front_matter", _front_matter)
         self.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
         alternatives = ["paragraph", "reference", "blockquote", "list"]
         self.block.ruler.at("blockquote", _flat_below(blockquote), {"alt": alternatives})
@@ -114,6 +121,10 @@ class Parser(MarkdownIt):
         self.inline.ruler.at("link", _few_failures(link))
         self.inline.ruler.at("image", _few_failures(image))
         self.core.ruler.push("addresses", _addresses)
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802  # the library's name
+        """Return an address as it is written, also where it is its own words."""
+        return link
 
 
 class _LinkReader(Parser):
@@ -134,6 +145,19 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if not silent:
         state.env["cells"] = state.env.get("cells", 0) + columns * (state.line - start)
     return True
+
+
+def _front_matter(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read front matter as a block of code: between rules, its last line would be a heading."""
+    if start or state.level or not state.src.startswith("---"):
+        return False
+    length = front_matter(state.src.splitlines(keepends=True))
+    if length:
+        token = state.push("fence", "code", 0)
+        token.content = state.getLines(1, length - 1, 0, True)
+        token.map = [0, length]
+        state.line = length
+    return bool(length)
 
 
 def _flat_below(rule: _BlockRule) -> _BlockRule:

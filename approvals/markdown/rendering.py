@@ -1,11 +1,13 @@
 """Memory text as HTML that is safe to show: Markdown rendered by markdown-it-py (`commonmark`), then cleaned by nh3.
 
 Raw HTML is shown as text. Images are never loaded (that would tell their host who reads, and when): a
-link in their place says where they point. Headings are renumbered to follow those of the page around them, and a wide
-table is scrolled in a box of its own.
+link in their place says where they point. What Markdown would drop is shown as it is written (see `unseen`), and so are
+addresses and titles of links: people see all that agents read. Headings are renumbered to follow those of the page
+around them, and a wide table is scrolled in a box of its own.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +21,12 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from approvals.markdown.parsing import LONGEST, Parser
+from approvals.markdown.unseen import numbers, unseen
 from assent_client.text import invisible
 
 TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
-    "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 #: What runs in the direction of its own words: an Arabic list has its bullets on the right.
 _HEADINGS = {"h2", "h3", "h4", "h5", "h6"}
@@ -33,7 +36,10 @@ ATTRIBUTES = {
     **{tag: {"dir", "id"} for tag in _HEADINGS},
     "a": {"href", "title"},
     "div": {"aria-label", "class", "role", "tabindex"},  # written by `_table` alone
+    "li": {"class"},
     "ol": {"dir", "start"},
+    "p": {"dir", "class"},
+    "span": {"class"},
 }
 SCHEMES = {"http", "https", "mailto"}
 
@@ -83,9 +89,28 @@ def lay_out(text: str, *, top: int = TOP, anchored: bool = True) -> tuple[SafeSt
         written = invisible.plain(text)
         return format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, written), ()
     env: dict[str, Any] = {}
-    tokens = _markdown.parse(invisible.plain(text), env)
+    shown = invisible.plain(text)
+    tokens = _markdown.parse(shown, env)
     headings = _number_headings(tokens, top=top, anchored=anchored)
+    tokens = _with_unseen(shown, tokens)
     return _clean(tokens, env, ATTRIBUTES, link_rel="noopener noreferrer nofollow"), headings
+
+
+def _with_unseen(text: str, tokens: Sequence[Token]) -> list[Token]:
+    """Return the tokens with what Markdown drops shown as it is written, where it stands."""
+    added: dict[int, list[Token]] = defaultdict(list)
+    label = format_html('<span class="meta">{}</span> ', _("Only in the source:"))
+    for at, kind, said in unseen(text, tokens):
+        words = format_html('<p class="unseen">{}<code>{}</code></p>', label if kind == "words" else "", said)
+        added[at].append(Token("html_block", "", 0, content=words))
+    for at, number, _is_far in numbers(tokens):
+        marker = Token("html_inline", "", 0, content=format_html('<span class="marker">{} </span>', number))
+        tokens[at].attrSet("class", "numbered")
+        if tokens[at + 2].type == "inline":
+            (tokens[at + 2].children or []).insert(0, marker)
+        else:
+            added[at + 1].append(marker)
+    return [each for at, token in enumerate((*tokens, None)) for each in (*added[at], token) if each]
 
 
 def render_with(
@@ -132,7 +157,9 @@ def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tu
         anchor = f"section-{len(headings) + 1}"
         if anchored:
             opening.attrSet("id", anchor)
-        title = "".join(token.content for token in words.children or () if token.type in ("text", "code_inline"))
+        title = "".join(
+            token.content for token in words.children or () if token.type in ("text", "text_special", "code_inline")
+        )
         headings.append(Heading(title=title.strip(), depth=len(above), anchor=anchor))
         above.append(written)
     return tuple(headings)
@@ -159,8 +186,25 @@ def without_marks(text: str) -> str:
 
 def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
-    label = self.renderInlineAsText(token.children or [], options, env) or "image"
-    return f'<a href="{escape(token.attrGet("src") or "")}">{escape(label)}</a>'
+    label = escape(token.content or "image")
+    return f'<a href="{escape(token.attrGet("src") or "")}">{label}</a>{_tail(token)}'
+
+
+def _link_close(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f"</a>{_tail(tokens[index])}"
+
+
+def _tail(token: Token) -> str:
+    """Return what is written behind the words of a link, where it says anything."""
+    said = token.meta.get("tail", "").removeprefix("]")
+    return format_html(' <span class="sign">{}</span>', said) if said.strip("[]") else ""
+
+
+def _special(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Return a sign that is written behind a backslash, or as an entity: that is said."""
+    token = tokens[index]
+    written = format_html('<span class="sign">{}</span>', token.markup) if token.info == "entity" else ""
+    return f"{escape(token.content)}{written}"
 
 
 def _table(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -185,10 +229,12 @@ def parser(*, without: Sequence[str] = ()) -> Parser:
     parser = Parser()
     parser.core.ruler.disable(list(without))
     parser.add_render_rule("image", _image)
+    parser.add_render_rule("link_close", _link_close)
+    parser.add_render_rule("text_special", _special)
     parser.add_render_rule("table_open", _table)
     parser.add_render_rule("table_close", _table)
     parser.core.ruler.push("direction", _directed)
     return parser
 
 
-_markdown = parser()
+_markdown = parser(without=("text_join",))

@@ -116,7 +116,7 @@ class _Linking:
         self._out, self._around, self._space = [], [], []
         self._drawn = 0
         for child in children:
-            if child.type in ("text", "code_inline", "image"):
+            if child.type in ("text", "text_special", "code_inline", "image"):
                 self._words(child)
             elif child.type in _BREAKS:
                 self._space.append(child)

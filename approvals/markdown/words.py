@@ -103,7 +103,7 @@ class ParsedText:
             return [self._signed(block, lines)]
         at, line = _lines(block).start, self._line(_lines(block).start)
         cells = [cell.children[0].content for cell in block.children]
-        gaps = gaps_of(line, cells) or [""] * (len(cells) + 1)
+        gaps = gaps_of(line, cells, is_row=True) or [""] * (len(cells) + 1)
         parts = [[Run(gap, (SIGN,)), *self.runs(cell)] for gap, cell in zip(gaps, cells, strict=False)]
         parts[0][:1] = self._signs(block, at, gaps[0])
         if not gaps[-1].strip("| \t"):  # else there are more cells than the table draws

@@ -29,7 +29,7 @@ _KEY = re.compile(r"(?:(\d)r)?(-?\d{1,16})-(\d{1,18})", re.ASCII)
 
 #: Risks from the worst down; what has another one stands above what has none.
 _RANKS: Sequence[tuple[int, Sequence[str]]] = (
-    (3, ("secrets", "hidden_characters", "mixed_scripts", "reads_like_instructions")),
+    (3, ("secrets", "hidden_characters", "not_shown", "mixed_scripts", "reads_like_instructions")),
     (2, ("deletes_much", "links_added")),
 )
 

@@ -132,6 +132,7 @@ def summarise(
 RISK_TITLES: Mapping[str, Any] = {
     "secrets": _("reads like a secret"),
     "hidden_characters": _("hidden characters"),
+    "not_shown": _("text not shown"),
     "mixed_scripts": _("look-alike letters"),
     "reads_like_instructions": _("reads like instructions"),
     "deletes_much": _("large deletion"),

@@ -57,7 +57,7 @@ def notes_apply_at_once(owner: str) -> bool:
 # -- Which rule of an owner's holds for an agent's change, and whether it lets the change through without a person.
 
 #: Flags of a change that a person sees first, whatever a policy or a rule says; the last one whatever a rule says.
-FLAGGED = frozenset({"hidden_characters", "mixed_scripts", "reads_like_instructions"})
+FLAGGED = frozenset({"hidden_characters", flags.NOT_SHOWN, "mixed_scripts", "reads_like_instructions"})
 SEEN_FIRST = FLAGGED | {flags.SECRETS, "deletes_much"}
 
 #: From the strictest.

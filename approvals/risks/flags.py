@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from approvals.markdown import parsing
+from approvals.markdown.unseen import dropped
 from approvals.risks import credentials
 from approvals.risks.prompt_injection import instructions
 from assent_client.text import invisible
@@ -134,6 +135,8 @@ Level = Literal["danger", "warning", "info"]
 
 #: The flag that policy stops at: nothing with it goes into the memory before a person has seen it.
 SECRETS = "secrets"
+#: The flag of what Markdown drops: an agent reads it, and a rendered text does not show it.
+NOT_SHOWN = "not_shown"
 
 DELETES_MUCH_DANGER = 0.5
 DELETES_MUCH_WARNING = 0.25
@@ -224,6 +227,7 @@ def report(
     found = (
         _secrets(before, after, said, whole),
         _hidden_characters(before, after),
+        _not_shown(before, after, whole),
         _mixed_scripts(before, after, "\n".join(whole)),
         _reads_like_instructions(before, after),
         None if is_deletion else _deletes_much(share),
@@ -302,6 +306,15 @@ def _hidden_characters(before: str, after: str) -> Risk | None:
     if any(unseen.kind == "piled" for unseen in new):
         return replace(risk, params={**risk.params, "hide_others": True})
     return risk
+
+
+def _not_shown(before: str, after: str, whole: tuple[str, str]) -> Risk | None:
+    """Return the flag for words that Markdown drops, such as a cell too many; where they stand depends on all of it."""
+    had = dropped(whole[0])
+    if not had and _changes_words(before, after):
+        return None
+    new = _added(had, dropped(whole[1]), str)
+    return _risk(NOT_SHOWN, "danger", new) if new else None
 
 
 def _added(before: Iterable[T], after: Iterable[T], key: Callable[[T], object]) -> list[T]:

@@ -73,7 +73,7 @@ def sections(text: str) -> list[MarkdownSection]:
     """Return all sections, in the order of their headers."""
     lines = _LINES.findall(text)
     at = [0, *accumulate(map(len, lines))]
-    skipped = _front_matter(lines)
+    skipped = front_matter(lines)
     headers: list[tuple[str, int, int, int]] = []
     tokens = _BLOCKS.parse("\n" * skipped + "".join(lines[skipped:]).removeprefix("\ufeff"))
     for token, inline in pairwise(tokens):
@@ -219,7 +219,7 @@ def _asked(header: str) -> tuple[int, tuple[str, ...]]:
     return 0, (" ".join(asked.split()),)
 
 
-def _front_matter(lines: Sequence[str]) -> int:
+def front_matter(lines: Sequence[str]) -> int:
     """Return how many lines at the start are front matter, between `---` and `---` or `...`.
 
     With an empty line after it, the first is a rule.

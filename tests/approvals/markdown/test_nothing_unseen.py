@@ -8,9 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from approvals.markdown.rendering import render
+from approvals.markdown.unseen import dropped
 from memory_app.text import worddiff
-from tests.approvals.markdown.test_redline import PIECES, redline, side
-from tests.support.constructs import CONSTRUCTS, written
+from tests.approvals.markdown.test_redline import PIECES, _Text, redline, side
+from tests.support.constructs import CONSTRUCTS, WORDS, written
 
 pytestmark = pytest.mark.pure
 
@@ -88,3 +90,84 @@ def test_any_change_inside_a_text_is_drawn_with_all_its_signs(text: str, piece: 
     at = min(at, len(text))
     assert not unseen(text, text[:at] + piece + text[at:])
     assert not unseen(text[:at] + piece + text[at:], text)
+
+
+# -- the text as a page shows it ------------------------------------------------------------------
+
+
+class _Page(_Text):
+    """The words of a page, with the numbers that a browser draws."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        super().handle_starttag(tag, attrs)
+        if tag in ("ol", "ul"):
+            self._numbers.append(int(dict(attrs).get("start") or 1))
+        elif tag == "li":
+            is_drawn = self._open[-2][0] == "ol" and not dict(attrs).get("class")
+            self.words += f"{self._numbers[-1]}." if is_drawn else ""
+            self._numbers[-1] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        super().handle_endtag(tag)
+        if tag in ("ol", "ul"):
+            self._numbers.pop()
+
+
+def page_of(text: str) -> str:
+    page = _Page()
+    page.feed(str(render(text)))
+    page.close()
+    return page.words
+
+
+def left_out(text: str) -> dict[str, int]:
+    """Return the letters and digits of a text that its page does not draw so often."""
+    written, drawn = (Counter(filter(str.isalnum, each)) for each in (text, page_of(text)))
+    return dict(written - drawn)
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTS)
+def test_a_page_shows_all_words_of_a_construct(construct: str) -> None:
+    for text in (
+        written(construct),
+        f"{AROUND}\n{written(construct)}\n\n{AROUND}",
+        "> " + written(construct).replace("\n", "\n> "),
+        "- a\n\n  " + written(construct).replace("\n", "\n  "),
+        "12. " + written(construct).replace("\n", "\n    "),
+    ):
+        assert not left_out(text), text
+    if "WORDS" in construct:
+        assert [word for word in WORDS.split() if word not in page_of(written(construct, f" {WORDS} "))] == []
+
+
+@given(text=markdown)
+def test_a_page_shows_all_words_of_any_text(text: str) -> None:
+    assert not left_out(text)
+
+
+@pytest.mark.parametrize("nested", ["> {}", "- {}", "1. {}", "> - {}"])
+@pytest.mark.parametrize("text", ["| a |\n|---|\n| b | SECRETWORD |", "[//]: # (SECRETWORD)", "``` sh SECRETWORD\n```"])
+def test_what_a_page_drops_is_flagged_and_said_to_be_in_the_source(nested: str, text: str) -> None:
+    lead = nested.index("{")
+    whole = nested.format(text.replace("\n", "\n" + nested[:lead].replace("-", " ").replace("1.", "  ")))
+    assert any("SECRETWORD" in each for each in dropped(whole))
+    assert "SECRETWORD" in page_of(whole)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**a** *b* `c` ~~d~~ &amp; \\* [e](/f) <https://g.example>\n\n---\n\n> h",
+        "[a] and [b][c]\n\n[a]: https://a.example\n[c]: <https://c.example>\n",
+        "1. a\n2. b\n\n1. a\n1. b\n3. c\n\nText.\n\n2024. was good\n2025. is better",
+        "```python\nx\n```\n\n~~~\ny\n~~~\n\n    z\n",
+        "| a \\| b | c |\n|:--|--:|\n| `d \\| e` | f |\n| g |\n\n- [x] h\n- [ ] i\n",
+        "---\nname: a\ntags: [b]\n---\n\n# C #\n\nD\n===\n",
+    ],
+)
+def test_ordinary_markdown_drops_nothing(text: str) -> None:
+    assert dropped(text) == []

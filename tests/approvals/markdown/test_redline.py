@@ -110,7 +110,8 @@ def test_both_texts_are_in_it_with_all_their_words(before: str, after: str) -> N
     html = "".join(part.html for each in passages for part in each.parts)
     for text, other in ((before, "ins"), (after, "del")):
         shown = re.sub(r"[\s·¶→↵]", "", side(html, other, "sign", "marker").words)
-        assert shown == re.sub(r"\s", "", side(render(text)).words)
+        page = re.sub('<p class="unseen">.*?</p>', "", render(text), flags=re.DOTALL)
+        assert shown == re.sub(r"\s", "", side(page).words)
 
 
 @given(text=markdown)
@@ -179,6 +180,7 @@ def test_emphasis_alone_is_a_change_of_the_words_it_is_on() -> None:
         ("# a\n", "a\n===\n", "#a==="),
         ("- [ ] a\n", "- [x] a\n", "[·x]"),
         ("```python\nx\n```\n", "```sh\nx\n```\n", "```pythonsh"),
+        ("<https://a.example/%57>\n", "<https://a.example/%58>\n", "<https://a.example/%58>"),
         ("|a|\n|-|\n|b|\n", "|a|\n|:-:|\n|b|\n", "|-:-:|"),
     ],
 )
@@ -195,7 +197,6 @@ def test_signs_that_change_are_drawn_in_their_place(before: str, after: str, sho
         ("a\n\n> c\n>\n> [x]: /one\n", "a b\n\n> c\n>\n> [x]: /two\n"),
         ("|a|\n|-|\n|b|\n", "|a|\n|-|\n|b c|d|\n"),
         ("one\r\ntwo\n", "one\ntwo three\n"),
-        ("<https://a.example/%57>\n", "<https://a.example/%58>\n"),
     ],
 )
 def test_what_no_page_draws_is_shown_in_the_source(before: str, after: str) -> None:

