@@ -17,13 +17,12 @@ import structlog
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.password_validation import MinimumLengthValidator
-from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.contrib.auth.signals import user_logged_out, user_login_failed
 from django.db import Error as DatabaseError
 from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
 from approvals.models import AuditEvent, BrowserSession, User
@@ -84,15 +83,7 @@ def _write(event: AuditEvent, values: dict[str, str]) -> None:
 
 
 #: What is opened, by the third part of the address of its page; other pages are of the memory as a whole.
-KINDS = {
-    "memory": _("Memory"),
-    "blocks": _("Blocks"),
-    "notes": _("Notes"),
-    "conversations": _("Conversations"),
-    "search": _("Search"),
-    "export": _("Export"),
-    "proposals": _("Proposals"),
-}
+_KINDS = ("blocks", "notes", "conversations", "search", "export")
 
 
 def opened(owner: str, detail: str) -> None:
@@ -104,7 +95,7 @@ def opened(owner: str, detail: str) -> None:
     """
     if detail.startswith("/"):
         part = next(iter(detail.split("/")[3:4]), "")
-        detail = part if part in KINDS else "memory"
+        detail = part if part in _KINDS else "memory"
     viewer = getattr(_request.get(), "user", AnonymousUser()).get_username()
     if viewer != owner and _is_first(f"opened\n{viewer}\n{owner}\n{detail}", AGAIN):
         record(AuditEvent.Act.OPENED, owner=owner, detail=detail)
@@ -127,18 +118,6 @@ def _is_first(what: str, window: timedelta) -> bool:
         return not rate_limit.hit(f"audit:{key}", 1, window)
     except RedisError:  # rather twice than not at all
         return True
-
-
-def who_looked(owner: User, most: int) -> list[dict[str, Any]]:
-    """Return who opened what of a person's memory, the newest first."""
-    found = AuditEvent.objects.filter(owner=owner.username, what=AuditEvent.Act.OPENED).exclude(actor=owner.username)
-    rows = list(found[:most])
-    people = User.objects.filter(username__in={row.actor for row in rows})
-    names = {person.username: person.display_name for person in people}
-    return [
-        {"who": names.get(row.actor, row.actor), "what": KINDS.get(row.detail, row.detail), "at": row.at}
-        for row in rows
-    ]
 
 
 def purge() -> int:
@@ -173,11 +152,6 @@ def client_address(request: HttpRequest) -> str:
 def _account(name: str) -> str:
     """Return the username if somebody has it, else nothing: a name nobody has may be a password in the wrong field."""
     return name if USERNAME.fullmatch(name) and User.objects.filter(username=name).exists() else ""
-
-
-@receiver(user_logged_in)
-def _signed_in(user: User, **kwargs: Any) -> None:
-    record(AuditEvent.Act.SIGNED_IN, owner=user.username, actor=user.username)
 
 
 @receiver(user_logged_out)

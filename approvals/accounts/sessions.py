@@ -14,8 +14,6 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext as _
 
 from approvals import audit
 from approvals.models import AuditEvent, BrowserSession, User
@@ -27,15 +25,8 @@ _SIGNED_IN = "signed_in"
 _SEEN_EVERY, _SECONDS = timedelta(minutes=5), 0.5
 
 #: What a User-Agent has for a browser, the first that it has: most have the names of others too.
-_BROWSERS = {
-    "Edg": "Edge",
-    "OPR/": "Opera",
-    "Firefox": "Firefox",
-    "FxiOS": "Firefox",
-    "CriOS": "Chrome",
-    "Chrome": "Chrome",
-    "Safari": "Safari",
-}
+_BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "FxiOS": "Firefox", "CriOS": "Chrome"}
+_BROWSERS |= {name: name for name in ("Firefox", "Chrome", "Safari")}
 _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "CrOS", "Macintosh", "Linux")
 
 
@@ -63,7 +54,8 @@ class SessionStore(DatabaseStore):
 
 
 @receiver(user_logged_in)
-def _keep_from_where(request: HttpRequest, **kwargs: Any) -> None:
+def _signed_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
+    audit.record(AuditEvent.Act.SIGNED_IN, owner=user.username, actor=user.username)
     browser, address = browser_of(request.headers.get("User-Agent", "")), audit.client_address(request)[:64]
     request.session[_SIGNED_IN] = {"at": timezone.now().isoformat(), "browser": browser, "address": address}
 
@@ -74,34 +66,15 @@ def browser_of(agent: str) -> str:
     return ", ".join(filter(None, (browser, next((name for name in _SYSTEMS if name in agent), ""))))
 
 
-def sessions_of(user: User, current: str | None) -> list[dict[str, Any]]:
-    """Return a person's sessions for their page, this one first and then the one used last."""
-    rows = [
-        {
-            "reference": _reference(row),
-            "browser": row.browser or _("Unknown browser"),
-            "address": row.address,
-            "since": row.since,
-            "seen_at": row.seen_at,
-            "is_this": row.session_key == current,
-        }
-        for row in _open(user)
-    ]
-    return sorted(rows, key=lambda row: not row["is_this"])
+def sessions_of(user: User) -> QuerySet[BrowserSession]:
+    """Return a person's sessions, the one used last first."""
+    return BrowserSession.objects.filter(user=user, expire_date__gt=timezone.now()).order_by("-seen_at")
 
 
 def end_sessions(user: User, which: str, current: str | None) -> int:
     """End one of a person's other sessions by its reference, or all `others`; return how many were ended."""
-    ending = [row.pk for row in _open(user).exclude(pk=current) if which in ("others", _reference(row))]
+    ending = [row.pk for row in sessions_of(user).exclude(pk=current) if which in ("others", row.reference)]
     if ending:
-        _open(user).filter(pk__in=ending).delete()
+        BrowserSession.objects.filter(pk__in=ending).delete()
         audit.record(AuditEvent.Act.SESSIONS_ENDED, owner=user.username, detail=str(len(ending)))
     return len(ending)
-
-
-def _open(user: User) -> QuerySet[BrowserSession]:
-    return BrowserSession.objects.filter(user=user, expire_date__gt=timezone.now()).order_by("-seen_at")
-
-
-def _reference(row: BrowserSession) -> str:
-    return salted_hmac("approvals.session", row.session_key).hexdigest()[:32]

@@ -14,11 +14,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from approvals import audit, services
+from approvals import services
 from approvals.accounts.sessions import end_sessions, sessions_of
-from approvals.accounts.sign_in import signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import display_names, signed_in, typed_before, viewer_of
 from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
-from approvals.models import Policy, TrustRule, Tutorship, User
+from approvals.models import AuditEvent, Policy, TrustRule, Tutorship, User
 from approvals.review import trust
 from approvals.services.errors import Refusal
 from memory_app import reads
@@ -42,14 +42,16 @@ def account(request: HttpRequest) -> HttpResponse:
         return redirect("settings")
     if form.errors:
         user.refresh_from_db()  # the frame shows the name, which a refused form must not change
+    looks = AuditEvent.objects.filter(owner=user.username, what=AuditEvent.Act.OPENED)[:MOST_LOOKS]
+    names = display_names({look.actor for look in looks})
     return render(
         request,
         "accounts/settings.html",
         {
             "section": "settings",
             "form": form,
-            "looked": audit.who_looked(user, MOST_LOOKS),
-            "sessions": sessions_of(user, request.session.session_key),
+            "looked": [(names.get(look.actor, look.actor), _(look.detail.capitalize()), look.at) for look in looks],
+            "sessions": sessions_of(user),
             "tutors": Tutorship.objects.filter(owner=user).select_related("tutor").order_by("tutor__username"),
         },
         status=422 if form.errors else 200,

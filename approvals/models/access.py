@@ -10,6 +10,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models.people import User
@@ -64,6 +65,11 @@ class BrowserSession(AbstractBaseSession):
     since = models.DateTimeField(null=True)
     # Written at most every few minutes.
     seen_at = models.DateTimeField(default=timezone.now)
+
+    @property
+    def reference(self) -> str:
+        """Return what a page names it by."""
+        return salted_hmac("approvals.session", self.session_key).hexdigest()[:32]
 
     @classmethod
     def get_session_store_class(cls) -> type[SessionBase]:
