@@ -48,7 +48,7 @@ from approvals.permissions import readable_people
 from approvals.review.summary import RISK_TITLES
 from approvals.services.errors import Refusal
 from approvals.views.request import Request, chosen, keep, reading_page, verb
-from approvals.views.several import last_batch
+from approvals.views.several import batches_shown
 from memory_app.models import TargetKind
 
 #: Owners and blocks offered as a list to choose from; with more, the reader types the name.
@@ -112,7 +112,7 @@ def inbox(request: Request) -> HttpResponse:
     else:
         shown = page(proposals, order, gathers=gathers, before=keys["before"], after=keys["after"], viewer=user)
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
-    outcome = last_batch(request)
+    outcome = batches_shown(request, tab)
     names = display_names({row.proposal.owner for row in rows}) | outcome.get("names", {}) if people is None else people
     context = outcome | {
         "tab": tab.value,

@@ -30,6 +30,8 @@ from approvals.views.request import Request, reading_page, verb
 
 #: Seconds that the press itself works on a batch: most are done by then. The rest is done in the background.
 IN_REQUEST = 3.0
+#: Batches named beside what was decided; all are kept for a month.
+_LISTED = 5
 
 
 @verb(lambda: reverse("inbox"))
@@ -109,15 +111,17 @@ def _to_outcome(request: Request, kept: Batch) -> HttpResponse:
     return redirect(f"{parts.path}?{query.urlencode()}")
 
 
-def last_batch(request: Request) -> dict[str, Any]:
+def batches_shown(request: Request, tab: Tab) -> dict[str, Any]:
     """Return what the list says of the viewer's last batch, for two days or until it is dismissed: in a line, and in
-    full where it was just decided."""
+    full where it was just decided; and beside what was decided, their last ones."""
     viewer = viewer_of(request)
+    own = Batch.objects.filter(person=viewer)
+    shown: dict[str, Any] = {"batches": own[:_LISTED]} if tab is Tab.DECIDED else {}
     if not viewer.last_batch:
-        return {}
-    recent = Batch.objects.filter(person=viewer, created_at__gt=timezone.now() - services.SHOWN_FOR)
-    kept = recent.filter(pk=viewer.last_batch).first()
-    return outcome_context(kept) if kept and request.GET.get("batch") == kept.pk else {"kept": kept}
+        return shown
+    kept = own.filter(created_at__gt=timezone.now() - services.SHOWN_FOR, pk=viewer.last_batch).first()
+    is_new = kept is not None and request.GET.get("batch") == kept.pk
+    return shown | (outcome_context(kept) if kept and is_new else {"kept": kept})
 
 
 def outcome_context(kept: Batch) -> dict[str, Any]:

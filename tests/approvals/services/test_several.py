@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Batch, BatchAction, Proposal, Status, Tutorship, User
+from approvals.models import Agent, Batch, BatchAction, Event, Proposal, Status, Tutorship, User
 from approvals.permissions import ReviewAction
 from approvals.recovery.integrity import problems
 from approvals.services import BatchOutcome, Item, notes, several
@@ -17,7 +17,7 @@ from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from tests.conftest import at_once, eventually, make_user
 from tests.support.acts import as_seen, edit, reject
-from tests.support.crashing import let_leases_run_out
+from tests.support.crashing import crash_at, let_leases_run_out
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.holding import memory_is_stuck
 from tests.support.refusals import refusing
@@ -211,6 +211,43 @@ def test_one_run_at_a_time_works_on_a_batch_and_the_rest_follows(nothing_done: B
     eventually(lambda: Batch.objects.get().is_finished)
     assert states(*three) == ["approved"] * 3
     assert Batch.objects.get().results == [["", ""]] * 3
+
+
+@pytest.mark.usefixtures("worker")
+def test_what_a_request_has_no_time_for_is_done_behind_it(three: list[Proposal], tim: User) -> None:
+    items = [item(each) for each in three]
+    begun = services.decide_several(actor=tim, items=items, action=APPROVE, seconds=0)
+    assert len(begun.results) == 1
+    eventually(lambda: Batch.objects.get().is_finished)
+    assert states(*three) == ["approved"] * 3
+    undoing = services.undo_several(actor=tim, batch=begun.batch, seconds=0)
+    eventually(lambda: Batch.objects.get(pk=undoing.batch).is_finished)
+    assert texts() == BODIES
+
+
+def work_off() -> None:
+    """What the process that is killed does."""
+    several.work_on("a" * 32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [4, 7, *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3, 5, 6, 8, 9))])
+def test_a_batch_killed_again_and_again_decides_about_each_once(
+    nothing_done: Batch, three: list[Proposal], step: int
+) -> None:
+    kills = 0
+    # The first write takes the lease: killed later each time, it comes on.
+    while crash_at(step * (kills + 1), work_off):
+        kills += 1
+        let_leases_run_out()
+        services.recover()
+    assert kills > 1
+    several.work_on(nothing_done.pk)
+    assert Batch.objects.get().results == [["", ""]] * 3
+    assert states(*three) == ["approved"] * 3
+    assert Event.objects.filter(what=Event.What.APPROVED).count() == 3
+    assert len(reads.changes_of("alice")) == 6
+    assert list(problems()) == []
 
 
 def test_rights_that_end_in_the_middle_end_the_batch(nothing_done: Batch, three: list[Proposal], tim: User) -> None:
