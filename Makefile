@@ -18,7 +18,7 @@ LOCK := $(VENV)/bin/uv pip compile --universal --python-version 3.11 --generate-
 	--no-emit-package assent-client --no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-compare bench-merge soak fuzz format client lock environment server-environment remake
+.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-compare bench-merge soak fuzz format client pictures lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -69,6 +69,9 @@ lint: environment $(VENV)/dev.stamp ## check formatting, likely mistakes, types 
 	$(PY) -m ruff check .
 	ASSENT_DEBUG=1 ASSENT_DATA_DIR=$(VENV)/mypy $(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+
+pictures: environment $(VENV)/dev.stamp ## make the pictures of the README anew, from the demo
+	@exec $(PY) tests/pictures.py
 
 format: $(VENV)/dev.stamp ## format the code and fix what can be fixed mechanically
 	$(PY) -m ruff check --fix .

@@ -25,6 +25,8 @@ NIGHTLY = (
     "tests/end_to_end/test_change_in_browser.py",
     # history in a browser; its pages are tested without one by day
     "tests/end_to_end/test_past_in_browser.py",
+    # starts the demo
+    "tests/end_to_end/test_pictures.py::test_each_page_is_found",
     # waits for leases of imports to run out
     "tests/end_to_end/test_killed_import.py",
     # installs everything twice

@@ -6,6 +6,7 @@ from itertools import takewhile
 import pytest
 
 from tests.docs.documents import ROOT, document, folders
+from tests.pictures import LARGEST, PICTURES, THEMES
 
 pytestmark = pytest.mark.pure
 
@@ -48,6 +49,10 @@ def test_it_is_short_and_says_how_to_start() -> None:
     assert "TOKEN=$(cat var/demo_token)" in text
 
 
-def test_its_picture_is_small() -> None:
-    (picture,) = re.findall(r"!\[[^\]]*\]\((\S+)\)", document("README.md").text)
-    assert (ROOT / picture).stat().st_size <= 150_000
+def test_its_pictures_are_those_made_and_small() -> None:
+    made = {
+        f"docs/pictures/{picture.file(theme).name}": picture.file(theme) for picture in PICTURES for theme in THEMES
+    }
+    assert sorted(made) == sorted(re.findall(r'(?:src|srcset)="([^"]+)"', document("README.md").text))
+    assert sorted((ROOT / "docs" / "pictures").iterdir()) == sorted(made.values())
+    assert all(file.stat().st_size < LARGEST for file in made.values())

@@ -174,7 +174,7 @@ def test_where_all_wait_for_their_agents_the_empty_list_says_so(
     as_alice: Client, alice: User, proposal: Proposal
 ) -> None:
     services.request_changes(actor=alice, proposal_id=proposal.pk, revision=1, comment="Shorter.")
-    assert_says(as_alice.get("/"), "You’re all caught up", "1 proposal waits for its agent.")
+    assert_says(as_alice.get("/"), "You’re all caught up", "1 proposal is with its agent")
 
 
 def test_decided_proposals_move_to_their_tab(as_alice: Client, alice: User, proposal: Proposal) -> None:
