@@ -181,7 +181,7 @@ def _words_of_line(line: str) -> str:
 
 def without_marks(text: str) -> str:
     """Return a part of a text on one line without the marks of headings, entries and emphasis."""
-    return _MARKS.sub("", _INNER_BULLET.sub(r"\1", text))
+    return _MARKS.sub("", _INNER_BULLET.sub(r"\1", text)).replace("**", "")
 
 
 def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

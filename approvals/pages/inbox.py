@@ -250,9 +250,12 @@ def _totals(proposals: ProposalQuerySet, found: list[Proposal]) -> dict[tuple[st
 
 
 def _grouped(rows: Iterable[InboxRow], totals: dict[tuple[str, str], int]) -> tuple[Group, ...]:
-    by_target: dict[tuple[str, str, str], list[InboxRow]] = {}
+    by_target: dict[tuple[str, str, str, int], list[InboxRow]] = {}
     for row in rows:
-        by_target.setdefault((row.proposal.owner, row.proposal.target_kind, row.proposal.target), []).append(row)
+        # A change for several people stands under nobody's name.
+        alone = row.proposal.pk if row.alike else 0
+        key = row.proposal.owner, row.proposal.target_kind, row.proposal.target, alone
+        by_target.setdefault(key, []).append(row)
     return tuple(
         Group(
             owner=key[0],

@@ -187,17 +187,22 @@ def test_reviewing(window_of: WindowOf, tim: User, states: EveryState) -> None:
 def in_the_inbox(inspector: Inspector) -> None:
     """Whatever opens, and what is said after deciding."""
     window = inspector.window
-    opened = [".filters-more > summary", ".menu > summary", ".several-reject > summary"]
-    for name in (*opened, "[data-reject] >> nth=0", "[data-request] >> nth=0"):
-        window.goto("/")
+    for name in (".view > summary", ".menu > summary"):
+        window.goto("/?sort=oldest")
         window.click(name)
         inspector.look(f"inbox, {name}")
     window.goto("/")
     window.keyboard.press("?")
     inspector.look("inbox, help")
-    window.goto("/?density=compact")
+    window.goto("/?select=1")
+    inspector.look("inbox, selecting")
+    window.keyboard.press("j")
+    window.keyboard.press("r")
+    inspector.look("inbox, rejecting")
+    window.goto("/?sort=oldest&density=compact")
     inspector.look("inbox, compact")
-    window.click("[data-tick-plain]")
+    window.click(".view > summary")
+    window.click(".view [data-tick-plain]")
     window.locator("[data-tick]").first.check()
     inspector.look("inbox, ticked")
     window.click("[data-approve-several]")

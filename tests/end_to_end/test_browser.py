@@ -20,20 +20,27 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
 # -- the list ---------------------------------------------------------------------------------------
 
 
+def reject_row(window: Page, proposal: Proposal) -> None:
+    """Open the form that rejects, about one row."""
+    window.locator(f"#row-{proposal.pk} [data-open]").focus()
+    window.keyboard.press("r")
+    expect(window.locator(".reject-form input[name=reason]").first).to_be_focused()
+
+
 def test_proposals_of_one_block_are_approved_by_keyboard_and_the_outcomes_are_read_aloud(
     window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     made = [propose(goals, "in June", "in July"), propose(goals, "one book", "two books"), propose(goals, "B2", "C1")]
     window = window_of(tim)
+    window.keyboard.press("j")
     for number, proposal in enumerate(reversed(made), 1):
-        window.keyboard.press("j")
         expect(window.locator(":focus")).to_have_attribute("href", proposal.get_absolute_url())
         window.keyboard.press("a")
         window.keyboard.press("Enter")
-        expect(window.locator(f"#row-{proposal.pk} .row-outcome")).to_be_focused()
         expect(window.locator(f"#row-{proposal.pk}")).to_contain_text("Approved by Tim Okafor")
         expect(window.locator(".row-since")).to_have_count(len(made) - number)
-    expect(window.locator("#live")).to_have_text("Approved by Tim Okafor Alice said so.")
+    expect(window.locator(f"#row-{made[0].pk} .row-outcome")).to_be_focused()
+    expect(window.locator("#live")).to_have_text("Approved by Tim Okafor Alice Berg: Alice said so.")
     expect(window).to_have_title("Review · Assent")
     body = reads.block("alice", "goals").body
     assert [words in body for words in ("in July", "two books", "C1")] == [True] * 3
@@ -67,16 +74,18 @@ def test_what_is_being_typed_in_a_row_outlives_a_decision_on_the_one_beside_it(
 ) -> None:
     typed, other = propose(goals, "in June", "in July"), propose(goals, "one book", "two books")
     window = window_of(tim)
-    window.click(f"#row-{typed.pk} [data-reject]")
-    window.fill(f"#reject-comment-{typed.pk}", "She said May.")
+    reject_row(window, typed)
+    window.fill(".reject-form textarea", "She said May.")
     window.keyboard.press("Escape")
+    window.locator(f"#row-{typed.pk} [data-tick]").uncheck()
     window.click(f"#row-{other.pk} [data-approve]")
     expect(window.locator(f"#row-{other.pk}")).to_contain_text("Approved by Tim Okafor")
-    window.click(f"#row-{typed.pk} [data-reject]")
-    expect(window.locator(f"#reject-comment-{typed.pk}")).to_have_value("She said May.")
-    window.check(f"#row-{typed.pk} input[value=wrong]")
-    window.click(f"#row-{typed.pk} button:has-text('Reject this change')")
-    expect(window.locator(f"#row-{typed.pk}")).to_contain_text("Rejected by Tim Okafor")
+    reject_row(window, typed)
+    expect(window.locator(".reject-form textarea")).to_have_value("She said May.")
+    window.check(".reject-form input[value=wrong]")
+    window.click("button:has-text('Reject selected')")
+    expect(window.locator("#batch-title")).to_contain_text("1 rejected")
+    assert (status_of(typed), status_of(other)) == (Status.REJECTED, Status.APPROVED)
 
 
 def test_brackets_lead_through_the_list_before_anything_is_decided(
@@ -95,26 +104,26 @@ def test_brackets_lead_through_the_list_before_anything_is_decided(
 
 
 def test_a_digit_chooses_a_reason_while_the_form_is_open_and_no_text_is_typed(inbox: Page, proposal: Proposal) -> None:
-    row = inbox.locator(f"#row-{proposal.pk}")
+    keys = inbox.locator(".reject-form .choice-key")
     inbox.keyboard.press("2")  # shut: the digit means nothing
-    row.locator("[data-reject]").click()
+    reject_row(inbox, proposal)
     chosen = inbox.locator("input[name=reason]:checked")
     expect(chosen).to_have_count(0)
-    expect(row.locator(".choice-key").nth(1)).to_have_text("2")
-    expect(row.locator(".choice-key").nth(1)).to_be_visible()
+    expect(keys.nth(1)).to_have_text("2")
+    expect(keys.nth(1)).to_be_visible()
     inbox.keyboard.press("5")
     expect(chosen).to_have_value("badly_worded")
     expect(chosen).to_be_focused()
     inbox.keyboard.press("9")  # there is no ninth
     expect(chosen).to_have_value("badly_worded")
-    inbox.focus(f"#reject-comment-{proposal.pk}")
+    inbox.focus(".reject-form textarea")
     inbox.keyboard.press("1")
-    expect(inbox.locator(f"#reject-comment-{proposal.pk}")).to_have_value("1")
+    expect(inbox.locator(".reject-form textarea")).to_have_value("1")
     expect(chosen).to_have_value("badly_worded")
     chosen.focus()
     inbox.keyboard.press("2")
     inbox.keyboard.press("Control+Enter")
-    expect(row.locator(".row-outcome")).to_be_visible()
+    expect(inbox.locator("#batch-title")).to_contain_text("1 rejected")
     proposal.refresh_from_db()
     assert (proposal.status, proposal.decision_reason) == (Status.REJECTED, "outdated")
 
@@ -169,14 +178,19 @@ def test_a_refusal_takes_the_focus_and_keeps_the_text(proposal_page: Page, alice
 
 
 def test_a_form_sent_back_stays_open_at_what_is_missing(inbox: Page, proposal: Proposal) -> None:
-    for page in (proposal.get_absolute_url(), "/"):
-        inbox.goto(page)
-        inbox.click("[data-reject]")
-        reject = inbox.locator("form.reject-form").filter(visible=True)
-        reject.locator("input[value=other]").check()
-        reject.get_by_role("button", name="Reject this change").click()
-        expect(inbox.locator(".field-error")).to_contain_text("Please say what’s wrong")
-        expect(inbox.locator(f"#reject-comment-{proposal.pk}")).to_be_focused()
+    inbox.goto(proposal.get_absolute_url())
+    inbox.keyboard.press("r")
+    reject = inbox.locator("form.reject-form").filter(visible=True)
+    reject.locator("input[value=other]").check()
+    reject.get_by_role("button", name="Reject this change").click()
+    expect(inbox.locator(".field-error")).to_contain_text("Please say what’s wrong")
+    expect(inbox.locator(f"#reject-comment-{proposal.pk}")).to_be_focused()
+    inbox.goto("/")
+    reject_row(inbox, proposal)
+    inbox.check(".reject-form input[value=other]")
+    inbox.click("button:has-text('Reject selected')")
+    expect(inbox.locator("#several-outcome")).to_contain_text("Please say what’s wrong")
+    expect(inbox.locator(".reject-form input[value=other]")).to_be_checked()
     assert status_of(proposal) == Status.OPEN
 
 

@@ -29,7 +29,7 @@ def waiting(goals: Block, make_block: MakeBlock, alice: User, propose: Propose, 
         propose(goals, "in June", "in July"),
         propose(goals, "one book", "two books", reasoning="She said so. " * 9),
     ]
-    for number in range(8):
+    for number in range(13):
         block = make_block(alice, f"block_{number}", "She rows on Mondays and reads on Fridays.\n")
         long = " ".join(f"word{each}" for each in range(200 * (number % 2)))
         made.append(propose(block, "on Mondays", f"on Tuesdays {long}", reasoning=f"The {number}th. " * 8))
@@ -41,8 +41,10 @@ def waiting(goals: Block, make_block: MakeBlock, alice: User, propose: Propose, 
 
 
 def chosen(window: Page, density: str) -> None:
+    window.click(".view > summary")
     window.get_by_role("link", name=density).click()
-    expect(window.get_by_role("navigation", name="Density").locator("[aria-current]")).to_have_text(density)
+    expect(window.locator(f".list.{density.lower()}")).to_be_visible()
+    expect(window.locator(".view[open]")).to_have_count(0)
     window.wait_for_load_state()  # the text is there before the stylesheet is
 
 
@@ -64,6 +66,6 @@ def test_what_is_pressed_is_large_enough_and_nothing_is_wider_than_the_page(
     chosen(window, "Compact")
     assert window.evaluate("document.documentElement.scrollWidth") == width
     assert (
-        window.locator(".compact :is(.row, .group-head) :is(a, button, summary)").evaluate_all(TOO_SMALL, SMALLEST)
+        window.locator(":is(.compact, .inbox-head) :is(a, button, summary)").evaluate_all(TOO_SMALL, SMALLEST)
         == []
     )

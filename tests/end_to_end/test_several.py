@@ -69,7 +69,7 @@ def test_by_keyboard_with_a_range_and_what_is_left_says_why(
         window.keyboard.press("j")
     window.keyboard.press("Shift+X")
     expect(window.locator("[data-count]")).to_have_text("25 proposals selected")
-    window.locator("[data-approve-several]").focus()
+    window.keyboard.press("a")
     window.keyboard.press("Enter")
     expect(window.locator("#batch-title")).to_contain_text("23 approved, 2 need a closer look")
     expect(window.locator(".batch-list li")).to_have_count(2)
@@ -89,8 +89,8 @@ def test_with_shift_the_mouse_selects_a_range_and_all_are_rejected(
     ticks.nth(7).click(modifiers=["Shift"])
     expect(window.locator("[data-count]")).to_have_text("5 proposals selected")
     window.click("#several [data-reject]")
-    window.check("#several input[value=outdated]")
-    window.click("#several button:has-text('Reject selected')")
+    window.check(".reject-form input[value=outdated]")
+    window.click(".reject-form button:has-text('Reject selected')")
     expect(window.locator("#batch-title")).to_contain_text("5 rejected")
     assert Proposal.objects.filter(status="rejected", decision_reason="outdated").count() == 5
 
@@ -129,7 +129,7 @@ def test_an_approval_is_undone_on_its_page_and_on_its_row(
     first, second = propose(goals, "math", "maths"), propose(goals, "one book", "two books")
     window = window_of(tim)
     window.click(f"#row-{first.pk} [data-approve]")
-    expect(window.locator(f"#row-{first.pk} .row-outcome")).to_be_focused()
+    expect(window.locator(f"#row-{second.pk} [data-open]")).to_be_focused()
     window.keyboard.press("u")
     window.keyboard.press("Enter")
     expect(window.locator(f"#row-{first.pk} .row-since")).to_be_focused()

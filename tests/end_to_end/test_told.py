@@ -49,7 +49,7 @@ def test_a_board_of_thirty_is_ordered_by_keyboard_and_leads_to_a_list(
     assert first_name(window) == "Maximiliane 7"
     row = window.locator(".board tbody tr").first
     row.get_by_role("link", name="1 rejected").click()
-    expect(window.locator(".filters-found")).to_have_text("1 proposal found")
+    expect(window.locator(".filters-active")).to_contain_text("1 proposal found")
     window.go_back()
     assert first_name(window) == "Maximiliane 7"
 
