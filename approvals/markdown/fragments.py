@@ -4,7 +4,6 @@ A fragment has no controls: links are words, headings are bold lines. A row of a
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import nh3
@@ -31,8 +30,10 @@ _CLEANER = nh3.Cleaner(
         **{tag: {"moved"} for tag in ("ins", "del")},
     },
 )  # fmt: skip
+#: The line between a table's head and its rows.
+_RULE = re.compile(r"[\s|:]*-[\s|:-]*")
 _HEADING_OPENS, _HEADING_CLOSES = re.compile(r"<h[3-6]\b[^<>]*>"), re.compile(r"</h[3-6]>")
-#: What `rendered_redline` leaves for the heading of a change, and the head that `_as_table` put there.
+#: What `rendered_redline` leaves for the heading of a change, and the head that `_with_heads` put there.
 _EMPTY_ROW = re.compile(r"<tr>(?:<t[dh][^<>]*></t[dh]>)+</tr>|<thead>\s*<tr>(?:<th[^<>]*></th>)+</tr>\s*</thead>")
 
 
@@ -43,13 +44,7 @@ def drawn_fragment(before: str, after: str) -> SafeString:
 
 @lru_cache(maxsize=512)
 def _drawn(before: str, after: str, _language: str | None) -> SafeString:
-    columns = max(map(_cells, (before + "\n" + after).split("\n")))
-    head = ["", "|" * (columns + 1), "|" + "-|" * columns]
-    lines = [list(_as_table(text, head)) for text in (before, after)]
-    for its, other in (lines, lines[::-1]):
-        if head[2] in other and head[2] not in its:  # then it neither comes nor goes
-            its[:] = [*(its if any(its) else ()), *head]
-    old, new = map("\n".join, lines)
+    old, new = _with_heads(before, after)
     segments = worddiff.diff(old, new)
     paragraphs = worddiff.redlined(segments)
     try:
@@ -68,18 +63,11 @@ def _source(segments: tuple[worddiff.Segment, ...]) -> SafeString:
     return SafeString("".join(marks.segment(each.kind, each.text, is_moved=bool(each.move)) for each in segments))
 
 
-def _cells(line: str) -> int:
-    """Return how many cells a line of a table has, at most; 0 for another line."""
-    line = line.strip()
-    return line.strip("|").count("|") + 1 if line.startswith("|") or line.endswith("|") else 0
-
-
-def _as_table(text: str, head: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a text; rows of a table that stand without its head, below one without words."""
-    lines = text.split("\n")
-    is_row = False
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if _cells(line) and not is_row and not re.fullmatch(r"[\s|:-]*-[\s|:-]*", following):
-            yield from head
-        is_row = bool(_cells(line))
-        yield line
+def _with_heads(before: str, after: str) -> tuple[str, str]:
+    """Return two texts of nothing but rows of a table with a head without words, as Markdown needs one to see a table."""
+    rows = [line.strip() for line in f"{before}\n{after}".split("\n") if line.strip()]
+    if not rows or not all(row.startswith("|") for row in rows) or any(_RULE.fullmatch(row) for row in rows):
+        return before, after
+    columns = max(row.strip("|").count("|") for row in rows) + 1
+    head = f"{'|' * (columns + 1)}\n|{'-|' * columns}\n"
+    return head + before, head + after

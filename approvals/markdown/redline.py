@@ -427,7 +427,7 @@ def _shows(shown: str, paragraphs: Iterable[Paragraph], other: str) -> bool:
 def _signs(paragraph: Paragraph, other: str) -> Iterator[tuple[str, bool]]:
     """Yield each sign of one text's side, and whether it has to be seen: that it changes.
 
-    Blanks are seen by what stands around them, unless they are all that changes in a line.
+    Blanks are seen by what stands around them, unless they are all that changes at a place.
     """
     kinds = {segment.kind for segment in paragraph.segments if segment.text.strip()}
     for segment in paragraph.segments:
@@ -435,7 +435,8 @@ def _signs(paragraph: Paragraph, other: str) -> Iterator[tuple[str, bool]]:
             has_changed = segment.kind != "same"
             for sign in segment.text:
                 if sign != "\n":
-                    yield sign, has_changed and ("same" in kinds or not sign.isspace())
+                    is_seen_beside = sign.isspace() and ("same" not in kinds or bool(segment.text.strip()))
+                    yield sign, has_changed and not is_seen_beside
 
 
 def _fit(old: Block, new: Block) -> bool:

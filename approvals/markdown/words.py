@@ -245,7 +245,8 @@ def compared(before: Sequence[Run], after: Sequence[Run], *, with_signs: bool) -
         at += len(text) if kind != "added" else 0
         new_at += len(text) if kind != "removed" else 0
     pieces = list(_with_addresses([*_removed_first(pieces)], {*_styles(before)} & {*_styles(after)}))
-    shows_signs = with_signs or any(piece.kind != "same" for piece in pieces if is_sign(piece))
+    # A blank before the end of a cell is not seen, and no reason to show the bars around it.
+    shows_signs = with_signs or any(piece.kind != "same" and piece.text.strip() for piece in pieces if is_sign(piece))
     return [piece for piece in pieces if not is_sign(piece) or (shows_signs and not _is_kept_blank(piece))]
 
 
