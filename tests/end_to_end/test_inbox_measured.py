@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from approvals.models import Agent, Proposal, Tutorship, User
 from tests.conftest import make_user
 from tests.end_to_end.conftest import WindowOf
-from tests.support.acts import change
+from tests.support.acts import approve, change
 from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
@@ -44,6 +44,8 @@ def waiting(
     people = [alice, *(make_user(f"student{number}", first_name=f"Student {number}") for number in range(4))]
     for student in people[1:]:
         Tutorship.objects.create(tutor=tim, owner=student)
+    # Who has decided before is no newcomer, who is told what the list is for.
+    approve(tim, propose(make_block(alice, "first", BODY), "Tim", "Tim B."))
     made = []
     for number in range(25):
         block = make_block(people[number % 5], f"goals-{number}", BODY, title=f"Goals {number}")
