@@ -66,6 +66,8 @@ def test_what_is_pressed_is_large_enough_and_nothing_is_wider_than_the_page(
     chosen(window, "Compact")
     assert window.evaluate("document.documentElement.scrollWidth") == width
     assert (
-        window.locator(":is(.compact, .inbox-head) :is(a, summary, button:not(.search-button))").evaluate_all(TOO_SMALL, SMALLEST)
+        window.locator(":is(.compact, .inbox-head) :is(a, summary, button:not(.search-button))").evaluate_all(
+            TOO_SMALL, SMALLEST
+        )
         == []
     )
