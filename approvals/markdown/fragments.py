@@ -64,7 +64,7 @@ def _source(segments: tuple[worddiff.Segment, ...]) -> SafeString:
 
 
 def _with_heads(before: str, after: str) -> tuple[str, str]:
-    """Return two texts of nothing but rows of a table with a head without words, as Markdown needs one to see a table."""
+    """Return two texts of nothing but rows of a table below a head without words: without one they are no table."""
     rows = [line.strip() for line in f"{before}\n{after}".split("\n") if line.strip()]
     if not rows or not all(row.startswith("|") for row in rows) or any(_RULE.fullmatch(row) for row in rows):
         return before, after

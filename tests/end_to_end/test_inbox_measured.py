@@ -1,4 +1,4 @@
-"""How much the list asks of its reader: controls, where the first change is, keys and clicks for twenty-five proposals."""
+"""How much the list asks of its reader: controls, where the first change is, keys and clicks for twenty-five."""
 
 from typing import Any
 
