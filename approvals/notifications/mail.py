@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import html
 import smtplib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from itertools import groupby
 from typing import Any
@@ -109,7 +109,7 @@ def words_of(item: NewsItem) -> dict[str, Any]:
         "agent": proposal.agent.name,
         "age": _age(item),
         "is_reminder": item.is_reminder,
-        "url": url_of(proposal),
+        "url": url_of(proposal, "together" if item.others else "proposal"),
     }
 
 
@@ -120,9 +120,9 @@ def _age(item: NewsItem) -> str:
     return timesince(item.since, timezone.now(), depth=1).replace("\xa0", " ")
 
 
-def url_of(proposal: Proposal) -> str:
-    """Return the address of a proposal on the site's public address."""
-    return settings.PUBLIC_URL.rstrip("/") + proposal.get_absolute_url()
+def url_of(proposal: Proposal, page: str = "proposal") -> str:
+    """Return the address of a proposal's page on the site's public address."""
+    return settings.PUBLIC_URL.rstrip("/") + reverse(page, args=[proposal.pk])
 
 
 def one_line(text: str, longest: int) -> str:
@@ -150,24 +150,28 @@ def _as_html(kind: str, text: str) -> str:
 #: Proposals that one mail tells of; it counts the others.
 MOST_ITEMS = 20
 
-_NAMES_IN_SUBJECT = 3
+#: People named in the subject, and over what is for several.
+_NAMES = 3
 
 
 def compose(person: User, news: News) -> EmailMultiAlternatives:
     """Return the mail that tells a person of some news."""
-    names = display_names({item.proposal.owner for item in news.items})
+    names = display_names({each.owner for item in news.items for each in item.together})
+
+    def name_of(proposal: Proposal) -> str:
+        return one_line(names.get(proposal.owner, proposal.owner), 80)
+
     public = settings.PUBLIC_URL.rstrip("/")
     review = public + reverse("inbox")
-    by_owner = sorted(news.items, key=lambda item: names.get(item.proposal.owner, item.proposal.owner).casefold())
+    by_owner = sorted(
+        news.items, key=lambda item: (not item.others, name_of(item.proposal).casefold(), item.proposal.owner)
+    )
     with timezone.override(zone_of(person)):
-        owners = [
-            {
-                "name": one_line(names.get(owner, owner), 80),
-                "url": f"{review}?{urlencode({'owner': owner})}",
-                "items": [words_of(item) for item in items],
-            }
-            for owner, items in groupby(by_owner, key=lambda item: item.proposal.owner)
-        ]
+        owners = []
+        for is_for_one, name, group in _sections(by_owner, name_of):
+            owner = {"owner": group[0].proposal.owner} if is_for_one else {}
+            url = f"{review}?{urlencode(owner)}" if owner else review
+            owners.append({"name": name, "url": url, "items": [words_of(item) for item in group]})
         context = {
             "person": person,
             "owners": owners,
@@ -179,15 +183,29 @@ def compose(person: User, news: News) -> EmailMultiAlternatives:
         }
         text = render_to_string("notifications/digest.txt", context)
         markup = render_to_string("notifications/digest.mail.html", context)
-    mail = EmailMultiAlternatives(_subject(news, owners), text, to=[person.email], headers=_headers(person, news))
+    people = sorted({name_of(each) for item in news.items for each in item.together}, key=str.casefold)
+    mail = EmailMultiAlternatives(_subject(news, people), text, to=[person.email], headers=_headers(person, news))
     mail.attach_alternative(markup, "text/html")
     return mail
 
 
-def _subject(news: News, owners: Sequence[dict[str, Any]]) -> str:
+def _sections(
+    items: Iterable[NewsItem], name_of: Callable[[Proposal], str]
+) -> Iterator[tuple[bool, str, list[NewsItem]]]:
+    """Yield the items under whom they are for: each that is for several people, then those of one person together."""
+    for (others, _owner), found in groupby(items, key=lambda item: (item.others, item.proposal.owner)):
+        group = list(found)
+        people = [name_of(each) for each in group[0].together]
+        title = ", ".join(people[:_NAMES])
+        if len(people) > _NAMES:
+            title = _("%(names)s and %(more)d more") % {"names": title, "more": len(people) - _NAMES}
+        yield not others, title, group
+
+
+def _subject(news: News, people: Sequence[str]) -> str:
     """Return the subject, on one line whatever people are called."""
-    names = ", ".join(owner["name"] for owner in owners[:_NAMES_IN_SUBJECT])
-    if len(owners) > _NAMES_IN_SUBJECT or news.left_out:
+    names = ", ".join(people[:_NAMES])
+    if len(people) > _NAMES or news.left_out:
         names = f"{names} …"
     count = ngettext("%(number)d proposal to review", "%(number)d proposals to review", news.total)
     return one_line(_("%(proposals)s: %(names)s") % {"proposals": count % {"number": news.total}, "names": names}, 150)
@@ -197,7 +215,7 @@ def _headers(person: User, news: News) -> dict[str, str]:
     host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
     # The same for the same news: where a connection broke off before the answer, a server that took the first mail
     # knows the second.
-    told = [(item.proposal.pk, item.proposal.current_revision_number, item.is_reminder) for item in news.items]
+    told = [(each.pk, each.current_revision_number, item.is_reminder) for item in news.items for each in item.together]
     identity = hashlib.sha256(repr((settings.SECRET_KEY, person.pk, person.mailed_at, told)).encode()).hexdigest()[:40]
     return {
         "Message-ID": f"<{identity}@{host}>",

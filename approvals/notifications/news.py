@@ -8,6 +8,7 @@ from typing import cast
 from django.db.models import DateTimeField, Exists, Max, OuterRef, Q, Subquery
 
 from approvals.models import Event, Proposal, ProposalQuerySet, Tutorship, User
+from approvals.pages.inbox_rows import MOST_COMPARED, same_changes
 from approvals.permissions import proposals_visible_to
 from approvals.services.close import COMES
 
@@ -19,11 +20,17 @@ class NewsItem:
     Args:
         since: since when it waits for a person.
         is_reminder: it was told of before, and has waited for long.
+        others: those that make the same change for other people, and are told of with it.
     """
 
     proposal: Proposal
     since: datetime
     is_reminder: bool
+    others: tuple[Proposal, ...] = ()
+
+    @property
+    def together(self) -> tuple[Proposal, ...]:
+        return (self.proposal, *self.others)
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class News:
 
     @property
     def left_out(self) -> int:
-        return self.total - len(self.items)
+        return self.total - sum(len(item.together) for item in self.items)
 
     @property
     def told_before(self) -> int:
@@ -57,7 +64,10 @@ def waiting_for(person: User) -> ProposalQuerySet:
 def news_for(person: User, *, since: datetime | None, until: datetime, most: int) -> News:
     """Return what to tell a person of the time after `since`, up to `until`; of all that waits without `since`.
 
-    Four queries at most. `waiting` is counted only where there is something to tell.
+    A few queries. `waiting` is counted only where there is something to tell.
+
+    Args:
+        most: items to tell of; `total` counts the proposals.
     """
     waiting = waiting_for(person)
     new = waiting.filter(_is_new(person, since, until)) if since else waiting
@@ -66,10 +76,20 @@ def news_for(person: User, *, since: datetime | None, until: datetime, most: int
     if not ids:
         return News((), 0, 0)
     reminders = set(new.filter(reminded).order_by().values_list("pk", flat=True))
-    shown = sorted(ids, key=lambda pk: pk not in reminders)[:most]
+    # What is the same for several people is one item, so more are read than are told of.
+    shown = sorted(ids, key=lambda pk: pk not in reminders)[:MOST_COMPARED]
     rows = with_since(Proposal.objects.filter(pk__in=shown).select_related("agent"))
     found = {proposal.pk: (proposal, at) for proposal, at in rows}
-    items = tuple(NewsItem(*found[pk], is_reminder=pk in reminders) for pk in shown if pk in found)
+    groups: dict[int, list[int]] = {}
+    for are_reminders in (True, False):
+        alike = same_changes([found[pk][0] for pk in shown if pk in found and (pk in reminders) is are_reminders])
+        groups |= {first: others for first, *others in alike}
+    told_with_another = {pk for others in groups.values() for pk in others}
+    first_ones = [pk for pk in shown if pk in found and pk not in told_with_another][:most]
+    items = tuple(
+        NewsItem(*found[pk], pk in reminders, tuple(found[other][0] for other in groups.get(pk, ())))
+        for pk in first_ones
+    )
     return News(items, len(ids), waiting.count())
 
 

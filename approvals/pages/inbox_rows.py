@@ -403,7 +403,7 @@ _COMPARED = ("owner", "agent", "kind", "target_kind", "target", "words_added", "
 def compare(proposals: ProposalQuerySet, order: Order, most: int = MOST_COMPARED) -> tuple[list[int], list[list[int]]]:
     """Return the first open proposals of a list, and those of them that are one change for several people."""
     rows = list(order.sorted(proposals).only(*_COMPARED)[:most])
-    return [row.pk for row in rows], _grouped(rows)
+    return [row.pk for row in rows], same_changes(rows)
 
 
 def alike_to(proposal: Proposal, proposals: ProposalQuerySet, order: Order) -> list[int]:
@@ -417,7 +417,8 @@ def alike_to(proposal: Proposal, proposals: ProposalQuerySet, order: Order) -> l
     return [proposal.pk]
 
 
-def _grouped(rows: Sequence[Proposal]) -> list[list[int]]:
+def same_changes(rows: Sequence[Proposal]) -> list[list[int]]:
+    """Return the ids of those that make the same change for several people, in the order of the rows."""
     by_look: defaultdict[Hashable, list[Proposal]] = defaultdict(list)
     for row in rows:
         if (look := _look(row)) is not None:

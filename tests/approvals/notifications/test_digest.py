@@ -20,7 +20,7 @@ from approvals.risks import flags
 from approvals.services.close import due_at
 from memory_app.reads import Block
 from tests.approvals.notifications.conftest import KEY, made_earlier, pass_time, send, wants
-from tests.conftest import in_a_thread
+from tests.conftest import in_a_thread, make_user
 from tests.support.acts import approve
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import words
@@ -87,6 +87,25 @@ def test_of_many_the_rest_is_counted(
     assert "… and 2 more" in text
     assert "and 2 more" in html
     assert text.count("/proposals/") == 2
+
+
+def test_the_same_change_for_many_people_is_told_once(
+    told: User, goals: Block, make_block: MakeBlock, propose: Propose
+) -> None:
+    for number in range(28):
+        student = make_user(f"student{number:02}", first_name=f"Student {number:02}")
+        Tutorship.objects.create(tutor=told, owner=student)
+        propose(make_block(student, "goals", f"{number}. The exam is in May.\n"), "in May", "in June")
+    propose(goals, "likes math", "loves algebra")
+    assert send() == 1
+    text, html = texts()
+    assert outbox.outbox[0].subject == "29 proposals to review: Alice Berg, Student 00, Student 01 …"
+    for part in (text, html):
+        assert part.count("June") == 1
+        assert "Student 00, Student 01, Student 02 and 25 more" in part
+        assert part.count("/together/") >= 1
+        assert "algebra" in part
+        assert "more" not in part.replace("and 25 more", "")
 
 
 def test_what_looks_like_a_secret_is_not_sent(goals: Block, told: User, propose: Propose) -> None:
