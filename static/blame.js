@@ -6,12 +6,16 @@
   const text = document.querySelector("[data-blame]");
   if (!text) return;
   const links = [...text.querySelectorAll("[data-sentence]")];
-  // A sentence in several cells is several links, of which the first is reached by keyboard.
+  // Of a sentence in several cells the first is the link, which is reached by keyboard.
   const stops = links.filter((link) => link.id);
+  const linkOf = (part) => {
+    const number = part.closest("[data-sentence]")?.dataset.sentence;
+    return number && stops.find((each) => each.dataset.sentence === number);
+  };
   const panel = () => document.querySelector("[data-why]");
   const hint = panel().querySelector(".why-hint")?.cloneNode(true);
   const origin = location.pathname;
-  let pinned = links.find((link) => link.ariaCurrent === "true") ?? null;
+  let pinned = stops.find((link) => link.ariaCurrent === "true") ?? null;
   let later = 0;
   // While the focus goes back to a sentence that was just let go.
   let isQuiet = false;
@@ -77,30 +81,30 @@
   };
 
   text.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-sentence]");
+    const link = linkOf(event.target);
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    stopAt(stops.find((each) => each.dataset.sentence === link.dataset.sentence));
+    stopAt(link);
     pin(link);
   });
 
   text.addEventListener("pointerover", (event) => {
     clearTimeout(later);
-    const link = event.target.closest("[data-sentence]");
+    const link = linkOf(event.target);
     // Not at once: the pointer crosses sentences on its way to the words beside them.
     if (link && event.pointerType === "mouse") later = setTimeout(() => tell(link), 90);
   });
   text.addEventListener("pointerleave", () => clearTimeout(later));
   text.addEventListener("focusin", (event) => {
-    const link = event.target.closest("[data-sentence]");
+    const link = linkOf(event.target);
     if (!link) return;
-    stopAt(stops.find((each) => each.dataset.sentence === link.dataset.sentence));
+    stopAt(link);
     if (!isQuiet) tell(link);
   });
 
   const steps = { ArrowRight: 1, ArrowLeft: -1 };
   text.addEventListener("keydown", (event) => {
-    const at = stops.findIndex((each) => each.dataset.sentence === event.target.closest("[data-sentence]")?.dataset.sentence);
+    const at = stops.indexOf(linkOf(event.target));
     if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
     const to = { Home: 0, End: stops.length - 1 }[event.key] ?? (steps[event.key] ? at + steps[event.key] : -1);
     if (!stops[to]) return;

@@ -25,7 +25,8 @@ _IN_FRONT = re.compile(
 )
 #: Lines that lay a text out and say nothing: rules, fences, definitions of links.
 _SAYS_NOTHING = re.compile(r"\s*+(?:[-*_=|:\s]*+\Z|```|~~~|\[[^\]\n]*+\]:)")
-_ATTRIBUTES = {"a": {"href", "id", "class", "tabindex", "aria-current", "data-sentence", "data-from"}}
+_OF_PARTS = {"class", "aria-current", "data-sentence", "data-from"}
+_ATTRIBUTES = {"a": {"href", "id", *_OF_PARTS}, "span": _OF_PARTS}
 _BREAKS = ("softbreak", "hardbreak")
 
 
@@ -50,7 +51,7 @@ class SentenceLink:
 def render_sentences(sentences: Sequence[SentenceLink], *, top: int) -> SafeString:
     """Return the sentences as one text, each a link `#s<number>` counted from 0.
 
-    A sentence in several cells of a table is several links, of which only the first is reached with the Tab key.
+    Of a sentence in several cells of a table the first is the link; the others are known as parts of it.
     """
     if sum(len(each.text) for each in sentences) > LONGEST:
         links = format_html_join("", "{}", ((_as_written(each, number),) for number, each in enumerate(sentences)))
@@ -70,21 +71,21 @@ def _marked(text: str, number: int) -> str:
 
 def _as_written(sentence: SentenceLink, number: int) -> SafeString:
     shown = invisible.plain(sentence.text)
-    return format_html("{}{}</a>{}", _opening(sentence, number, is_first=True), shown.rstrip(), _space_after(shown))
+    return format_html("{}{}</a>{}", _opening(sentence, number), shown.rstrip(), _space_after(shown))
 
 
 def _space_after(text: str) -> str:
     return text[len(text.rstrip()) :]
 
 
-def _opening(sentence: SentenceLink, number: int, *, is_first: bool) -> SafeString:
+def _opening(sentence: SentenceLink, number: int, *, is_first: bool = True) -> SafeString:
     return format_html(
-        '<a href="{}" class="{}" data-sentence="{}" data-from="{}"{}{}>',
-        sentence.href,
+        '{} class="{}" data-sentence="{}" data-from="{}"{}{}>',
+        format_html('<a href="{}"', sentence.href) if is_first else SafeString("<span"),
         sentence.css,
         number,
         sentence.origin,
-        format_html(' id="s{}"', number) if is_first else SafeString(' tabindex="-1"'),
+        format_html(' id="s{}"', number) if is_first else "",
         SafeString(' aria-current="true"') if sentence.is_current else "",
     )
 
@@ -97,6 +98,7 @@ class _Linking:
         self._number: int | None = None
         self._begun: set[int] = set()
         self._is_open = False
+        self._end = ""
         self._out: list[Token] = []
         # Emphasis that is open here, and how much of it was drawn: it ends before a link does, and begins again after.
         self._around: list[Token] = []
@@ -163,6 +165,7 @@ class _Linking:
             return None
         is_first = self._number not in self._begun
         self._begun.add(self._number)
+        self._end = "</a>" if is_first else "</span>"
         return _opening(self._sentences[self._number], self._number, is_first=is_first)
 
     def _close(self) -> None:
@@ -170,7 +173,7 @@ class _Linking:
             self._out.append(Token(token.type.replace("_open", "_close"), token.tag, -1))
         self._drawn = 0
         if self._is_open:
-            self._out.append(_token("html_inline", "", "</a>"))
+            self._out.append(_token("html_inline", "", self._end))
         self._is_open = False
 
     def _code(self, token: Token) -> Token:
@@ -179,7 +182,8 @@ class _Linking:
         for number, words in _parts(token.content):
             self._number = self._number if number is None else number
             if words.strip() and (opening := self._link()):
-                out.append(format_html("{}{}</a>{}", opening, words.rstrip(), _space_after(words)))
+                end = SafeString(self._end)
+                out.append(format_html("{}{}{}{}", opening, words.rstrip(), end, _space_after(words)))
             else:
                 out.append(escape(words))
         return _token("html_block", "", f"<pre><code>{''.join(out)}</code></pre>\n")
