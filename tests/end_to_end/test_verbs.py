@@ -58,7 +58,7 @@ def test_two_of_five_by_mouse(page_of_five: Page, five: Proposal) -> None:
     for number in (1, 3, 5):
         window.locator(f"[data-tick='{number}']").uncheck()
     expect(approve).to_have_text("Approve 2 of 5")
-    expect(window.locator("[data-left-words]")).to_have_text("What happens to the 3 changes you left out?")
+    expect(window.locator("[data-left-words]")).to_have_text("The 3 changes you left out:")
     # The other views know it too.
     window.click("#view-result")
     expect(window.locator("#view-result")).to_have_attribute("aria-current", "page")

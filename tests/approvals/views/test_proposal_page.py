@@ -67,7 +67,7 @@ def test_it_says_who_wants_what_for_whom_and_why_and_the_change_comes_before_all
 def test_who_may_decide_is_told_why_in_a_sentence(
     as_alice: Client, as_tim: Client, as_admin: Client, proposal: Proposal, tim: User
 ) -> None:
-    policy = "Block changes need approval, unless a rule of the owner lets them through."
+    policy = "All changes to this block need approval."
     for client in (as_alice, as_tim, as_admin):
         page = look(client, proposal)
         assert_says(page, f"Why you’re asked {policy}")
