@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
+from django.test import Client
 from django.urls import resolve, reverse
 from django.utils.http import urlsafe_base64_encode
 from playwright.sync_api import Browser, Page, expect
@@ -17,7 +18,8 @@ import agent_tools.urls
 import approvals.urls
 from agent_tools import auth
 from agent_tools.models import AgentToken, WebhookEndpoint
-from approvals.models import Agent, Tutorship, User
+from approvals import audit
+from approvals.models import Agent, AuditEvent, Tutorship, User
 from approvals.notifications.unsubscribe import unsubscribe_url
 from memory_app import reads
 from memory_app.models import Message
@@ -36,6 +38,8 @@ def states(alice: User, ben: User, tim: User, scribe: Agent, token: str) -> Ever
     Tutorship.objects.create(tutor=tim, owner=ben)
     diary = Agent.objects.create(name="diary", created_by=alice)
     auth.issue(agent=diary, owners=[alice], scopes=["memory:read"], created_by=alice)
+    audit.record(AuditEvent.Act.OPENED, owner="alice", actor="tim", detail="conversations")
+    Client().force_login(alice)  # a session elsewhere
     made = every_state.make(alice, ben, tim, scribe)
     every_state.make_webhooks(alice, scribe)
     return made
@@ -136,7 +140,7 @@ def doors(states: EveryState) -> Iterator[str]:
 NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
         batch_dismiss welcome_dismiss together comment assign rule_create rule_change rule_delete feed_address
-        sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
+        sessions_end sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json",
     "Swagger's page, whose markup is not ours": "api_docs",
     "for machines": "healthz readyz llms mcp mcp_below",
