@@ -84,8 +84,7 @@
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
     if (!event.target.matches?.(":is(.decide-panel, .row-reject, .reword, .talk-form) :is(textarea, input)")) return;
     event.preventDefault();
-    const form = event.target.form;
-    const button = form.querySelector("button[type=submit]");
-    if (!button.disabled) form.requestSubmit(button);
+    // Pressed, so that what the button says goes along.
+    event.target.form.querySelector("button[type=submit]").click();
   });
 })();
