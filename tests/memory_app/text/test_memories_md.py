@@ -268,7 +268,7 @@ def test_a_file_of_one_thing_again_and_again_is_read_or_refused_at_once(piece: s
                 reader(begin + text)
             assert time.thread_time() - began < 1
     if text.count("\n") > memories_md.MOST_LINES:
-        with pytest.raises(Unreadable, match="lines, more than the 1,000,000"):
+        with pytest.raises(Unreadable, match="lines, more than the 500,000"):
             parse(text)
 
 

@@ -102,9 +102,9 @@ def _items(text: str, latest: date | None) -> list[_Item]:
         if not line:
             is_after_blank = True
             continue
-        if _RULE.fullmatch(line):
+        if line[0] in "-*_= " and _RULE.fullmatch(line):
             item = None
-        elif title := _HEADING.fullmatch(line.strip()):
+        elif line.lstrip()[0] in "#*" and (title := _HEADING.fullmatch(line.strip())):
             item, heading = None, title[1] or title[2] or ""
         elif entry := _ITEM.fullmatch(line) or _DAY.match(line):
             is_listed = entry.re is _ITEM

@@ -172,7 +172,7 @@ LARGEST_FILE = 32 * 1024 * 1024
 #: Headings in one file. Without a bound the largest file could be eight million empty ones, and gigabytes of reasons.
 MOST_MEMORIES = 100_000
 #: Lines in one file. Without a bound, 6 MB of empty ones took 16 s on a busy server.
-MOST_LINES = 1_000_000
+MOST_LINES = 500_000
 
 _SECTION = re.compile(r"##(?!#)\s*(.*)")
 _HEADING = re.compile(r"###(?!#)\s*(.*)")
@@ -280,9 +280,9 @@ class _FileReader:
         if line.startswith(">"):
             if self._block:
                 self._block.content.append(unescape_line(line[1:].removeprefix(" ")))
-        elif heading := _HEADING.fullmatch(line):
+        elif line.startswith("#") and (heading := _HEADING.fullmatch(line)):
             self._begin_block(number, heading[1].strip())
-        elif section := _SECTION.fullmatch(line):
+        elif line.startswith("#") and (section := _SECTION.fullmatch(line)):
             self._begin_section(section[1].strip())
         elif line.startswith("# "):
             self.end_block()
