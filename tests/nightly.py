@@ -29,6 +29,8 @@ NIGHTLY = (
     "tests/end_to_end/test_pictures.py::test_each_page_is_found",
     # opens pages of every kind as three people; by day its others look at the templates and the navigation
     "tests/end_to_end/test_navigation.py::test_a_student_a_tutor_and_an_admin_reach_no_more_pages_than_these",
+    # decides about 120 and waits for the clock of a server that was killed; by day a process is killed at its writes
+    "tests/end_to_end/test_killed_batch.py",
     # waits for leases of imports to run out
     "tests/end_to_end/test_killed_import.py",
     # installs everything twice
