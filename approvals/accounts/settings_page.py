@@ -64,10 +64,10 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     """End one of the viewer's other sessions, or all others."""
     ended = end_sessions(viewer_of(request), request.POST.get("session", ""), request.session.session_key)
     if ended:
-        said = ngettext("%(number)d session ended.", "%(number)d sessions ended.", ended)
+        said = ngettext("Signed out in one other place.", "Signed out in %(number)d other places.", ended)
         messages.success(request, said % {"number": ended})
     else:
-        messages.warning(request, _("That session had already ended."))
+        messages.warning(request, _("You were signed out there already."))
     return redirect(reverse("settings") + "#sessions")
 
 

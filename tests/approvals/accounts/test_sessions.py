@@ -62,9 +62,13 @@ def test_people_see_their_sessions_and_end_one_or_all_others(alice_with_password
     assert not any(key in here.get("/settings/").content.decode() for key in keys)
     here.post("/settings/sessions/end/", {"session": found[0]})
     assert [is_in(client) for client in (here, phone, office)].count(True) == 2
-    assert "1 session ended." in words(here.post("/settings/sessions/end/", {"session": "others"}, follow=True))
+    assert "Signed out in one other place." in words(
+        here.post("/settings/sessions/end/", {"session": "others"}, follow=True)
+    )
     assert [is_in(client) for client in (here, phone, office)] == [True, False, False]
-    assert "had already ended" in words(here.post("/settings/sessions/end/", {"session": "others"}, follow=True))
+    assert "You were signed out there already." in words(
+        here.post("/settings/sessions/end/", {"session": "others"}, follow=True)
+    )
     ended = AuditEvent.objects.filter(what="sessions_ended")
     assert [(each.actor, each.owner, each.detail) for each in ended] == [("alice", "alice", "1")] * 2
 
