@@ -70,6 +70,7 @@ class CallMiddleware:
         found = request.resolver_match = resolve(path)
         with deadlines.within(settings.PAGE_TIMEOUT):
             response: HttpResponse = found.func(request, *found.args, **found.kwargs)
+        response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
         return response
 
 

@@ -224,11 +224,6 @@ def last_decisions(proposals: ProposalQuerySet) -> list[Proposal]:
     return list(proposals.decided().select_related("agent", "decided_by").order_by("-decided_at", "-id")[:3])
 
 
-def is_newcomer(person: User) -> bool:
-    """Whether a person has not decided anything, nor put away what the list says to newcomers."""
-    return not (person.is_welcomed or Proposal.objects.filter(decided_by=person).exists())
-
-
 def titles_of_targets(proposals: ProposalQuerySet, most: int) -> dict[str, str]:
     """Return the titles of the first `most` targets of `proposals` by label, as their newest proposals have them."""
     # The inner one is answered by an index, for any number of proposals.

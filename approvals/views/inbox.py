@@ -19,17 +19,7 @@ from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, is_tick
 from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox import (
-    arrived,
-    counts,
-    is_newcomer,
-    last_decisions,
-    listed,
-    order_of,
-    page,
-    plain_page,
-    titles_of_targets,
-)
+from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, plain_page, titles_of_targets
 from approvals.pages.inbox_filters import (
     AGES,
     ANY_RISK,
@@ -138,10 +128,11 @@ def inbox(request: Request) -> HttpResponse:
 def _said(
     user: User, tab: Tab, visible: ProposalQuerySet, by_tab: Mapping[Tab, int], *, is_empty: bool
 ) -> dict[str, Any]:
-    """Return what is told above the list to newcomers, and in the place of an empty one."""
+    """Return what is told above the list to people who have decided nothing yet, and in the place of an empty one."""
     is_yours = tab is Tab.YOURS
+    may_be_new = is_yours and not is_empty and not user.is_welcomed
     return {
-        "is_newcomer": is_yours and not is_empty and is_newcomer(user),
+        "is_newcomer": may_be_new and not Proposal.objects.filter(decided_by=user).exists(),
         "is_unused": not any(by_tab.values()),
         "waits_for_agent": by_tab[Tab.AGENT],
         "last_decisions": last_decisions(visible) if is_yours and is_empty else [],

@@ -9,16 +9,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 
-from assent_client.text.memories_md import (
-    MOST_MEMORIES,
-    TYPE_OF,
-    Memory,
-    Parsed,
-    Skipped,
-    Unreadable,
-    check_text,
-    id_of,
-)
+from assent_client.text.memories_md import MOST_MEMORIES, TYPE_OF, Memory, Parsed, Skipped, Unreadable, check, id_of
 from assent_client.text.notes import MAX_CONTENT, MAX_TAG
 
 #: Front matter, code and comments.
@@ -72,9 +63,9 @@ def find(text: str, *, latest: date | None = None) -> FoundItems:
     Args:
         latest: an item from a later day counts as one without a day.
 
-    Raises Unreadable for too many items, and what `memories_md.check_text` raises.
+    Raises Unreadable for too many items, and what `memories_md.check` raises.
     """
-    check_text(text)
+    check(text)
     memories: dict[str, Memory] = {}
     lines: dict[str, int] = {}
     skipped: list[Skipped] = []

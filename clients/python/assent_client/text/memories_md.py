@@ -229,9 +229,9 @@ def parse(text: str, *, latest: date | None = None) -> Parsed:
     invalid day or id, an unknown section and a heading without content are skipped, each with its line. So is a day
     after `latest`, where that is given: a memory from the future would be the newest of all until then.
 
-    Raises Unreadable for two headings of one id, for too many headings, and what `check_text` raises.
+    Raises Unreadable for two headings of one id, for too many headings, and what `check` raises.
     """
-    check_text(text)
+    check(text)
     reader = _FileReader(latest)
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if line and line != "\r":
@@ -241,7 +241,7 @@ def parse(text: str, *, latest: date | None = None) -> Parsed:
     return Parsed(tuple(reader.memories), skipped, reader.is_portable)
 
 
-def check_text(text: str) -> None:
+def check(text: str) -> None:
     """Raise Unreadable for NUL, half of a surrogate pair and too many lines."""
     if (lines := text.count("\n")) > MOST_LINES:
         raise Unreadable(f"the file has {lines:,} lines, more than the {MOST_LINES:,} a memory file may have: split it")
