@@ -140,6 +140,15 @@ def test_arrow_keys_move_through_the_versions(timeline: Page) -> None:
     expect(timeline.locator("#version")).to_contain_text("Version 1 of 3")
 
 
+def test_a_few_versions_are_spread_over_the_whole_timeline(timeline: Page) -> None:
+    first, last = (bar(timeline, number).bounding_box() for number in (1, 3))
+    assert first is not None
+    assert last is not None
+    card = timeline.locator("#strip").bounding_box()
+    assert card is not None
+    assert last["x"] + last["width"] - first["x"] > 0.9 * card["width"]
+
+
 def test_dragging_along_the_strip_moves_through_the_versions(timeline: Page) -> None:
     boxes = [bar(timeline, number).bounding_box() for number in (1, 3)]
     assert boxes[0] is not None

@@ -111,6 +111,7 @@ def test_ticks_go_along_from_page_to_page(as_tim: Client, many: Proposal) -> Non
     fields["accepted"].remove("mem-7-aaaa")
     second = turn_to(as_tim, many, 2, fields)
     assert_says(second, "204 of 205 notes ticked", "Approve 204 of 205")
+    assert "mem-150-aaaa" not in words(second), "its id tells a person nothing"
     fields = form(second, url)
     fields["accepted"].remove("mem-150-aaaa")
     fields = form(turn_to(as_tim, many, 1, fields), url)

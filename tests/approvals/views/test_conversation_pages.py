@@ -74,6 +74,11 @@ def test_each_conversation_is_listed_with_its_beginning_the_one_spoken_in_last_f
     assert words(page).index("I moved to Kiel.") < words(page).index("The earlier one.")
 
 
+def test_a_session_is_not_called_one_twice(as_alice: Client) -> None:
+    said("Hello.", session="session-2026-11-20")
+    assert "scribe session-2026-11-20" in words(as_alice.get(LIST))
+
+
 @pytest.mark.parametrize("start", [NOON, datetime(1900, 1, 1, tzinfo=UTC), datetime(2199, 12, 31, tzinfo=UTC)])
 def test_many_conversations_come_page_by_page_each_once(as_alice: Client, start: datetime) -> None:
     """Those of one time too, and of any time an agent can claim: none hides on a page that cannot be turned to."""
