@@ -4,7 +4,6 @@ Called from wherever it happens; who did it and from where comes from the reques
 Not here: what agents did (`agent_tools.models.ToolCall`), and what was decided (`services.events`).
 """
 
-import hashlib
 import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -113,9 +112,8 @@ def limited(of: str, name: str, window: timedelta) -> None:
 
 
 def _is_first(what: str, window: timedelta) -> bool:
-    key = hashlib.sha256(what.encode(errors="replace")).hexdigest()
     try:
-        return not rate_limit.hit(f"audit:{key}", 1, window)
+        return not rate_limit.hit(rate_limit.key_of("audit", what), 1, window)
     except RedisError:  # rather twice than not at all
         return True
 

@@ -3,7 +3,6 @@
 Who may do what once signed in is `permissions`.
 """
 
-import hashlib
 import json
 import unicodedata
 from collections import deque
@@ -68,8 +67,8 @@ class AttemptLimiter:
         same = unicodedata.normalize("NFKC", name).strip().lower()
         address = client_address(request)
         self._name = name
-        self._of_address = _key(what, address)
-        self._of_name = _key(what, f"{same}\n{address}")
+        self._of_address = rate_limit.key_of(what, address)
+        self._of_name = rate_limit.key_of(what, f"{same}\n{address}")
 
     def hit(self) -> bool:
         """Count an attempt; return whether it exceeds the limit."""
@@ -85,11 +84,6 @@ class AttemptLimiter:
         """Reset the count of the name, and take this attempt off that of the address."""
         rate_limit.reset(self._of_name)
         rate_limit.take_back(self._of_address)
-
-
-def _key(what: str, who: str) -> str:
-    # Hashed: a cache key may be neither long nor hold spaces, and a name may be both.
-    return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
 
 
 # -- The demo's accounts, as the sign-in page names them: from a file that `manage.py demo` leaves beside the data.

@@ -65,8 +65,7 @@ _MINUTE = timedelta(minutes=1)
 @require_safe
 def feed(request: HttpRequest, feed_key: str) -> HttpResponseBase:
     """Answer the feed, 304 where nothing changed, 404 for an address that is no one's."""
-    where = hashlib.sha256(client_address(request).encode()).hexdigest()
-    if rate_limit.hit(f"feed:{where}", settings.RATE_LIMIT, _MINUTE):
+    if rate_limit.hit(rate_limit.key_of("feed", client_address(request)), settings.RATE_LIMIT, _MINUTE):
         return _private(HttpResponse(status=429, headers={"Retry-After": "60"}))
     person = _person(feed_key)
     if person is None:

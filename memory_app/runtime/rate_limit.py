@@ -5,9 +5,15 @@ Not here: what is counted under which key, and what a caller over the limit is a
 """
 
 import contextlib
+import hashlib
 from datetime import timedelta
 
 from django.core.cache import cache
+
+
+def key_of(what: str, who: str) -> str:
+    """Return the key of what somebody does. Hashed: a cache key may be neither long nor hold spaces, and a name may."""
+    return f"{what}:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
 
 
 def hit(key: str, limit: int, window: timedelta) -> bool:
