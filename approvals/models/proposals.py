@@ -359,7 +359,7 @@ class Proposal(models.Model):
     @property
     def next_revision_number(self) -> int:
         """Return the number of the next revision: those of an approval that was undone are above the current one."""
-        return (_LAST_NUMBER.first(proposal=self.pk) or 0) + 1
+        return self.revisions.order_by("-number").values_list("number", flat=True)[0] + 1
 
     def set_written(self, values: Mapping[str, Any]) -> None:
         """Set the fields that were just written to the row, instead of reading it again."""
@@ -442,14 +442,6 @@ _REVISION = Prepared(
     lambda proposal, number: Revision.objects.filter(proposal=proposal, number=number).order_by(),
     proposal=int,
     number=int,
-)
-
-
-_LAST_NUMBER = Prepared(
-    lambda proposal: (
-        Revision.objects.filter(proposal=proposal).order_by("-number").values_list("number", flat=True)[:1]
-    ),
-    proposal=int,
 )
 
 

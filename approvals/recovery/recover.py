@@ -193,7 +193,7 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
     is_own = written.email != authors.agent(proposal.agent.name).email
     reviewer = User.objects.filter(username=row.actor).first() if is_own else None
     changed = [note for note in merged.notes if note["before"] != note["after"]]
-    number = proposal.revisions.order_by("-number").values_list("number", flat=True)[0] + 1
+    number = proposal.next_revision_number
     Revision.objects.create(
         proposal=proposal,
         number=number,

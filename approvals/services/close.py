@@ -116,24 +116,9 @@ def close(
         actor: None where no person decided.
         fields: more fields of the proposal with their values.
     """
-    now, comment, reason = timezone.now(), comment.strip(), str(fields.get("decision_reason", ""))
-    removes_texts = reason == RejectReason.TOO_PRIVATE
-    values = {
-        "status": status,
-        "decided_at": now,
-        "decided_by_id": actor.pk if isinstance(actor, User) else None,
-        "decision_batch": "",  # that of a decision that was undone is not this one's
-        "decision_comment": comment,
-        "updated_at": now,
-        **fields,
-    }
-    shown = proposal.current_revision_number
-    as_seen = {"status": proposal.status, "current_revision_number": shown}
+    shown, removes_texts = proposal.current_revision_number, fields.get("decision_reason") == RejectReason.TOO_PRIVATE
     with transaction.atomic(durable=True):
-        what = Event.What(status)
-        closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=comment, reason=reason)
-        if closed and actor is not None and status == Status.REJECTED:
-            repeating.remember(proposal)
+        closed = close_row(proposal, status, actor=actor, comment=comment.strip(), fields=fields)
         if closed and removes_texts:
             texts.remove(proposal, actor=actor)
     if removes_texts or not closed:
@@ -145,6 +130,28 @@ def close(
     if removes_texts:
         texts.collect_soon()
     return proposal
+
+
+def close_row(
+    proposal: Proposal, status: Status, *, actor: events.Actor, comment: str, fields: Mapping[str, Any]
+) -> bool:
+    """Close the row of a proposal that is as it was read, inside a transaction. Return whether it was."""
+    now, reason = timezone.now(), str(fields.get("decision_reason", ""))
+    values = {
+        "status": status,
+        "decided_at": now,
+        "decided_by_id": actor.pk if isinstance(actor, User) else None,
+        "decision_batch": "",  # that of a decision that was undone is not this one's
+        "decision_comment": comment,
+        "updated_at": now,
+        **fields,
+    }
+    as_seen = {"status": proposal.status, "current_revision_number": proposal.current_revision_number}
+    what = Event.What(status)
+    closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=comment, reason=reason)
+    if closed and actor is not None and status == Status.REJECTED:
+        repeating.remember(proposal)
+    return closed
 
 
 # -- Close proposals that were not decided in time.

@@ -110,7 +110,7 @@ def find_repeated(
     since = timezone.now() - settings.REJECTION_COUNTS
     young = RejectedFingerprint.objects.filter(proposal=OuterRef("pk"), decided_at__gte=since)
     decided = Proposal.objects.filter(Exists(young), pk__in=found).select_related("agent", "decided_by")
-    counting = sorted(filter(_counts, decided), key=lambda each: (_is_rejected(each), each.decided_at, each.pk))
+    counting = sorted(decided, key=lambda each: (not each.reverted_by_commit, each.decided_at, each.pk))
     if not counting:
         return None
     earlier = counting[-1]
@@ -118,7 +118,7 @@ def find_repeated(
     told = [turn.reasoning_key(reasoning, secret) for secret in secrets]
     return turn.Repeated(
         earlier,
-        is_refused=_is_rejected(earlier),
+        is_refused=not earlier.reverted_by_commit,
         passages=passages[found[earlier.pk]][:_MOST_PASSAGES],
         is_forced=force,
         has_reasoning=bool(reasoning.strip()),
@@ -127,16 +127,17 @@ def find_repeated(
 
 
 def remember(proposal: Proposal) -> None:
-    """Keep the fingerprints of what a person has just rejected or undone, in the transaction that decides.
+    """Keep the fingerprints of what a person has just rejected, or of the automatic change they undid, in the
+    transaction that decides.
 
     A rejection counts for some reasons only. Of an approval in part, what was left out is rejected.
     """
-    is_undone = bool(proposal.reverted_by_commit)
+    is_undone = proposal.status == Status.APPLIED
     if not settings.REJECTION_COUNTS or not (is_undone or proposal.decision_reason in turn.COUNTING):
         return
     asked = agents_revision(proposal)
     before, changes = asked.base_text, asked.note_changes
-    if proposal.is_approved_in_part and not is_undone:
+    if proposal.is_approved_in_part:
         taken = {change["id"] for change in proposal.current_revision.note_changes}
         changes = [change for change in changes if change["id"] not in taken]
         # Against the approved text, what was asked for adds and removes exactly what was left.
@@ -185,13 +186,3 @@ def _proposals_with(agent: Agent, owner: str, keys: Sequence[int]) -> Iterator[t
                 [agent.pk, owner, *batch],
             )
             yield from cursor.fetchall()
-
-
-def _counts(proposal: Proposal) -> bool:
-    """Whether the decision still is what it was when the fingerprints were written."""
-    return _is_rejected(proposal) or bool(proposal.reverted_by_commit)
-
-
-def _is_rejected(proposal: Proposal) -> bool:
-    """Whether a person rejected the proposal, or a part of it."""
-    return proposal.status == Status.REJECTED or (proposal.is_approved_in_part and not proposal.reverted_by_commit)

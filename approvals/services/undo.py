@@ -39,7 +39,7 @@ from approvals.review.targets import WHOLE_KINDS, agents_revision, current_state
 from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposal
-from approvals.services.close import close
+from approvals.services.close import close_row
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, DecisionRefused, not_allowed
 from approvals.services.hand_back import take_back_others
 from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
@@ -85,6 +85,10 @@ def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comme
         _revert(proposal, actor, seen_sha256, comment.strip())
     else:
         _reopen(proposal, actor, comment.strip())
+    revision = proposal.current_revision
+    if not proposal.is_decided and not dolt().exists(revision.branch):  # `recover` found it before the row was written
+        revision.head_commit = write_revision_branch(proposal, revision)
+        revision.save(update_fields=["head_commit"])
     return proposal
 
 
@@ -228,21 +232,12 @@ def _reopen(proposal: Proposal, actor: User, comment: str) -> None:
         if proposal.is_decided:
             drop_branches(proposal)
         raise _decided_anew(proposal)
-    _require_branch(proposal)
     log.info("proposal_reopened", proposal=proposal.pk, user_id=proposal.owner, actor=actor.username)
 
 
 def _waiting(proposal: Proposal) -> ProposalQuerySet:
     """Return what else waits of the same agent for the same owner."""
     return Proposal.objects.pending_of(proposal.agent, proposal.owner).exclude(pk=proposal.pk)
-
-
-def _require_branch(proposal: Proposal) -> None:
-    """Make the branch of an open proposal once more if `recover` dropped it before the row was written."""
-    revision = proposal.current_revision
-    if not dolt().exists(revision.branch):
-        revision.head_commit = write_revision_branch(proposal, revision)
-        revision.save(update_fields=["head_commit"])
 
 
 # -- An approval, or an automatic change.
@@ -322,13 +317,14 @@ def _take_back(proposal: Proposal, person: User, comment: str, revision: Revisio
         data["waits"] = True
         if proposal.review_reason == ReviewReason.REPEATED and proposal.answers:
             repeating.remember(proposal.answers)  # it was forgotten when this one was approved
+        _close_rest(proposal)
     else:
         values = {"reverted_by_commit": commit, "lease_expires_at": None, "updated_at": timezone.now()}
         if not _as_read(proposal).update(**values):
             return
         proposal.set_written(values)
-        repeating.forget(proposal.pk)
-        repeating.remember(proposal)
+        if proposal.status == Status.APPLIED:
+            repeating.remember(proposal)
     events.record(proposal, Event.What.REVERTED, actor=person, text=comment, **data)
 
 
@@ -339,9 +335,8 @@ def _after(proposal: Proposal, made: Change) -> None:
     if not was_first:
         raise _decided_anew(proposal)
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
-    if proposal.status in DECIDABLE:
-        _require_branch(proposal)
-        _close_rest(proposal)
+    for rest in proposal.answered_by.filter(status=Status.REJECTED):
+        drop_branches(rest)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
     if proposal.kind in WHOLE_KINDS:
         take_back_others(proposal)
@@ -362,11 +357,8 @@ def _close_rest(proposal: Proposal) -> None:
         is_same = changes <= asked if changes else other.result_sha256 == proposal.result_sha256
         if not is_same or other.events.filter(actor_kind=Event.ActorKind.PERSON).exists():
             continue
-        try:
-            fields = {"decision_reason": RejectReason.DUPLICATE}
-            close(other, Status.REJECTED, actor=None, comment=WAITS_AGAIN.format(proposal.pk), fields=fields)
-        except DecisionRefused:  # decided at the same time
-            continue
+        fields = {"decision_reason": RejectReason.DUPLICATE}
+        close_row(other, Status.REJECTED, actor=None, comment=WAITS_AGAIN.format(proposal.pk), fields=fields)
 
 
 def _said(change: dict[str, Any]) -> tuple[str, str | None]:

@@ -150,25 +150,16 @@ def write_branch(
 
 
 def put_back(name: str, head: str) -> bool:
-    """Have branch `name` at a commit that main contains: of a change that was approved, and is undone since.
+    """Make branch `name` at a commit that main contains: of a change that was approved, and undone since.
 
     Return whether main contains it; nothing is done otherwise.
     """
-
-    def attempt() -> None:
-        if dolt().exists(name) and dolt().head(name) != head:
-            dolt().drop_branch(name)
-        with suppress(BranchExists):
-            dolt().create_branch(name, head)
-
-    try:
-        if not dolt().is_ancestor(head):
-            return False
-    except RevisionNotFound:
-        return False
-    with one_after_another():
-        retrying(attempt)
-    return True
+    with suppress(RevisionNotFound):
+        if dolt().is_ancestor(head):
+            with one_after_another(), suppress(BranchExists):
+                retrying(lambda: dolt().create_branch(name, head))
+            return True
+    return False
 
 
 def _wait_for(made: Callable[[], str | None]) -> str | None:

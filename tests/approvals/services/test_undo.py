@@ -14,6 +14,7 @@ from approvals.models import Agent, Event, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.recovery.ledger import rebuild_ledger
 from approvals.review.reworded import ids_of_changes
+from approvals.review.targets import targets_of
 from approvals.review.undo import plan_undo
 from approvals.services import notes
 from approvals.services.errors import AlreadyUndone
@@ -75,6 +76,8 @@ def test_what_was_approved_in_any_way_waits_as_it_was_and_can_be_decided_anew(na
     *before, approves = use_cases.USE_CASES[name]
     for act in before:
         act()
+    proposal = use_cases.the_proposal()
+    services.recheck("alice", targets_of(proposal, proposal.current_revision))  # with servers a worker does, some time
     waited = state_of(use_cases.the_proposal())
     for _ in range(2):
         approves()
