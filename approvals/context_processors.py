@@ -10,7 +10,7 @@ from approvals import permissions
 from approvals.models import User
 from approvals.pages import inbox
 
-_REVIEW = frozenset({"inbox", "proposal", "approve", "reject"})
+_REVIEW = frozenset({"inbox", "proposal", "approve", "reject", "edit", "resolve"})
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:

@@ -58,8 +58,7 @@
     const find = (selector) => (swapped.matches(selector) ? swapped : swapped.querySelector(selector));
     // Of details with one name only one is open: while the old and the new are both there, the browser shuts the new.
     // Where there is something else to read first, it stays shut.
-    const returned = find("details[data-opened]");
-    if (returned && !find("[data-focus]")) returned.open = true;
+    if (!find("[data-focus]")) for (const returned of swapped.querySelectorAll("details[data-opened]")) returned.open = true;
     const announced = find("[data-announce]");
     if (announced) say(announced.textContent);
     const target = followed(swapped) ?? find("[data-focus]");
@@ -94,7 +93,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     const open = event.target.closest?.("details[open]");
-    if (open?.matches("[data-menu], .decide-panel, .row-reject, .filters-more")) {
+    if (open?.matches("[data-menu], .decide-panel, .decide-more details, .row-reject, .filters-more")) {
       open.open = false;
       open.querySelector("summary").focus();
     }
@@ -104,8 +103,9 @@
     "toggle",
     (event) => {
       const panel = event.target;
-      if (!panel.open || !panel.matches?.(".decide-panel, .row-reject") || panel.dataset.quiet) return;
-      (panel.querySelector("[aria-invalid=true]") ?? panel.querySelector("input:not([type=hidden]), textarea"))?.focus();
+      if (!panel.open || !panel.matches?.(".decide-panel, .decide-more details, .row-reject") || panel.dataset.quiet) return;
+      const fields = [...panel.querySelectorAll("input:not([type=hidden]), textarea, select")].filter((field) => field.checkVisibility());
+      (fields.find((field) => field.getAttribute("aria-invalid") === "true") ?? fields[0])?.focus();
     },
     true,
   );
@@ -158,7 +158,8 @@
 
   const focusOn = (found) => {
     for (let panel = found?.closest("details"); panel; panel = panel.parentElement.closest("details")) panel.open = true;
-    if (!found?.matches("summary")) found?.focus();
+    // The bar is always in view: nothing has to move for it.
+    if (!found?.matches("summary")) found?.focus({ preventScroll: Boolean(found.closest(".decide")) });
     return found;
   };
 

@@ -1,7 +1,7 @@
 // The memory forms: how long the text is, against the limit as it is typed. Without it the server says so.
 "use strict";
 
-for (const counter of document.querySelectorAll("[data-counter]")) {
+const count = (counter) => {
   const text = counter.querySelector("textarea");
   const line = counter.querySelector("[data-counter-text]");
   const limit = text.form.querySelector("[name=limit]");
@@ -22,4 +22,10 @@ for (const counter of document.querySelectorAll("[data-counter]")) {
   text.addEventListener("input", show);
   limit.addEventListener("input", show);
   show();
-}
+};
+
+const countAll = () => {
+  for (const counter of document.querySelectorAll("[data-counter]:has([data-counter-text][hidden])")) count(counter);
+};
+document.body.addEventListener("htmx:afterSettle", countAll);
+countAll();

@@ -85,6 +85,6 @@
     if (!event.target.matches?.(":is(.decide-panel, .row-reject, .reword, .talk-form) :is(textarea, input)")) return;
     event.preventDefault();
     // Pressed, so that what the button says goes along.
-    event.target.form.querySelector("button[type=submit]").click();
+    [...event.target.form.elements].find((each) => each.matches("button[type=submit]:not([name=tick], [name=preview], [name=whole])")).click();
   });
 })();

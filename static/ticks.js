@@ -15,6 +15,7 @@
     const left = state.base.value === "all" ? state.ids.size : total - state.ids.size;
     const button = document.querySelector("#approve-form [data-some]");
     if (button && !button.hasAttribute("aria-busy")) {
+      button.form.elements.despite_warnings.value = "";
       button.textContent = left ? button.dataset.some.replace("#", number.format(total - left)) : button.dataset.all;
     }
     document.querySelector("[data-left]")?.classList.toggle("is-on", left > 0);

@@ -30,13 +30,15 @@ class ApproveForm(forms.Form):
         named: the fields that the service of the decision takes.
     """
 
-    named: ClassVar[tuple[str, ...]] = ("revision", "seen_sha256", "comment", "is_with_agent")
+    named: ClassVar[tuple[str, ...]] = ("revision", "seen_sha256", "comment", "is_with_agent", "despite_warnings")
     revision = forms.IntegerField(min_value=1, max_value=10_000, widget=forms.HiddenInput)
     # Empty when the block was missing.
     seen_sha256 = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
     comment = forms.CharField(required=False, max_length=2_000)
     # The page said that its agent is asked for changes.
     is_with_agent = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    # The second press of a button that approves what has warnings.
+    despite_warnings = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the service that takes this decision."""
@@ -46,7 +48,7 @@ class ApproveForm(forms.Form):
 class ApproveSomeForm(ApproveForm):
     """Approving the ticked changes: what becomes of the others."""
 
-    named = ("revision", "seen_sha256", "comment")
+    named = ("revision", "seen_sha256", "comment", "despite_warnings")
     rest = forms.ChoiceField(
         choices=[(services.Rest.AGENT, ""), (services.Rest.REJECT, "")],
         error_messages={"required": _("Choose what happens to the changes you left out.")},
@@ -79,7 +81,7 @@ class OwnTextForm(ApproveForm):
         texts: what it is written from; None where there is nothing to reword any more.
     """
 
-    named: ClassVar[tuple[str, ...]] = ("revision", "seen_sha256", "comment")
+    named: ClassVar[tuple[str, ...]] = ("revision", "seen_sha256", "comment", "despite_warnings")
 
     def __init__(self, texts: Rewording | None, data: Mapping[str, Any] | None = None, **more: Any) -> None:
         initial = {**more.pop("initial", {}), **(seen_of(texts) if texts else {})}

@@ -65,6 +65,8 @@ _AROUND = {
 _CONTEXT, _WORTH_FOLDING = 1, 2
 #: What each side of a change, the text before and the one after, has not.
 _OTHER: tuple[worddiff.Kind, ...] = ("added", "removed")
+#: Characters of HTML up to which a block is context: below a whole table the change would begin off a phone's screen.
+_BRIEF = 300
 _NO_BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
 
 Block = SyntaxTreeNode
@@ -491,7 +493,8 @@ def _folded(entries: Sequence[_Entry]) -> Iterator[RenderedPassage]:
     near: set[int] = set()
     for number, entry in enumerate(entries):
         if entry.is_changed:
-            near.update(range(number - _CONTEXT, number + _CONTEXT + 1))
+            beside = range(max(0, number - _CONTEXT), min(len(entries), number + _CONTEXT + 1))
+            near.update(each for each in beside if entries[each].is_changed or len(entries[each].html) <= _BRIEF)
     above = TOP - 1  # the level of the heading before, the page's own at first
 
     def labelled(tag: re.Match[str]) -> str:
@@ -503,7 +506,8 @@ def _folded(entries: Sequence[_Entry]) -> Iterator[RenderedPassage]:
     shown: list[_Entry] = []
     for is_near, group in groupby(range(len(entries)), key=near.__contains__):
         together = [entries[number] for number in group]
-        if is_near or len(together) < _WORTH_FOLDING:
+        is_brief = all(len(entry.html) <= _BRIEF for entry in together)
+        if is_near or (is_brief and len(together) < _WORTH_FOLDING):
             shown += (replace(entry, html=_HEADING_TAG.sub(labelled, entry.html)) for entry in together)
             continue
         yield from _passages(shown)

@@ -5,7 +5,7 @@ revision row, since its branch is gone.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
 
@@ -17,7 +17,7 @@ from approvals.permissions import ReviewAction, available_actions
 from approvals.review import targets
 from approvals.review.collisions import Collision, collisions_of, others_on_target
 from approvals.review.note_changes import NoteReview, note_reviews, said_beside
-from approvals.review.reworded import ChangedApproval, taken_of
+from approvals.review.reworded import ChangedApproval, Rewording, taken_of
 from approvals.review.targets import Assessment, BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
 from memory_app import reads
@@ -195,9 +195,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     shown = proposal.current_revision if is_current else proposal.revisions.get(number=number)
     standing, assessment = _today(proposal, shown) if not proposal.is_decided else (None, None)
     block = standing.block if isinstance(standing, BlockState) else None
-    before, after = shown.base_text, shown.result_text
-    if block and assessment and assessment.is_stale and assessment.result_text is not None:
-        before, after = block.body, assessment.result_text
+    before, after = _texts(shown, block, assessment)
     # An import is not one text, and may be a large one: its notes are shown one by one.
     segments = () if proposal.target_kind == TargetKind.IMPORT else compared(before, after).segments
     risk_report = _risks(proposal, shown, before, after)
@@ -231,6 +229,35 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         outdated=frozenset(standing.changed(shown.note_changes) if isinstance(standing, NotesState) else ()),
         taken=taken_of(proposal) if is_current else None,
     )
+
+
+def warnings_of(
+    proposal: Proposal, revision: Revision, standing: TargetState, assessment: Assessment
+) -> tuple[flags.Risk, ...]:
+    """Return the flags that the page shows of a revision that is about to be approved."""
+    block = standing.block if isinstance(standing, BlockState) else None
+    return _risks(proposal, revision, *_texts(revision, block, assessment)).risks
+
+
+def _texts(revision: Revision, block: reads.Block | None, assessment: Assessment | None) -> tuple[str, str]:
+    """Return the two sides of a change: on today's text, where it is another one and the change fits."""
+    if block and assessment and assessment.is_stale and assessment.result_text is not None:
+        return block.body, assessment.result_text
+    return revision.base_text, revision.result_text
+
+
+def warnings_of_words(texts: Rewording, text: str, title: str | None = None) -> tuple[flags.Risk, ...]:
+    """Return the flags of a text of the reviewer's own, written from `texts`; what the agent says beside it counts too.
+
+    Args:
+        title: of a new block, as it was typed.
+    """
+    new = texts.new_block
+    beside = replace(new, title=new.title if title is None else title).beside if new else ("", "")
+    if texts.is_of_note:
+        beside = said_beside(texts.revision.note_changes)
+    said = flags.said_with(texts.proposal.reasoning, texts.proposal.evidence)
+    return flags.report(texts.now, text, beside=beside, said=said).risks
 
 
 def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> flags.RiskReport:

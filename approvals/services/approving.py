@@ -15,10 +15,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from approvals.models import Approval, Mergeability, Proposal, RejectReason, Revision, Status, User
 from approvals.permissions import ReviewAction
 from approvals.review.note_changes import NoteChange, stamped, text_of
+from approvals.review.presentation import warnings_of
 from approvals.review.targets import BlockState, NotesState, is_deletion, is_of_whole_block, new_block_of
 from approvals.services.checks import (
     Seen,
@@ -30,7 +32,7 @@ from approvals.services.checks import (
     require_fit,
     require_target_as_seen,
 )
-from approvals.services.errors import DecisionRefused, NoChange, Refusal, require_within
+from approvals.services.errors import DecisionRefused, HasWarnings, NoChange, Refusal, require_within
 from approvals.services.merge import finish_merging
 from approvals.services.notes import require_valid
 from approvals.services.preparing import branch_name
@@ -48,6 +50,7 @@ def approve(
     comment: str = "",
     batch: str = "",
     is_with_agent: bool = False,
+    despite_warnings: bool = True,
 ) -> Proposal:
     """Approve what was seen: one revision, against one state of its target.
 
@@ -57,11 +60,13 @@ def approve(
         comment: for the agent and the history; may be empty.
         batch: of a decision about several, see `decide_several`.
         is_with_agent: the reviewer knows that its agent is asked for changes, and approves it as it is.
+        despite_warnings: the reviewer approves it whatever its checks found. Pages ask for that with a second press.
 
     Returns:
         The approved proposal, with its merge commit.
 
     Raises:
+        HasWarnings: its checks found something, and the reviewer has not said `despite_warnings`.
         ProposalNotFound: there is none, or this person may not see it.
         DecisionRefused: one of its subclasses; nothing was changed.
         EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` finishes it.
@@ -69,7 +74,8 @@ def approve(
     proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision, is_with_agent=is_with_agent)
     with naming_who_was_first(proposal, revision):
         seen = require_as_seen(proposal, seen_sha256)
-    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment, batch=batch)
+    said: dict[str, Any] = {"comment": comment, "batch": batch, "despite_warnings": despite_warnings}
+    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, **said)
 
 
 @contextmanager
@@ -99,6 +105,7 @@ def claim(
     texts: dict[str, Any] | None = None,
     hands_rest_back: bool = False,
     batch: str = "",
+    despite_warnings: bool = True,
 ) -> Proposal:
     """Move the proposal from OPEN to MERGING, and finish its merge. Return it approved.
 
@@ -108,10 +115,13 @@ def claim(
         reason, hands_rest_back: of the part that is not accepted; see `approve_some`. That it goes back to the agent
             is kept as `handed_back_at`.
         batch: of a decision about several, see `decide_several`.
+        despite_warnings: as for `approve`.
 
     Raises:
-        DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
+        HasWarnings, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
     """
+    if not despite_warnings:
+        _require_no_warnings(proposal, seen, texts)
     now = timezone.now()
     shown = proposal.current_revision_number
     number = proposal.next_revision_number if texts is not None else shown
@@ -149,6 +159,18 @@ def claim(
     return finish_merging(proposal, seen=seen)
 
 
+def _require_no_warnings(proposal: Proposal, seen: Seen, texts: dict[str, Any] | None) -> None:
+    """Raise HasWarnings if the checks find something in what would be merged."""
+    revision = Revision(proposal=proposal, **texts) if texts is not None else proposal.current_revision
+    if found := len(warnings_of(proposal, revision, seen.target, seen.assessment)):
+        message = ngettext(
+            "It has %(n)d warning. Read it, then press the button again.",
+            "It has %(n)d warnings. Read them, then press the button again.",
+            found,
+        )
+        raise HasWarnings(proposal, message % {"n": found})
+
+
 # -- Some of a proposal's changes: of a block change by change, of an import note by note.
 
 #: Reasons for leaving a part out. What is too private is rejected as a whole, which removes its texts.
@@ -172,11 +194,12 @@ def approve_some(
     rest: Rest,
     reason: str = "",
     comment: str = "",
+    despite_warnings: bool = True,
 ) -> Proposal:
     """Approve some changes of what was seen; with all of them accepted, approve it as it is.
 
     Args:
-        revision, seen_sha256: as for `approve`.
+        revision, seen_sha256, despite_warnings: as for `approve`.
         accepted: ids of hunks (`worddiff.hunks` of today's text and the result); of an import, ids of notes.
         rest: whether the others are rejected, or the agent is asked to propose them again, changed. It is told either
             with the decision, and may read them in the proposal.
@@ -206,10 +229,11 @@ def approve_some(
         )
         if texts is not None:
             seen = _narrowed(proposal, seen, texts)
+    said: dict[str, Any] = {"comment": comment, "despite_warnings": despite_warnings}
     if texts is None:
-        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
-    left: dict[str, Any] = {"reason": reason, "hands_rest_back": rest is Rest.AGENT}
-    return claim(proposal, Approval.PART, actor=actor, seen=seen, comment=comment, texts=texts, **left)
+        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, **said)
+    said |= {"reason": reason, "hands_rest_back": rest is Rest.AGENT}
+    return claim(proposal, Approval.PART, actor=actor, seen=seen, texts=texts, **said)
 
 
 def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
@@ -300,11 +324,12 @@ def approve_edited(
     title: str | None = None,
     comment: str = "",
     resolves: bool = False,
+    despite_warnings: bool = True,
 ) -> Proposal:
     """Approve a proposal in the reviewer's words, in one commit with both authorships.
 
     Args:
-        revision, seen_sha256, comment: as for `approve`.
+        revision, seen_sha256, comment, despite_warnings: as for `approve`.
         text: the whole block, or the content of the note, as it is to be. The text as proposed is a plain approval.
         title: of a new block, as it is to be; as proposed by default. Of no meaning for other proposals.
         resolves: the proposal conflicts with what its target has become, and the text settles every conflict.
@@ -344,7 +369,8 @@ def approve_edited(
             else:
                 texts = _reworded_note(proposal, text)
             seen = _narrowed(proposal, seen, texts)
-    return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
+    said: dict[str, Any] = {"comment": comment, "despite_warnings": despite_warnings}
+    return claim(proposal, approval, actor=actor, seen=seen, texts=texts, **said)
 
 
 def _reworded_block(proposal: Proposal, block: reads.Block | None, text: str) -> dict[str, Any]:

@@ -122,6 +122,13 @@ class NewRevision(DecisionRefused):
     code = "new_revision"
 
 
+class HasWarnings(DecisionRefused):
+    """What would be approved has warnings, and its actor has not said that they approve it despite them."""
+
+    code = "has_warnings"
+    usual_status = 422
+
+
 class WithAgent(DecisionRefused):
     """The proposal's agent is asked for changes, which the decision does not say that its actor knows."""
 

@@ -16,9 +16,11 @@ from approvals.forms.memory import in_words
 from approvals.forms.proposal import ApproveSomeForm, ResolveForm, RewordBlockForm, RewordForm, Ticks, seen_of
 from approvals.models import Approval, Proposal, Status, User
 from approvals.permissions import ReviewAction, available_actions
+from approvals.review.diff_mode import laid_out, redline
+from approvals.review.presentation import compared, warnings_of_words
 from approvals.review.reworded import NothingToReword, Rewording, rewording_of
-from approvals.services.errors import AlreadyDecided, Refusal
-from approvals.views.decide import REFUSED, about_proposal, page_of, status_of, url_of
+from approvals.services.errors import AlreadyDecided, HasWarnings, Refusal
+from approvals.views.decide import REFUSED, page_of, status_of, url_of
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import proposal_or_404, proposal_page
 from approvals.views.request import Request, form_page, verb
@@ -122,7 +124,7 @@ def _approve_text(
         texts = _texts_of(request, now)
         # Sent once more, it is decided about what the page shows now.
         form = _form_of(texts)(texts, request.POST.dict() | (seen_of(texts) if texts else {}))
-        return _page(request, now, form, status=status, panel=panel)
+        return _page(request, now, form, status=status, panel=panel, is_confirming=isinstance(error, HasWarnings))
     except _UNFIT as error:
         form.add_error("text", in_words(error))
         return _page(request, found, form, status=422)
@@ -143,14 +145,18 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
             return _text_page(request, texts, text, {"comment": request.POST.get("comment", "")})
         if not is_valid:
             return _page(request, found, form, status=422)
-    named = {name: form.cleaned_data.get(name, "") for name in ("revision", "seen_sha256", "comment")}
+    named = {
+        name: form.cleaned_data.get(name, "") for name in ("revision", "seen_sha256", "comment", "despite_warnings")
+    }
     named["revision"] = named["revision"] or 0
     try:
         resolved = services.approve_edited(actor=user, proposal_id=found.pk, text=text, resolves=True, **named)
     except REFUSED as error:
         if isinstance(error, AlreadyDecided) and _was_resolved_so(error.proposal, form, user):
             return redirect(url_of("proposal", request, error.proposal))
-        return _overtaken(request, found, form, status=status_of(error), panel=panel_for(error, named, user))
+        is_confirming = isinstance(error, HasWarnings)
+        panel = panel_for(error, named, user)
+        return _overtaken(request, found, form, status=status_of(error), panel=panel, is_confirming=is_confirming)
     except _UNFIT as error:
         if is_as_seen:
             form.add_error(None, in_words(error))
@@ -170,7 +176,9 @@ def _was_resolved_so(decided: Proposal, form: ResolveForm, user: User) -> bool:
     return all(text in result for text in own)
 
 
-def _overtaken(request: Request, found: Proposal, form: ResolveForm, *, status: int, panel: Panel) -> HttpResponse:
+def _overtaken(
+    request: Request, found: Proposal, form: ResolveForm, *, status: int, panel: Panel, is_confirming: bool = False
+) -> HttpResponse:
     """Return the conflict as it is now, with what was chosen where its places are as many, and what was typed."""
     now = proposal_or_404(found.pk, viewer_of(request))
     texts = _texts_of(request, now)
@@ -178,7 +186,8 @@ def _overtaken(request: Request, found: Proposal, form: ResolveForm, *, status: 
     if texts and len(texts.conflicts) == sum(name.startswith("own_") for name in request.POST):
         typed = ""
     initial = {"comment": request.POST.get("comment", "")} if typed else request.POST.dict()
-    return _page(request, now, ResolveForm(texts, initial=initial), status=status, panel=panel, typed=typed)
+    form = ResolveForm(texts, initial=initial)
+    return _page(request, now, form, status=status, panel=panel, typed=typed, is_confirming=is_confirming)
 
 
 def _texts_of(request: Request, found: Proposal) -> Rewording | None:
@@ -200,23 +209,37 @@ def _page(
     is_unsaved: bool = True,
     panel: Panel | None = None,
     typed: str = "",
+    is_confirming: bool = False,
 ) -> HttpResponse:
-    """Return the page of a form, with what its text would change; where nothing is left to reword, with what was typed,
-    to copy."""
-    context, texts = about_proposal(request, found) | {"panel": panel, "typed": typed}, form.texts
+    """Return the proposal's page with a form in the place of its change, and what its text would change; for a preview
+    that alone. Where nothing is left to reword, the page has what was typed, to copy."""
+    texts = form.texts
     if texts is None:
-        if isinstance(form, RewordForm):
-            context["typed"] = form.result()
-        return render(request, "proposal/reword_over.html", context, status=status)
+        typed = form.result() if isinstance(form, RewordForm) else typed
+        panel = panel or Panel(
+            _("Your text was not saved."), _("The proposal was decided, or what it was about is gone.")
+        )
+        return proposal_page(request, found, status=status, panel=panel, typed=typed)
     text = form.result()
-    context |= {
+    own = {
         "texts": texts,
         "form": form,
-        "text": text,
-        "is_as_now": text == texts.now,
+        "risks": warnings_of_words(texts, text, form["title"].value() if "title" in form.fields else None),
+        "redline": None if text == texts.now else laid_out(texts.now, text),
+        "difference": None if text == texts.proposed else redline(compared(texts.proposed, text).segments),
         "over": max(0, len(text) - texts.limit),
+        "caret": _caret(texts.now, text),
         "is_unsaved": is_unsaved,
         "action": url_of("resolve" if texts.is_conflict else "edit", request, found),
+        "cancel": url_of("proposal", request, found),
     }
-    template = "proposal/resolve.html" if isinstance(form, ResolveForm) else "proposal/reword.html"
-    return render(request, template, context, status=status)
+    if request.htmx and request.htmx.target == "preview":
+        return render(request, "proposal/preview.html", {"own": own, "proposal": found, "is_preview": True})
+    return proposal_page(request, found, status=status, panel=panel, own=own, is_confirming=is_confirming, typed=typed)
+
+
+def _caret(before: str, after: str) -> int:
+    """Return where the first change begins in a field of a form, in the units that browsers count in."""
+    first = next(iter(compared(before, after).segments), None)
+    start = first.text.replace("\r\n", "\n") if first and first.kind == "same" else ""
+    return len(start.encode("utf-16-le")) // 2

@@ -50,6 +50,7 @@ from approvals.services.errors import (
     BeingDecided,
     ChangedSince,
     DecisionRefused,
+    HasWarnings,
     Refusal,
     WithAgent,
 )
@@ -210,7 +211,8 @@ def row_context(request: Request, row_url: str, owners: Iterable[str]) -> dict[s
 def _refused(request: Request, pk: int, form: ApproveForm, error: DecisionRefused | DoltError) -> HttpResponse:
     """Answer a decision that was not taken: the proposal as it is now, what changed, and what was typed."""
     panel = panel_for(error, form.cleaned_data, viewer_of(request))
-    return _again(request, pk, form, status=status_of(error), panel=panel)
+    is_confirming = isinstance(error, HasWarnings)
+    return _again(request, pk, form, status=status_of(error), panel=panel, is_confirming=is_confirming)
 
 
 def _invalid(request: Request, pk: int, form: ApproveForm) -> HttpResponse:
@@ -221,11 +223,17 @@ def _invalid(request: Request, pk: int, form: ApproveForm) -> HttpResponse:
     return _again(request, pk, form, status=422, panel=panel)
 
 
-def _again(request: Request, pk: int, form: ApproveForm, *, status: int, panel: Panel | None) -> HttpResponse:
-    """Return the row or the page as it is now, with what went wrong and with what was typed."""
+def _again(
+    request: Request, pk: int, form: ApproveForm, *, status: int, panel: Panel | None, is_confirming: bool = False
+) -> HttpResponse:
+    """Return the row or the page as it is now, with what went wrong and with what was typed.
+
+    Args:
+        is_confirming: the next press approves despite warnings; a row has no button for that.
+    """
     found, row_url = proposal_or_404(pk, viewer_of(request)), request.POST.get("row", "")
     if not (request.htmx and row_url):
-        return proposal_page(request, found, status=status, panel=panel, form=form)
+        return proposal_page(request, found, status=status, panel=panel, form=form, is_confirming=is_confirming)
     context = {
         "row": rows_of([found], looking=True)[0],
         "panel": panel,

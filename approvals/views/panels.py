@@ -123,6 +123,7 @@ _NOTICES: dict[str, tuple[Any, Any]] = {
     "new_revision": (_("There is a newer revision."), None),
     "conflict": (_("The change no longer fits."), None),
     "branch_missing": (_("The proposed text cannot be merged."), None),
+    "has_warnings": (_("Nothing was approved yet."), None),
     "nothing_approved": (_("Nothing was approved."), None),
 }
 

@@ -104,13 +104,19 @@ def proposal_page(
     seen_before: int = 0,
     ticks: Ticks | None = None,
     comment_form: CommentForm | None = None,
+    own: Mapping[str, Any] | None = None,
+    is_confirming: bool = False,
+    typed: str = "",
 ) -> HttpResponse:
     """Render the page, its body, or its change: what the request asked for.
 
     Args:
         comment_form: the form of the thread as it was refused, or sent while signed out.
         form: what was typed into the form of one decision.
+        is_confirming: the button that approves despite warnings was pressed once.
+        own: a text of the reviewer's own in the place of the change, see `views.approving`.
         ticks: which changes are ticked; as they were sent by default.
+        typed: a text that was typed and has no form any more, to copy.
         list_query: the list it was opened from, where neither form nor address has it.
         seen_before: the newest revision the viewer had seen before this one; 0 for none.
     """
@@ -136,6 +142,8 @@ def proposal_page(
         "title": _title(review),
         "target_url": url_of_target(found),
         "panel": panel,
+        "own": own,
+        "is_confirming": is_confirming,
         "reject_form": form if isinstance(form, RejectForm) else None,
         "request_form": form if isinstance(form, RequestChangesForm) else None,
         "approve_form": None if isinstance(form, RejectForm | RequestChangesForm) else form,
@@ -144,6 +152,7 @@ def proposal_page(
         "is_since_seen": bool(seen_before),
         "answering": answering(found, review.revision),
         "rest_reasons": [(reason.value, reason.label) for reason in services.REASONS_FOR_REST],
+        "typed": typed,
         "typed_comment": request.POST.get("comment", "").strip(),
         "just_decided": just_decided,
         "is_being_decided": found.status == Status.MERGING,

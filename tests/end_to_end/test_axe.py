@@ -230,16 +230,19 @@ def test_deciding(window_of: WindowOf, alice: User, tim: User, states: EveryStat
     inspector = inspect(window_of(alice), deciding_pages(states))
     window = inspector.window
     page = states.address("several changes")
-    for name in ("[data-reject]", "[data-request]", "#approve-form summary", ".care-menu"):
+    for name in (".decide-more > summary", "[data-reject]", "[data-request]", "[data-assign]", ".view-menu > summary"):
         window.goto(page)
+        if name in ("[data-reject]", "[data-assign]"):
+            window.click(".decide-more > summary")
         window.click(name)
         inspector.look(f"proposal, {name}")
     window.goto(page)
     window.uncheck("[data-tick='2']")
     inspector.look("proposal, a change left out")
     window.goto(page)
+    window.click(".decide-more > summary")
     window.click("[data-reject]")
-    window.check("[name=reason][value=other]")
+    window.check(".reject-form [value=other]")
     window.click("button:has-text('Reject this change')")
     expect(window.locator(".field-error")).to_be_visible()
     inspector.look("proposal, a reason is missing")
@@ -358,8 +361,9 @@ def test_doors_and_errors(browser: Browser, server: Server, window_of: WindowOf,
     window = window_of(tim)
     signed_in = inspect(window, ["/nowhere/", "/memory/alice/blocks/nothing/", "/several/", "/memory/alice/new/"])
     window.goto(states.address("clean"))
+    window.click(".decide-more > summary")
     window.click("[data-reject]")
-    window.check("[name=reason][value=wrong]")
+    window.check(".reject-form [value=wrong]")
     window.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     window.click("button:has-text('Reject this change')")
     window.wait_for_selector("#id_password")

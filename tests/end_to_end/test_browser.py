@@ -107,7 +107,7 @@ def test_a_digit_chooses_a_reason_while_the_form_is_open_and_no_text_is_typed(in
     keys = inbox.locator(".reject-form .choice-key")
     inbox.keyboard.press("2")  # shut: the digit means nothing
     reject_row(inbox, proposal)
-    chosen = inbox.locator("input[name=reason]:checked")
+    chosen = inbox.locator(".reject-form input[name=reason]:checked")
     expect(chosen).to_have_count(0)
     expect(keys.nth(1)).to_have_text("2")
     expect(keys.nth(1)).to_be_visible()
@@ -134,11 +134,12 @@ def test_shortcuts_can_be_switched_off(window_of: WindowOf, tim: User, proposal:
     window.keyboard.press("j")
     assert focused(window, "data-open") == focused(window, "href") == ""
     window.goto(proposal.get_absolute_url())
+    window.click(".decide-more > summary")
     window.click("[data-reject]")
-    expect(window.locator("input[name=reason]").first).to_be_focused()
-    expect(window.locator(".choice-key").first).to_be_hidden()
+    expect(window.locator(".reject-form input[name=reason]").first).to_be_focused()
+    expect(window.locator(".reject-form .choice-key").first).to_be_hidden()
     window.keyboard.press("2")
-    expect(window.locator("input[name=reason]:checked")).to_have_count(0)
+    expect(window.locator(".reject-form input[name=reason]:checked")).to_have_count(0)
 
 
 # -- a proposal -------------------------------------------------------------------------------------
@@ -151,8 +152,8 @@ def test_a_proposal_is_rejected_and_the_focus_goes_to_the_outcome(
     following = propose(goals, "one book", "two books")
     inbox.goto(proposal.get_absolute_url())
     inbox.keyboard.press("r")
-    expect(inbox.locator("input[name=reason]").first).to_be_focused()
-    inbox.check("input[value=outdated]")
+    expect(inbox.locator(".reject-form input[name=reason]").first).to_be_focused()
+    inbox.check(".reject-form input[value=outdated]")
     inbox.fill(f"#reject-comment-{proposal.pk}", "Old news.")
     if send == "click":
         inbox.click("button:has-text('Reject this change')")
@@ -166,7 +167,8 @@ def test_a_proposal_is_rejected_and_the_focus_goes_to_the_outcome(
 
 
 def test_a_refusal_takes_the_focus_and_keeps_the_text(proposal_page: Page, alice: User) -> None:
-    proposal_page.click("summary:has-text('Comment')")
+    proposal_page.click(".decide-more > summary")
+    proposal_page.click("summary:has-text('Approve with a note')")
     proposal_page.fill("#approve-comment", "Fine by me.")
     edit(alice, "goals", "one book", "two books")
     proposal_page.click("[data-approve]")
@@ -195,9 +197,10 @@ def test_a_form_sent_back_stays_open_at_what_is_missing(inbox: Page, proposal: P
 
 
 def test_switching_the_view_keeps_the_place_and_changes_the_address(proposal_page: Page) -> None:
+    proposal_page.click(".view-menu > summary")
     proposal_page.click("#view-side")
     expect(proposal_page.locator("#change table caption")).to_be_visible()
-    expect(proposal_page.locator(":focus")).to_have_id("view-side")
+    expect(proposal_page.locator(":focus")).to_have_id("change-title")
     assert proposal_page.url.endswith("?view=side")
     proposal_page.keyboard.press("n")
     expect(proposal_page.locator(":focus")).to_have_id("change-1")
@@ -232,9 +235,11 @@ def test_a_slow_approval_says_so_and_holds_the_others_back(proposal_page: Page, 
     expect(approve).to_have_attribute("aria-busy", "true")
     expect(approve).to_be_disabled()
     expect(proposal_page.locator("#live")).to_have_text("Approving…")
-    expect(proposal_page.locator("[data-reject]")).to_have_attribute("aria-disabled", "true")
-    proposal_page.locator("[data-reject]").click(force=True)
-    expect(proposal_page.locator("input[name=reason]").first).to_be_hidden()
+    for held_back in ("[data-request]", ".decide-more > summary"):
+        expect(proposal_page.locator(held_back)).to_have_attribute("aria-disabled", "true")
+        proposal_page.locator(held_back).click(force=True)
+    expect(proposal_page.locator(".decide-form").first).to_be_hidden()
+    expect(proposal_page.locator("[data-reject]")).to_be_hidden()
     held[0].abort()
     expect(proposal_page.locator("[data-no-answer]")).to_contain_text("No response from the server.")
     expect(approve).to_have_text("Approve")
@@ -263,8 +268,9 @@ def test_on_a_phone_the_change_stays_in_view_above_the_rejection(
 ) -> None:
     window = window_of(tim, viewport={"width": 390, "height": 844})
     window.goto(proposal.get_absolute_url())
+    window.click(".decide-more > summary")
     window.click("[data-reject]")
-    expect(window.locator("input[name=reason]").first).to_be_focused()
+    expect(window.locator(".reject-form input[name=reason]").first).to_be_focused()
     change = window.locator("#change ins").bounding_box()
     sheet = window.locator(".reject-form").bounding_box()
     assert change
@@ -297,8 +303,9 @@ def test_everything_works_without_scripts(window_of: WindowOf, tim: User, goals:
     window.click(f"#row-{approved.pk} button:has-text('Approve')")
     expect(window.locator(".messages")).to_contain_text("Approved: Learning goals")
     window.click(f"a[href='{rejected.get_absolute_url()}']")
-    window.click("summary:has-text('Reject')")
-    window.check("input[value=wrong]")
+    window.click(".decide-more > summary")
+    window.click("[data-reject]")
+    window.check(".reject-form input[value=wrong]")
     window.click("button:has-text('Reject this change')")
     expect(window.locator("#outcome-title")).to_have_text("Rejected by Tim Okafor")
     assert (status_of(approved), status_of(rejected)) == (Status.APPROVED, Status.REJECTED)

@@ -44,6 +44,7 @@ def test_a_question_and_its_answer(
 
 def test_what_is_typed_stays_when_the_thread_refuses_it(proposal_page: Page) -> None:
     window = proposal_page
+    window.click(".talk-write > summary")
     window.fill("#talk-said", "Who said so?")
     window.evaluate("document.querySelector('.talk-form [name=nonce]').value = 'broken'")
     window.click(".talk-form button")
@@ -53,10 +54,11 @@ def test_what_is_typed_stays_when_the_thread_refuses_it(proposal_page: Page) -> 
 
 
 def test_assigning_by_mouse(proposal_page: Page) -> None:
-    proposal_page.click("summary:has-text('Assign…')")
+    proposal_page.click(".decide-more > summary")
+    proposal_page.click("[data-assign]")
     proposal_page.select_option("#assign-to", "tim")
-    proposal_page.click(".care-form button:has-text('Assign')")
-    expect(proposal_page.locator(".care")).to_contain_text("Assigned to you")
+    proposal_page.click("button:has-text('Assign')")
+    expect(proposal_page.locator(".page-head .chips")).to_contain_text("assigned to you")
 
 
 def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(

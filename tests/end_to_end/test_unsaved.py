@@ -129,12 +129,13 @@ def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_s
     proposal_page: Page, proposal: Proposal, goals: Block, propose: Propose
 ) -> None:
     window, questions = proposal_page, Questions(proposal_page)
+    window.click(".decide-more > summary")
     window.click("[data-reject]")
     window.fill(f"#reject-comment-{proposal.pk}", "Not what she said.")
     leave(window, questions)
     assert questions.asked == ["beforeunload"]
     assert window.input_value(f"#reject-comment-{proposal.pk}") == "Not what she said."
-    window.check("input[value=wrong]")
+    window.check(".reject-form input[value=wrong]")
     window.click("button:has-text('Reject this change')")
     expect(window.locator("#outcome-title")).to_be_visible()
     leave(window, questions)

@@ -58,11 +58,13 @@ def test_two_of_five_by_mouse(page_of_five: Page, five: Proposal) -> None:
     for number in (1, 3, 5):
         window.locator(f"[data-tick='{number}']").uncheck()
     expect(approve).to_have_text("Approve 2 of 5")
-    expect(window.locator("[data-left-words]")).to_have_text("The 3 changes you left out:")
+    expect(window.locator("[data-left-words]")).to_have_text("The 3 you left out:")
     # The other views know it too.
+    window.click(".view-menu > summary")
     window.click("#view-result")
     expect(window.locator("#view-result")).to_have_attribute("aria-current", "page")
     expect(approve).to_have_text("Approve 2 of 5")
+    window.click(".view-menu > summary")
     window.click("#view-side")
     expect(window.locator("[data-tick='3']")).not_to_be_checked()
     window.check("[data-left] [value=reject]")
@@ -161,6 +163,7 @@ def test_the_redline_follows_what_is_typed_and_the_text_is_guarded(page_of_five:
 
 def test_the_editor_by_mouse(page_of_five: Page) -> None:
     window = page_of_five
+    window.click(".decide-more > summary")
     window.click("[data-edit]")
     window.fill("#id_text", body().replace("Line 2 of", "Step 2 of"))
     expect(window.locator("#preview ins").first).to_contain_text("Step")

@@ -16,6 +16,7 @@ class _Forms(HTMLParser):
         #: What belongs to a form by its id, wherever it stands.
         self.of_id: dict[str, dict[str, Any]] = {}
         self._textarea: str | None = None
+        self._of_textarea: dict[str, Any] = {}
         self._select: str | None = None
         self._of_select: dict[str, Any] = {}
 
@@ -37,7 +38,7 @@ class _Forms(HTMLParser):
         elif tag == "input":
             fields[given["name"]] = given.get("value", "")
         elif tag == "textarea":
-            self._textarea = given["name"]
+            self._textarea, self._of_textarea = given["name"], fields
             fields[self._textarea] = ""
         elif tag == "select":
             self._select, self._of_select = given["name"], fields
@@ -48,15 +49,14 @@ class _Forms(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea" and self._textarea:
             # Like a browser, which drops the line end the markup begins with.
-            fields = self.forms[-1][1]
-            fields[self._textarea] = fields[self._textarea].removeprefix("\n")
+            self._of_textarea[self._textarea] = self._of_textarea[self._textarea].removeprefix("\n")
             self._textarea = None
         if tag == "select":
             self._select = None
 
     def handle_data(self, data: str) -> None:
         if self._textarea:
-            self.forms[-1][1][self._textarea] += data
+            self._of_textarea[self._textarea] += data
 
 
 class _Words(HTMLParser):

@@ -48,7 +48,8 @@ FORMS: dict[str, dict[str, str]] = {
     "approve": TYPED,
     "reject": TYPED | {"reason": "wrong"},
     "request_changes": TYPED | {"reason": "wrong"},
-    "edit": TYPED | {"text": "Mine.\n"},
+    "edit": TYPED
+    | {"text": "# Goals\n\nAlice likes math.\nShe wants to pass the B2 exam in autumn.\nShe reads. Mine.\n"},
     "resolve": TYPED | {"choice_1": "own", "own_1": "She wants to pass it in May or July."},
     "undo": TYPED,
     "comment": {"said": "Typed for an hour."},

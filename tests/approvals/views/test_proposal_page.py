@@ -57,9 +57,9 @@ def test_it_says_who_wants_what_for_whom_and_why_and_the_change_comes_before_all
         "Alice Berg 20 Nov 2026, 20:00 they moved my exam to july",
         "assistant Noted.",
     )
-    order = ["proposal-title", "why-title", "change", "checks-title", "history-title"]
+    order = ["proposal-title", "why-title", "change", "talk", "details", "history-title"]
     assert sorted(order, key=lambda part: html(page).index(f'id="{part}"')) == order
-    assert html(page).index('id="change"') < html(page).index('class="evidence"') < html(page).index("checks-title")
+    assert html(page).index('id="change"') < html(page).index('class="evidence"') < html(page).index('id="details"')
     User.objects.filter(pk=tim.pk).update(time_zone="Asia/Tokyo")
     assert_says(look(as_tim, proposal), "21 Nov 2026, 05:00")
 
@@ -198,10 +198,10 @@ def test_what_looks_like_something_else_is_marked_in_every_view(as_tim: Client, 
 
 @pytest.mark.slow
 def test_what_is_smuggled_in_is_never_called_free_of_it(as_tim: Client, goals: Block, propose: Propose) -> None:
-    assert_says(look(as_tim, propose(goals, "in June", "in July")), "No hidden characters")
+    assert_says(look(as_tim, propose(goals, "in June", "in July")), "No warnings")
     for name, smuggled in [*SMUGGLED.items()][:18]:
         page = look(as_tim, propose(goals, "in June", f"in {smuggled}"))
-        assert "No hidden characters" not in words(page), name
+        assert "No warnings" not in words(page), name
         assert 'class="mark"' in html(page) or 'class="stray"' in html(page), name
 
 
@@ -281,7 +281,7 @@ def test_what_changed_in_the_block_since_is_shown_before_a_second_press(
     assert "in July" in body
     assert "no books" in body
     # What was approved is the second revision; the first one can still be looked at.
-    assert_says(look(as_tim, proposal), "Revision 1", "Revision 2")
+    assert_says(look(as_tim, proposal), "Revision 1", "revision 2")
     assert_says(look(as_tim, proposal, revision=1), "one book")
 
 

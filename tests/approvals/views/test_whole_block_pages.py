@@ -70,7 +70,7 @@ def test_lists_say_that_it_is_a_new_block_and_lead_to_it(as_alice: Client, as_ti
 def test_title_and_text_are_edited_and_approved(as_tim: Client, new: Proposal) -> None:
     fields = filled(as_tim, "edit", new)
     assert (fields["title"], fields["text"].replace("\r\n", "\n")) == ("Her diary", BODY)
-    assert_says(send(as_tim, "edit", new, text="# Tuesday\n", preview="1"), "added: # Tuesday")
+    assert_says(send(as_tim, "edit", new, text="# Tuesday\n", preview="1"), "added: Tuesday")
     assert_says(send(as_tim, "edit", new, title="x" * 201, text="Typed words."), "Typed words.", "200", status=422)
     page = send(as_tim, "edit", new, title="Days", text="# Tuesday\n")
     assert_says(page, "Approved with changes by", "Title: Days")
