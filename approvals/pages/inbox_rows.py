@@ -152,8 +152,9 @@ def rows_of(
     candidates = [proposal for proposal in proposals if _may_be_decided_unopened(proposal)]
     stale = [each for each in candidates if looking or each.mergeability == Mergeability.REBASABLE]
     clean = [each for each in candidates if not looking and each.mergeability == Mergeability.CLEAN]
-    edited = [each for each in proposals if each.excerpt and each.status == Status.OPEN and each.kind == Kind.EDIT]
-    found, contesting = _revisions([*clean, *edited], [each for each in proposals if each.status == Status.OPEN])
+    waiting = [each for each in proposals if each.status == Status.OPEN]
+    edited = [each for each in waiting if each.excerpt and each.kind == Kind.EDIT and each.current_revision_number == 1]
+    found, contesting = _revisions([*clean, *edited], waiting)
     small = {revision.proposal_id: revision for revision in found}
     revisions = {each.pk: small[each.pk] for each in clean if each.pk in small}
     standings: dict[int, TargetState] = {}
@@ -167,7 +168,7 @@ def rows_of(
     asked, changed = change_requests(proposals), _changed_since(proposals, viewer)
     rows = {each.pk: _row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals}
     for each in edited:
-        if each.current_revision_number == 1 and each.pk in small and not rows[each.pk].change:
+        if each.pk in small and not rows[each.pk].change:
             rows[each.pk].places = _places(small[each.pk].edits)
     conflicts = conflicts_on_list(contesting)
     for pk, row in rows.items():

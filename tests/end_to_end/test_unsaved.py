@@ -143,15 +143,16 @@ def test_a_comment_or_a_reason_being_written_stays_through_leaving_and_through_s
 
     other = propose(goals, "one book", "two books")
     window.goto("/")
-    window.click("[data-reject]")
-    window.fill(f"#reject-comment-{other.pk}", "Three.")
+    window.focus(f"#row-{other.pk} [data-open]")
+    window.keyboard.press("r")
+    window.fill(".reject-form textarea", "Three.")
     window.click("a:has-text('Decided')")
     window.wait_for_timeout(400)
     assert questions.asked == ["beforeunload", "confirm"]
-    assert window.input_value(f"#reject-comment-{other.pk}") == "Three."
+    assert window.input_value(".reject-form textarea") == "Three."
     questions.stay = False
     window.click("a:has-text('Decided')")
-    expect(window.locator(f"#reject-comment-{other.pk}")).to_have_count(0)
+    expect(window.locator(".reject-form")).to_have_count(0)
 
 
 def test_another_form_of_the_page_does_not_take_the_typed_text_along(

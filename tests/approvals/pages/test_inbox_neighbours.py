@@ -170,6 +170,14 @@ def test_a_memory_that_is_away_takes_the_buttons_and_not_the_list(
 # -- rows that change the same words ------------------------------------------------------------------
 
 
+def test_an_amended_proposal_does_not_conflict_with_its_earlier_revision(
+    as_tim: Client, goals: Block, propose: Propose, scribe: Agent
+) -> None:
+    made = propose(goals, "in June", "in July")
+    acts.change(scribe, ("in June", "in May"), proposal_id=made.pk)
+    assert "Conflicts with" not in words(as_tim.get("/"))
+
+
 def test_a_row_names_the_others_that_change_the_same_words(as_tim: Client, goals: Block, propose: Propose) -> None:
     july, may = propose(goals, "in June", "in July"), propose(goals, "B2 exam in June", "B2 exam in May")
     books = propose(goals, "one book", "two books")
