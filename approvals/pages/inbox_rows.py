@@ -161,7 +161,7 @@ def rows_of(
     if stale:
         texts = _first_revisions(stale)
         revisions |= {revision.proposal_id: revision for revision in texts}
-        standings = _states([(each, revisions[each.pk]) for each in stale if each.pk in revisions])
+        standings = states_now([(each, revisions[each.pk]) for each in stale if each.pk in revisions])
         for each in stale:
             if each.pk not in standings:
                 revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
@@ -246,7 +246,7 @@ def _target(proposal: Proposal) -> tuple[str, str, str]:
     return proposal.owner, proposal.target_kind, proposal.target
 
 
-def _states(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
+def states_now(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
     """Return the targets as they are now, by proposal; empty when the memory does not answer."""
     on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == TargetKind.BLOCK]
     about_notes = [pair for pair in pairs if pair[0].target_kind != TargetKind.BLOCK]

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from approvals.models import Proposal, Revision
-from approvals.pages.inbox_rows import rows_of
-from approvals.review.targets import BlockState, TargetState, current_state
+from approvals.pages.inbox_rows import rows_of, states_now
+from approvals.review.collisions import current_revisions
+from approvals.review.targets import TargetState
 from approvals.services.errors import DecisionRefused
 from approvals.services.several import require_plain
-from memory_app import reads
-from memory_app.models import TargetKind
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
 
@@ -52,9 +51,9 @@ def one_for_many(proposals: Iterable[Proposal]) -> tuple[Proposal, list[OneOfMan
     """
     rows = {row.proposal.pk: row for row in rows_of(proposals, looking=True)}
     waiting = [row.proposal for row in rows.values()]
-    revisions = dict(_current_revisions(waiting))
-    standings = _standings(waiting, revisions)
-    why_not = {each.pk: _why_not(each, revisions[each.pk], standings[each.pk]) for each in waiting}
+    revisions = {each.pk: revision for each, revision in current_revisions(waiting)}
+    standings = states_now([(each, revisions[each.pk]) for each in waiting])
+    why_not = {each.pk: _why_not(each, revisions[each.pk], standings.get(each.pk)) for each in waiting}
     drawn = next((each for each in waiting if not why_not[each.pk] and not rows[each.pk].conflicts), waiting[0])
     shown = _paragraphs(revisions[drawn.pk])
 
@@ -73,30 +72,9 @@ def one_for_many(proposals: Iterable[Proposal]) -> tuple[Proposal, list[OneOfMan
     return drawn, [part(each) for each in waiting]
 
 
-def _current_revisions(proposals: Sequence[Proposal]) -> Iterable[tuple[int, Revision]]:
-    numbers = {each.pk: each for each in proposals}
-    for revision in Revision.objects.filter(proposal__in=numbers).order_by().defer("risk_report"):
-        proposal = numbers[revision.proposal_id]
-        if revision.number == proposal.current_revision_number:
-            revision.proposal = proposal
-            proposal.hold_current_revision(revision)
-            yield proposal.pk, revision
-
-
-def _standings(proposals: Sequence[Proposal], revisions: dict[int, Revision]) -> dict[int, TargetState]:
-    """Return the targets as they are now; all blocks are read at once."""
-    on_blocks = [each for each in proposals if each.target_kind == TargetKind.BLOCK]
-    blocks = reads.find_blocks((each.owner, each.target) for each in on_blocks)
-    standings: dict[int, TargetState] = {
-        each.pk: BlockState(blocks.get((each.owner, each.target))) for each in on_blocks
-    }
-    others = (each for each in proposals if each.pk not in standings)
-    return standings | {each.pk: current_state(each, revisions[each.pk]) for each in others}
-
-
-def _why_not(proposal: Proposal, revision: Revision, standing: TargetState) -> str:
+def _why_not(proposal: Proposal, revision: Revision, standing: TargetState | None) -> str:
     try:
-        require_plain(proposal, standing.assess(revision))
+        require_plain(proposal, standing.assess(revision) if standing else None)
     except DecisionRefused as refused:
         return refused.message
     return ""

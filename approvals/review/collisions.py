@@ -143,7 +143,7 @@ def _of_block(revision: Revision, others: Sequence[Proposal], block: Block) -> I
     this = _ChangeToday(revision, block)
     if this.after is None:
         return
-    for proposal, theirs in _current(others):
+    for proposal, theirs in current_revisions(others):
         if effects := _effects(this, _ChangeToday(theirs, block)):
             yield Collision(proposal, *effects)
 
@@ -164,7 +164,7 @@ def _with_whole_block(revision: Revision, others: Sequence[Proposal], block: Blo
     made = targets.made_of(revision, new) if new else None
     if block is None and made is None:
         return
-    for proposal, theirs in _current(others):
+    for proposal, theirs in current_revisions(others):
         effect = effect_of(assess(theirs, made))
         # Of two new blocks each stands in the way of the other; an edit leaves a block that can be deleted.
         is_like_this = new is not None or targets.is_deletion(theirs)
@@ -249,7 +249,7 @@ def _conflicting(revisions: Sequence[Revision], most: int) -> tuple[list[tuple[R
     return found, most
 
 
-def _current(others: Sequence[Proposal]) -> Iterator[tuple[Proposal, Revision]]:
+def current_revisions(others: Sequence[Proposal]) -> Iterator[tuple[Proposal, Revision]]:
     """Yield each with its current revision; those that are not held are read in one query."""
     if all(each.is_revision_held for each in others):
         yield from ((each, each.current_revision) for each in others)
@@ -264,7 +264,7 @@ def _of_notes(revision: Revision, others: Sequence[Proposal]) -> Iterator[Collis
     is_import = proposal.target_kind == TargetKind.IMPORT
     imports = [each for each in others if each.target_kind == TargetKind.IMPORT]
     made = {change["id"]: targets.sha256_kept(change["after"]) for change in revision.note_changes}
-    for other, theirs in _current([each for each in others if each not in imports]):
+    for other, theirs in current_revisions([each for each in others if each not in imports]):
         (change,) = theirs.note_changes
         is_same = made.get(change["id"], "") == targets.sha256_kept(change["after"])
         effect = CollisionEffect.SETTLED if is_same else CollisionEffect.NO_LONGER_FITS

@@ -6,13 +6,10 @@ redirect.
 """
 
 from collections.abc import Callable, Iterable
-from functools import reduce
-from operator import or_
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -174,7 +171,7 @@ def _decided(request: Request, decided: Proposal, said: str, panel: Panel | None
     form was sent from."""
     row_url, is_approved = request.POST.get("row", ""), decided.status == Status.APPROVED
     if request.htmx and row_url:
-        others = beside(request, [decided]) if is_approved else ()
+        others = beside(request, decided) if is_approved else ()
         may_undo = ReviewAction.UNDO in available_actions(viewer_of(request), decided)
         context = {"others": others, "may_undo": may_undo, "is_own_change": is_approved}
         return _row(request, "inbox/row_decided.html", decided, **context)
@@ -239,7 +236,7 @@ def _again(
         "panel": panel,
         **row_context(request, row_url, [found.owner]),
         # What this row was shown against is gone for them too.
-        "others": beside(request, [found]) if status == 409 else [],
+        "others": beside(request, found) if status == 409 else [],
     }
     return render(request, "inbox/row_again.html", context, status=status)
 
@@ -283,27 +280,14 @@ def about_proposal(request: Request, found: Proposal, list_query: str = "") -> d
     }
 
 
-def ids_on_page(request: Request) -> set[int]:
-    """Return the proposals listed on the page that a form was sent from."""
-    named = map(whole_number, request.POST.get("beside", "").split(",", inbox.PAGE_SIZE * 4))
-    return {pk for pk in named if pk is not None}
-
-
-def beside(request: Request, decided: Iterable[Proposal], *, waiting: Iterable[Proposal] = ()) -> list[InboxRow]:
-    """Return rows of the page that a form was sent from, as they are now: those about the targets of what was decided.
-
-    Args:
-        waiting: others to return the rows of.
-    """
-    decided = list(decided)
-    ids = ids_on_page(request) - {each.pk for each in decided}
-    targets = {(each.owner, each.target_kind, each.target) for each in decided}
-    others: Iterable[Proposal] = ()
-    if ids and targets:
-        about = reduce(or_, (Q(owner=owner, target_kind=kind, target=target) for owner, kind, target in targets))
-        found = Proposal.objects.open().filter(about, pk__in=ids)
-        others = found.select_related("agent", "decided_by")
-    return rows_of({each.pk: each for each in [*waiting, *others]}.values(), looking=True)
+def beside(request: Request, decided: Proposal) -> list[InboxRow]:
+    """Return rows of the page that a form was sent from, as they are now: the others about the target of what was
+    decided."""
+    ids = set(map(whole_number, request.POST.get("beside", "").split(",", inbox.PAGE_SIZE * 4))) - {None, decided.pk}
+    if not ids:
+        return []
+    others = Proposal.objects.open().on_target(decided.owner, decided.target_kind, decided.target)
+    return rows_of(others.filter(pk__in=ids).select_related("agent", "decided_by"), looking=True)
 
 
 @form_page
@@ -340,9 +324,7 @@ def undo(request: Request, pk: int) -> HttpResponse:
     panel = None if undone.is_decided else _back(undone)
     if request.htmx and request.POST.get("row"):
         shown = rows_of([undone], looking=True)[0] if panel else None
-        return _row(
-            request, "inbox/row_undone.html", undone, row=shown, others=beside(request, [undone]), is_undone=True
-        )
+        return _row(request, "inbox/row_undone.html", undone, row=shown, others=beside(request, undone), is_undone=True)
     if request.htmx:
         return proposal_page(request, undone, just_decided=True, panel=panel)
     if panel:
