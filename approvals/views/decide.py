@@ -283,7 +283,8 @@ def about_proposal(request: Request, found: Proposal, list_query: str = "") -> d
 def beside(request: Request, decided: Proposal) -> list[InboxRow]:
     """Return rows of the page that a form was sent from, as they are now: the others about the target of what was
     decided."""
-    ids = set(map(whole_number, request.POST.get("beside", "").split(",", inbox.PAGE_SIZE * 4))) - {None, decided.pk}
+    named = map(whole_number, request.POST.get("beside", "").split(",", inbox.PAGE_SIZE * 4))
+    ids = [pk for pk in named if pk is not None and pk != decided.pk]
     if not ids:
         return []
     others = Proposal.objects.open().on_target(decided.owner, decided.target_kind, decided.target)

@@ -19,7 +19,7 @@ import approvals.urls
 from agent_tools import auth
 from agent_tools.models import AgentToken, WebhookEndpoint
 from approvals import audit
-from approvals.models import Agent, AuditEvent, Tutorship, User
+from approvals.models import Agent, AuditEvent, Proposal, Tutorship, User
 from approvals.notifications.unsubscribe import unsubscribe_url
 from memory_app import reads
 from memory_app.models import Message
@@ -50,7 +50,9 @@ def states(alice: User, ben: User, tim: User, scribe: Agent, token: str) -> Ever
 
 def inbox_pages(states: EveryState) -> Iterator[str]:
     yield from ("/", "/?tab=agent", "/?tab=decided", "/?q=nothing+like+that&risk=any")
-    yield from (reverse("batch", args=[states.batch]), f"/?batch={states.batch}")
+    yield from (reverse("batch", args=[states.batch]), f"/?batch={states.batch}", "/?ticked=plain")
+    same = Proposal.objects.open().filter(owner="ben", target="aims").earliest("pk")
+    yield reverse("together", args=[same.pk])
 
 
 def proposal_pages(states: EveryState) -> Iterator[str]:
@@ -139,7 +141,7 @@ def doors(states: EveryState) -> Iterator[str]:
 #: Addresses that answer with something else than a page of ours.
 NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
-        batch_dismiss welcome_dismiss together comment assign rule_create rule_change rule_delete feed_address
+        batch_dismiss welcome_dismiss comment assign rule_create rule_change rule_delete feed_address
         sessions_end sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json",
     "Swagger's page, whose markup is not ours": "api_docs",
