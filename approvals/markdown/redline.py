@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import nh3
@@ -63,8 +64,9 @@ _AROUND = {
 }
 #: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
 _CONTEXT, _WORTH_FOLDING = 1, 2
-#: What each side of a change, the text before and the one after, has not.
-_OTHER: tuple[worddiff.Kind, ...] = ("added", "removed")
+#: What each side of a change, the text before and the one after, has alone, and what it has not.
+_KINDS: Sequence[worddiff.Kind] = ("removed", "added")
+_OTHER: Sequence[worddiff.Kind] = ("added", "removed")
 #: Characters of HTML up to which a block is context: below a whole table the change would begin off a phone's screen.
 _BRIEF = 300
 _NO_BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
@@ -138,15 +140,24 @@ def rendered_redline(
     for entry in drawing.entries():
         # Where lines of both texts lie crosswise, a block goes on from the one above it.
         entries.append(replace(entry, place=max(entry.place, entries[-1].place if entries else 0)))
-    unseen = {place for place, number in enumerate(numbers) if number and number not in drawing.headed}
-    unseen.update(drawing.alignment.not_drawn())
-    for number, group in groupby(sorted(unseen), key=numbers.__getitem__):
-        places = list(group)
-        lines = tuple(paragraphs[place] for place in places)
-        entries.append(
-            _Entry("", places[0], is_changed=True, source=lines, number=0 if number in drawing.headed else number)
-        )
+    unseen = {place: _KINDS for place, number in enumerate(numbers) if number and number not in drawing.headed}
+    unseen |= {place: kinds for place, kinds in drawing.alignment.not_drawn().items() if place not in unseen}
+    # What is beside something drawn stands there; of a change of which nothing is drawn, all stands together.
+    runs = [
+        (numbers[place], place - at if numbers[place] in drawing.headed else 0)
+        for at, place in enumerate(sorted(unseen))
+    ]
+    for (number, _run), group in groupby(zip(runs, sorted(unseen), strict=True), key=itemgetter(0)):
+        places = [place for _run, place in group]
+        shown = tuple(_only(paragraphs[place], unseen[place]) for place in places)
+        its = 0 if number in drawing.headed else number
+        entries.append(_Entry("", places[0], is_changed=True, source=shown, number=its))
     return tuple(_folded(sorted(entries, key=lambda entry: entry.place)))
+
+
+def _only(paragraph: Paragraph, kinds: Sequence[worddiff.Kind]) -> Paragraph:
+    """Return a paragraph with what of these kinds changes in it."""
+    return replace(paragraph, segments=tuple(each for each in paragraph.segments if each.kind in ("same", *kinds)))
 
 
 class _Drawing:
@@ -242,16 +253,16 @@ class _Drawing:
         parts, lines = self._parts(old, new)
         is_marked = any(piece.kind != "same" for pieces in parts for piece in pieces)
         slots = self._slots(*lines) if is_marked else ""
-        across = f'<tr class="change-row"><td colspan="{len(row.children)}">'
+        across = f'<td colspan="{len(row.children)}">'
         if slots:
-            yield _html(f"{across}{slots}</td></tr>")
+            yield _html(f'<tr class="change-row">{across}{slots}</td></tr>')
         yield _html('<tr class="changed">' if is_marked else "<tr>")
         for cell, pieces in zip(row.children, parts, strict=False):
             inline = Token("inline", "", 0, children=[_html(words.html_of(pieces))])
             yield from (opening_of(cell), inline, _closing_of(cell))
         yield _html("</tr>")
         for pieces in filter(None, parts[len(row.children) :]):
-            yield _html(f"{across}{words.html_of(pieces)}</td></tr>")
+            yield _html(f"<tr>{across}{words.html_of(pieces)}</td></tr>")
 
     def _slots(self, old: Sequence[int], new: Sequence[int]) -> str:
         """Return the places of the headings of the changes that begin in these lines, as HTML to be sanitised."""
@@ -351,14 +362,16 @@ class _Alignment:
             )
         ]
 
-    def not_drawn(self) -> Iterator[int]:
-        """Yield the places of paragraphs with a change that was not drawn."""
+    def not_drawn(self) -> dict[int, list[worddiff.Kind]]:
+        """Return the places of paragraphs of which not all is drawn, each with what is not: `removed`, `added`."""
+        found: dict[int, list[worddiff.Kind]] = defaultdict(list)
         for place, paragraph in enumerate(self._paragraphs):
             if paragraph.changed:
                 lines = paragraph.before_line, paragraph.after_line
-                for line, drawn, other in zip(lines, self._drawn, _OTHER, strict=True):
+                for line, drawn, other, kind in zip(lines, self._drawn, _OTHER, _KINDS, strict=True):
                     if line and line - 1 not in drawn and any(must for _sign, must in _signs(paragraph, other)):
-                        yield place
+                        found[place].append(kind)
+        return found
 
     def numbers(self, before: Iterable[int], after: Iterable[int]) -> list[int]:
         """Return the numbers of the changes in these lines of the one text and of the other."""

@@ -101,7 +101,7 @@ def _with_unseen(text: str, tokens: Sequence[Token]) -> list[Token]:
     added: dict[int, list[Token]] = defaultdict(list)
     label = format_html('<span class="meta">{}</span> ', _("Only in the source:"))
     for at, kind, said in unseen(text, tokens):
-        words = format_html('<p class="unseen">{}<code>{}</code></p>', label if kind == "words" else "", said)
+        words = format_html('<p class="unseen {}">{}<code>{}</code></p>', kind, label if kind == "words" else "", said)
         added[at].append(Token("html_block", "", 0, content=words))
     for at, number, _is_far in numbers(tokens):
         marker = Token("html_inline", "", 0, content=format_html('<span class="marker">{} </span>', number))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from approvals.markdown.fragments import drawn_fragment
 from approvals.markdown.rendering import render
 from approvals.markdown.unseen import dropped
 from memory_app.text import worddiff
@@ -171,3 +172,15 @@ def test_what_a_page_drops_is_flagged_and_said_to_be_in_the_source(nested: str, 
 )
 def test_ordinary_markdown_drops_nothing(text: str) -> None:
     assert dropped(text) == []
+
+
+@pytest.mark.parametrize("text", [text for text in TEXTS if "\u2028" not in text])
+def test_a_row_of_the_inbox_draws_all_that_changes_in_its_lines(text: str) -> None:
+    for before, after in (
+        ("", text),
+        (f"{text}\nmilk", f"{text}\ntea"),
+        ("She likes tea.", f"She likes milk.\n\n{text}"),
+    ):
+        drawn = side(str(drawn_fragment(before, after)), "del").words
+        added = (each.text for each in worddiff.diff(before, after) if each.kind == "added")
+        assert not Counter("".join("".join(added).split())) - Counter(drawn), after
