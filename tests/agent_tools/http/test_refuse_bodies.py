@@ -151,6 +151,7 @@ def test_every_answer_has_the_callers_request_id_its_length_and_what_keeps_it_pr
     answer = api.get(address, **{"X-Request-ID": "run-7.a"})
     assert (answer["X-Request-ID"], answer["Cache-Control"]) == ("run-7.a", "no-store")
     assert (answer["X-Frame-Options"], answer["X-Content-Type-Options"]) == ("DENY", "nosniff")
+    assert answer["Content-Security-Policy"].startswith("default-src 'none'")
     assert int(answer["Content-Length"]) == len(answer.content)
 
 
