@@ -285,7 +285,7 @@ def test_blocks_and_memory(window_of: WindowOf, alice: User, tim: User, states: 
 def test_notes_and_settings(window_of: WindowOf, alice: User, states: EveryState) -> None:
     inspector = inspect(window_of(alice), [*note_pages(states), *settings_pages(states)])
     window = inspector.window
-    window.goto("/memory/alice/notes/")
+    window.goto("/memory/alice/notes/?select=1")
     window.locator("[name=note]").first.check()
     inspector.look("notes, ticked")
     window.goto("/memory/alice/notes/import/")

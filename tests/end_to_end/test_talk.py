@@ -66,6 +66,7 @@ def test_a_rule_made_on_the_page_applies_what_an_agent_proposes(
 ) -> None:
     window = window_of(alice)
     window.goto("/settings/policies/")
+    window.click("summary:has-text('New rule')")
     window.select_option("#rule-agent", "scribe")
     window.select_option("#rule-block", "goals")
     window.check(".rule-form input[value=small]")

@@ -21,7 +21,7 @@ from tests.support.acts import approve, change, edit, save, sign_in_again
 from tests.support.fixtures import Propose
 from tests.support.pages import assert_says, form, html, words
 
-READ = ("memory", "notes", "automatic", "conversations", "memory_search", "export_markdown", "export_json")
+READ = ("memory", "notes", "conversations", "memory_search", "export_markdown", "export_json")
 READ_OF_ONE = ("block", "block_history", "block_blame", "note", "conversation")
 #: What only the owner does, and staff neither here nor as tutors.
 WRITE = (
