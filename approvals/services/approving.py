@@ -74,8 +74,9 @@ def approve(
     proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision, is_with_agent=is_with_agent)
     with naming_who_was_first(proposal, revision):
         seen = require_as_seen(proposal, seen_sha256)
-    said: dict[str, Any] = {"comment": comment, "batch": batch, "despite_warnings": despite_warnings}
-    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, **said)
+    if not despite_warnings:
+        _require_no_warnings(proposal, seen)
+    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment, batch=batch)
 
 
 @contextmanager
@@ -105,7 +106,6 @@ def claim(
     texts: dict[str, Any] | None = None,
     hands_rest_back: bool = False,
     batch: str = "",
-    despite_warnings: bool = True,
 ) -> Proposal:
     """Move the proposal from OPEN to MERGING, and finish its merge. Return it approved.
 
@@ -115,13 +115,10 @@ def claim(
         reason, hands_rest_back: of the part that is not accepted; see `approve_some`. That it goes back to the agent
             is kept as `handed_back_at`.
         batch: of a decision about several, see `decide_several`.
-        despite_warnings: as for `approve`.
 
     Raises:
-        HasWarnings, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
+        DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
     """
-    if not despite_warnings:
-        _require_no_warnings(proposal, seen, texts)
     now = timezone.now()
     shown = proposal.current_revision_number
     number = proposal.next_revision_number if texts is not None else shown
@@ -159,7 +156,7 @@ def claim(
     return finish_merging(proposal, seen=seen)
 
 
-def _require_no_warnings(proposal: Proposal, seen: Seen, texts: dict[str, Any] | None) -> None:
+def _require_no_warnings(proposal: Proposal, seen: Seen, texts: dict[str, Any] | None = None) -> None:
     """Raise HasWarnings if the checks find something in what would be merged."""
     revision = Revision(proposal=proposal, **texts) if texts is not None else proposal.current_revision
     if found := len(warnings_of(proposal, revision, seen.target, seen.assessment)):
@@ -229,11 +226,12 @@ def approve_some(
         )
         if texts is not None:
             seen = _narrowed(proposal, seen, texts)
-    said: dict[str, Any] = {"comment": comment, "despite_warnings": despite_warnings}
+    if not despite_warnings:
+        _require_no_warnings(proposal, seen, texts)
     if texts is None:
-        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, **said)
-    said |= {"reason": reason, "hands_rest_back": rest is Rest.AGENT}
-    return claim(proposal, Approval.PART, actor=actor, seen=seen, texts=texts, **said)
+        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
+    left: dict[str, Any] = {"reason": reason, "hands_rest_back": rest is Rest.AGENT}
+    return claim(proposal, Approval.PART, actor=actor, seen=seen, comment=comment, texts=texts, **left)
 
 
 def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
@@ -369,8 +367,9 @@ def approve_edited(
             else:
                 texts = _reworded_note(proposal, text)
             seen = _narrowed(proposal, seen, texts)
-    said: dict[str, Any] = {"comment": comment, "despite_warnings": despite_warnings}
-    return claim(proposal, approval, actor=actor, seen=seen, texts=texts, **said)
+    if not despite_warnings:
+        _require_no_warnings(proposal, seen, texts)
+    return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
 
 
 def _reworded_block(proposal: Proposal, block: reads.Block | None, text: str) -> dict[str, Any]:

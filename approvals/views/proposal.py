@@ -18,7 +18,7 @@ from approvals import audit, services
 from approvals.accounts.sign_in import display_names, kept_fields, viewer_of
 from approvals.forms.proposal import ApproveForm, ApproveSomeForm, CommentForm, RejectForm, RequestChangesForm, Ticks
 from approvals.markdown.rendering import on_one_line
-from approvals.models import Event, Proposal, Revision, Status, User
+from approvals.models import Event, Proposal, Revision, User
 from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
@@ -129,12 +129,10 @@ def proposal_page(
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})
         template = "proposal/notes.html" if review.note_count else "proposal/change.html"
         return render(request, template, context | {"is_part": True}, status=status)
-    # To whom an undecided proposal may be assigned.
-    may_care = not found.is_decided and may_decide(viewer_of(request), found.owner)
     context |= {
         **_neighbours(request, review, listing),
-        "may_care": may_care,
-        "deciders": deciders_of(found.owner) if may_care else [],
+        **_deciders(request, found),
+        **_forms(request, form),
         **talk_context(review, comment_form),
         "conflicts": [each.other.pk for each in review.collisions if each.is_conflict],
         "listing": listing,
@@ -144,22 +142,33 @@ def proposal_page(
         "panel": panel,
         "own": own,
         "is_confirming": is_confirming,
-        "reject_form": form if isinstance(form, RejectForm) else None,
-        "request_form": form if isinstance(form, RequestChangesForm) else None,
-        "approve_form": None if isinstance(form, RejectForm | RequestChangesForm) else form,
         "asked": change_request(found),
         "since": _since(request, review, seen_before),
         "is_since_seen": bool(seen_before),
         "answering": answering(found, review.revision),
-        "rest_reasons": [(reason.value, reason.label) for reason in services.REASONS_FOR_REST],
         "typed": typed,
-        "typed_comment": request.POST.get("comment", "").strip(),
         "just_decided": just_decided,
-        "is_being_decided": found.status == Status.MERGING,
         "undone": next((each for each in review.events if each.data.get("commit") == found.reverted_by_commit), None),
         "undo_at_once": ReviewAction.UNDO in review.actions and (just_decided or _may_undo_at_once(found)),
     }
     return render(request, "proposal/body.html" if request.htmx else "proposal/proposal.html", context, status=status)
+
+
+def _deciders(request: Request, found: Proposal) -> dict[str, Any]:
+    """Return to whom an undecided proposal may be assigned, and whether the viewer may do that."""
+    may_care = not found.is_decided and may_decide(viewer_of(request), found.owner)
+    return {"may_care": may_care, "deciders": deciders_of(found.owner) if may_care else []}
+
+
+def _forms(request: Request, form: ApproveForm | None) -> dict[str, Any]:
+    """Return the form that was sent by the name of its decision, and what the forms offer."""
+    return {
+        "reject_form": form if isinstance(form, RejectForm) else None,
+        "request_form": form if isinstance(form, RequestChangesForm) else None,
+        "approve_form": None if isinstance(form, RejectForm | RequestChangesForm) else form,
+        "rest_reasons": [(reason.value, reason.label) for reason in services.REASONS_FOR_REST],
+        "typed_comment": request.POST.get("comment", "").strip(),
+    }
 
 
 def _review(request: Request, found: Proposal) -> Review:
