@@ -42,7 +42,7 @@ FORMS = {
     *(f"agents/{name}.html" for name in ("revoke", "rotate")),
     *(f"memory/block_{name}.html" for name in ("new", "edit", "delete", "restore")),
     *(f"notes/note_{name}.html" for name in ("edit", "delete", "supersede", "reinstate", "bulk")),
-    *(f"proposal/{name}.html" for name in ("undo", "redact", "reword", "resolve")),
+    *(f"proposal/{name}.html" for name in ("undo", "redact")),
     *(f"webhooks/{name}.html" for name in ("rotate", "delete")),
     "conversations/conversation_delete.html",
     "notes/import.html",
@@ -51,7 +51,6 @@ FORMS = {
 ANSWERS = {
     "inbox/several_again.html",
     "notes/notes_changed.html",
-    "proposal/reword_over.html",
     "registration/password_changed.html",
 }
 ERRORS = {f"{code}.html" for code in ("400", "403", "403_csrf", "404", "405", "413")}
