@@ -307,14 +307,21 @@ def test_notes_and_settings(window_of: WindowOf, alice: User, states: EveryState
         ("/password/", dict.fromkeys(passwords, "x"), "Change the password"),
     ):
         window.goto(page)
+        unfold(window)
         for name, value in fields.items():
             window.fill(name, value)
         submit(inspector, f"main button:has-text('{button}')", f"{page}, {button}, {fields}")
     window.goto("/settings/policies/")
+    unfold(window)
     window.check("[name=needs][value=ask]")
     submit(inspector, "button:has-text('Create the rule')", "rule created")
     with_agents(inspector)
     nothing_found(inspector)
+
+
+def unfold(window: Page) -> None:
+    """Open what a page folds: the form of what is new."""
+    window.evaluate("document.querySelectorAll('main details').forEach((each) => (each.open = true))")
 
 
 def with_agents(inspector: Inspector) -> None:
