@@ -22,8 +22,8 @@ T = TypeVar("T")
 class PagedArguments(Arguments):
     """What every list takes."""
 
-    limit: Annotated[int, Field(description="How many at most.", ge=1, le=MOST)] = DEFAULT
-    cursor: Annotated[str | None, Field(description="Given by the page before.", min_length=1, max_length=200)] = None
+    limit: int = Field(default=DEFAULT, description="How many at most.", ge=1, le=MOST)
+    cursor: str | None = Field(default=None, description="Given by the page before.", min_length=1, max_length=200)
 
 
 def pack(*values: Any) -> str:

@@ -102,8 +102,8 @@ def is_time(text: str) -> str:
 class TurnArguments(Strict):
     """One turn of the conversation a change rests on."""
 
-    role: Annotated[Literal["user", "assistant", "system", "tool"], Field(description="Who said it.")]
-    content: Annotated[str, Field(description="What was said, in its own words.", max_length=20_000)]
+    role: Literal["user", "assistant", "system", "tool"] = Field(description="Who said it.")
+    content: str = Field(description="What was said, in its own words.", max_length=20_000)
     at: Annotated[
         str | None, Field(description="When it was said (ISO 8601).", max_length=40), AfterValidator(is_time)
     ] = None
@@ -112,36 +112,32 @@ class TurnArguments(Strict):
 class Arguments(Strict):
     """What every tool takes."""
 
-    session_id: Annotated[
-        str, Field(description="The conversation this call belongs to, as provenance.", max_length=128)
-    ] = ""
+    session_id: str = Field(
+        default="", description="The conversation this call belongs to, as provenance.", max_length=128
+    )
 
 
 class BoundedArguments(Arguments):
     """What every tool takes whose answer may be long; see `bounds`."""
 
-    max_characters: Annotated[
-        int | None,
-        Field(
-            description="Characters the answer may have, about: what does not fit is left out whole, and said. "
-            "The installation's default is 20000.",
-            ge=100,
-            le=LONGEST_ANSWER,
-        ),
-    ] = None
+    max_characters: int | None = Field(
+        default=None,
+        description="Characters the answer may have, about: what does not fit is left out whole, and said. "
+        "The installation's default is 20000.",
+        ge=100,
+        le=LONGEST_ANSWER,
+    )
 
 
 class WriteArguments(Arguments):
     """What every tool that changes something takes."""
 
-    idempotency_key: Annotated[
-        str | None,
-        Field(
-            description="Any text of your own: the same key with the same arguments gives the first answer again.",
-            min_length=1,
-            max_length=200,
-        ),
-    ] = None
+    idempotency_key: str | None = Field(
+        default=None,
+        description="Any text of your own: the same key with the same arguments gives the first answer again.",
+        min_length=1,
+        max_length=200,
+    )
 
 
 #: The largest number a proposal may have.
@@ -179,29 +175,25 @@ TakesConfidence = BeforeValidator(as_confidence, json_schema_input_type=float | 
 class ChangeArguments(WriteArguments):
     """What every tool that changes notes or blocks takes."""
 
-    reasoning: Annotated[
-        str, Field(description="Why, in a sentence the user can read beside the change.", max_length=4_000)
-    ] = ""
+    reasoning: str = Field(
+        default="", description="Why, in a sentence the user can read beside the change.", max_length=4_000
+    )
     evidence: Annotated[
         Annotated[list[TurnArguments], Field(max_length=50)],
         BeforeValidator(_as_turns, json_schema_input_type=str | list[TurnArguments]),
         Field(description="What the user said, word for word."),
     ] = Field(default_factory=list)
-    proposal_id: Annotated[
-        int | None,
-        Field(
-            description="Amend this undecided proposal of yours, about the same block or note: this takes its place.",
-            ge=1,
-            le=LARGEST_ID,
-        ),
-    ] = None
-    force: Annotated[
-        bool,
-        Field(
-            description="Ask the user again about what was rejected before (rejected_before), with new reasoning. "
-            "Only where something has changed since.",
-        ),
-    ] = False
+    proposal_id: int | None = Field(
+        default=None,
+        description="Amend this undecided proposal of yours, about the same block or note: this takes its place.",
+        ge=1,
+        le=LARGEST_ID,
+    )
+    force: bool = Field(
+        default=False,
+        description="Ask the user again about what was rejected before (rejected_before), with new reasoning. "
+        "Only where something has changed since.",
+    )
 
 
 class NoteWriteArguments(ChangeArguments):
@@ -211,14 +203,12 @@ class NoteWriteArguments(ChangeArguments):
 class ReasonedArguments(ChangeArguments):
     """What every tool that proposes a change of blocks takes."""
 
-    reasoning: Annotated[
-        str,
-        Field(
-            description="Brief explanation of why this edit is needed (shown to user for approval).",
-            max_length=4_000,
-            json_schema_extra={REQUIRED: True},
-        ),
-    ] = ""
+    reasoning: str = Field(
+        default="",
+        description="Brief explanation of why this edit is needed (shown to user for approval).",
+        max_length=4_000,
+        json_schema_extra={REQUIRED: True},
+    )
     confidence: Annotated[
         _Word,
         BeforeValidator(_as_word, json_schema_input_type=float | _Word),
@@ -229,13 +219,11 @@ class ReasonedArguments(ChangeArguments):
 class ProposeArguments(ReasonedArguments):
     """What every tool that proposes a change of a block that exists takes."""
 
-    expected_sha256: Annotated[
-        str | None,
-        Field(
-            description="The sha256 that read_memory_block returned; refused when the block has changed since.",
-            pattern="^[0-9a-f]{64}$",
-        ),
-    ] = None
+    expected_sha256: str | None = Field(
+        default=None,
+        description="The sha256 that read_memory_block returned; refused when the block has changed since.",
+        pattern="^[0-9a-f]{64}$",
+    )
 
 
 def accepted(model: type[Arguments]) -> list[str]:

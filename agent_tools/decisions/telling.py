@@ -224,16 +224,14 @@ def _as_now(call: Call) -> Call:
 
 
 class DecisionListArguments(BoundedArguments):
-    since: Annotated[
-        str,
-        Field(
-            description="`next` of an answer before, or a time (ISO 8601); empty: from the start; now: nothing but the "
-            "`next` to go on from.",
-            max_length=200,
-        ),
-    ] = ""
-    limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = paging.DEFAULT
-    wait: Annotated[int, Field(description="Seconds to wait for a decision while there is none.", ge=0, le=LONGEST)] = 0
+    since: str = Field(
+        default="",
+        description="`next` of an answer before, or a time (ISO 8601); empty: from the start; now: nothing but the "
+        "`next` to go on from.",
+        max_length=200,
+    )
+    limit: int = Field(default=paging.DEFAULT, description="How many at most.", ge=1, le=paging.MOST)
+    wait: int = Field(default=0, description="Seconds to wait for a decision while there is none.", ge=0, le=LONGEST)
 
 
 @endpoint(

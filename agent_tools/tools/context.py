@@ -31,14 +31,12 @@ _Budget = Annotated[
 
 class PrimeArguments(Arguments):
     budget: _Budget = None
-    types: Annotated[list[Type] | None, Field(description="Only these types.", max_length=50)] = None
-    tags: Annotated[list[str] | None, Field(description="Only notes with one of these tags.", max_length=50)] = None
-    recent: Annotated[
-        int | None, Field(description="Only notes of the last so many days; 0 = all.", ge=0, le=36_500)
-    ] = None
-    format: Annotated[context_budget.Format, Field(description="markdown: as a memories.md; json: a list.")] = (
-        "markdown"
+    types: list[Type] | None = Field(default=None, description="Only these types.", max_length=50)
+    tags: list[str] | None = Field(default=None, description="Only notes with one of these tags.", max_length=50)
+    recent: int | None = Field(
+        default=None, description="Only notes of the last so many days; 0 = all.", ge=0, le=36_500
     )
+    format: context_budget.Format = Field(default="markdown", description="markdown: as a memories.md; json: a list.")
 
 
 @tool(
@@ -76,17 +74,15 @@ def _cut(primed: context_budget.Primed) -> list[str]:
 
 
 class ContextArguments(Arguments):
-    budget: Annotated[
-        int | None,
-        Field(
-            description=(
-                "Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of "
-                "what the guides leave. By default MEMORIES_BLOCKS_BUDGET for blocks and MEMORIES_BUDGET for notes."
-            ),
-            ge=0,
-            le=1_000_000,
+    budget: int | None = Field(
+        default=None,
+        description=(
+            "Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of "
+            "what the guides leave. By default MEMORIES_BLOCKS_BUDGET for blocks and MEMORIES_BUDGET for notes."
         ),
-    ] = None
+        ge=0,
+        le=1_000_000,
+    )
 
 
 @endpoint(

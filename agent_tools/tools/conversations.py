@@ -17,7 +17,7 @@ from memory_app import conversations
 
 
 class SessionListArguments(paging.PagedArguments, BoundedArguments):
-    limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = 20
+    limit: int = Field(default=20, description="How many at most.", ge=1, le=paging.MOST)
 
 
 @tool(
@@ -59,9 +59,7 @@ def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
 
 
 class SessionReadArguments(paging.PagedArguments, BoundedArguments):
-    session_id: Annotated[
-        str, Field(description="Which conversation (from memory_list_sessions).", min_length=1, max_length=128)
-    ]
+    session_id: str = Field(description="Which conversation (from memory_list_sessions).", min_length=1, max_length=128)
 
 
 @tool(
@@ -113,16 +111,14 @@ def _position(call: Call, arguments: paging.PagedArguments) -> tuple[datetime, i
 class MessageItem(TurnArguments):
     """One turn of a conversation."""
 
-    id: Annotated[
-        str | None, Field(description="Your own id for it: sent twice, it is kept once.", min_length=1, max_length=128)
-    ] = None
-    author: Annotated[str, Field(description="The speaker's name.", max_length=128)] = ""
+    id: str | None = Field(
+        default=None, description="Your own id for it: sent twice, it is kept once.", min_length=1, max_length=128
+    )
+    author: str = Field(default="", description="The speaker's name.", max_length=128)
 
 
 class KeepArguments(WriteArguments):
-    messages: Annotated[
-        list[MessageItem], Field(description="In the order they were said.", min_length=1, max_length=500)
-    ]
+    messages: list[MessageItem] = Field(description="In the order they were said.", min_length=1, max_length=500)
 
 
 @endpoint(
@@ -153,9 +149,9 @@ def message_keep(call: Call, arguments: KeepArguments) -> Answer:
 
 
 class DeleteMessagesArguments(WriteArguments):
-    message_id: Annotated[
-        str | None, Field(description="Only this message; otherwise the whole session.", min_length=1, max_length=128)
-    ] = None
+    message_id: str | None = Field(
+        default=None, description="Only this message; otherwise the whole session.", min_length=1, max_length=128
+    )
 
 
 @endpoint(

@@ -21,14 +21,12 @@ _OFFER = (
 
 
 class ImportArguments(NoteWriteArguments):
-    file: Annotated[bytes, Field(description="The body: a memories.md in UTF-8, of at most 32 MiB.")]
-    items: Annotated[
-        bool,
-        Field(
-            description="Where the file is no memories.md, import its list items, and lines as `[2026-03-01] - …`, as "
-            "notes tagged with their heading; what is known is left out."
-        ),
-    ] = False
+    file: bytes = Field(description="The body: a memories.md in UTF-8, of at most 32 MiB.")
+    items: bool = Field(
+        default=False,
+        description="Where the file is no memories.md, import its list items, and lines as `[2026-03-01] - …`, as "
+        "notes tagged with their heading; what is known is left out.",
+    )
 
     @field_serializer("file")
     def _named_by_hash(self, file: bytes) -> str:
@@ -84,13 +82,11 @@ def import_file(call: Call, arguments: ImportArguments) -> Answer:
 
 
 class ExportArguments(Arguments):
-    portable: Annotated[
-        bool,
-        Field(
-            description="For readers that know only the first four sections and mem- ids. "
-            + memories_md.PORTABLE_EXPLAINED
-        ),
-    ] = False
+    portable: bool = Field(
+        default=False,
+        description="For readers that know only the first four sections and mem- ids. "
+        + memories_md.PORTABLE_EXPLAINED,
+    )
 
 
 @endpoint(

@@ -143,9 +143,9 @@ _LISTED = {
 
 
 class FileListArguments(paging.PagedArguments, BoundedArguments):
-    path: Annotated[
-        str, Field(description="/memories, /memories/blocks or /memories/notes.", min_length=1, max_length=1_000)
-    ] = ROOT
+    path: str = Field(
+        default=ROOT, description="/memories, /memories/blocks or /memories/notes.", min_length=1, max_length=1_000
+    )
 
 
 @tool(
@@ -307,9 +307,9 @@ class FileWriteArguments(ProposeArguments):
     """What every tool takes that changes a file. A reason is welcome, and not required."""
 
     path: FilePath
-    reasoning: Annotated[
-        str, Field(description="Why, in a sentence the user can read beside the change.", max_length=4_000)
-    ] = ""
+    reasoning: str = Field(
+        default="", description="Why, in a sentence the user can read beside the change.", max_length=4_000
+    )
 
 
 @dataclass(frozen=True)
@@ -333,8 +333,8 @@ _tool = partial(tool, returns=CHANGED)
 
 
 class EditFileArguments(FileWriteArguments):
-    old_string: Annotated[str, Field(description="The exact text to find. It has to be unique in the file.")]
-    new_string: Annotated[str, Field(description="The text to replace it with.")]
+    old_string: str = Field(description="The exact text to find. It has to be unique in the file.")
+    new_string: str = Field(description="The text to replace it with.")
 
 
 @_tool(
@@ -351,7 +351,7 @@ def edit_file(call: Call, arguments: EditFileArguments) -> Answer:
 
 
 class AddFileArguments(FileWriteArguments):
-    content: Annotated[str, Field(description="The text to add, exactly as given.", min_length=1)]
+    content: str = Field(description="The text to add, exactly as given.", min_length=1)
 
 
 @_tool(
@@ -399,7 +399,7 @@ def update_section(call: Call, arguments: SectionFileArguments) -> Answer:
 
 
 class WriteFileArguments(FileWriteArguments):
-    content: Annotated[str, Field(description="The whole text. What is not in it is gone from the file.")]
+    content: str = Field(description="The whole text. What is not in it is gone from the file.")
 
 
 @_tool(

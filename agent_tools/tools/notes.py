@@ -103,18 +103,16 @@ def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
 
 class RememberArguments(NoteWriteArguments):
     content: Content
-    type: Annotated[Type, Field(description="Type of memory.")] = "fact"
+    type: Type = Field(default="fact", description="Type of memory.")
     confidence: Confidence = 0.8
-    rationale: Annotated[str | None, Field(description="Why this is worth remembering.", max_length=2_000)] = None
+    rationale: str | None = Field(default=None, description="Why this is worth remembering.", max_length=2_000)
     tags: Tags = Field(default_factory=list)
-    memory_id: Annotated[
-        str | None,
-        Field(
-            description="An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.",
-            min_length=1,
-            max_length=64,
-        ),
-    ] = None
+    memory_id: str | None = Field(
+        default=None,
+        description="An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.",
+        min_length=1,
+        max_length=64,
+    )
 
 
 @tool(
@@ -157,11 +155,11 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
 
 
 class ForgetArguments(NoteWriteArguments):
-    memory_id: Annotated[str, Field(description="ID of the note to supersede.", min_length=1, max_length=200)]
-    reason: Annotated[str | None, Field(description="Why this memory is being superseded.", max_length=2_000)] = None
-    replacement_id: Annotated[
-        str | None, Field(description="ID of the note that takes its place (optional).", min_length=1, max_length=200)
-    ] = None
+    memory_id: str = Field(description="ID of the note to supersede.", min_length=1, max_length=200)
+    reason: str | None = Field(default=None, description="Why this memory is being superseded.", max_length=2_000)
+    replacement_id: str | None = Field(
+        default=None, description="ID of the note that takes its place (optional).", min_length=1, max_length=200
+    )
 
 
 @tool(

@@ -26,21 +26,19 @@ _Wait = Annotated[int, Field(description=_WAIT, ge=0, le=telling.LONGEST_OF_TOOL
 
 
 class ProposalListArguments(paging.PagedArguments, BoundedArguments):
-    status: Annotated[
-        str | None, Field(description="Only proposals in this state.", json_schema_extra={"enum": list(Status.values)})
-    ] = None
-    block_label: Annotated[str | None, Field(description="Only proposals to this block.", max_length=200)] = None
-    proposal_id: Annotated[
-        int | None, Field(description="Only this one, with all of its texts.", ge=1, le=LARGEST_ID)
-    ] = None
-    decided_since: Annotated[
-        str | None,
-        Field(
-            description="Instead list what people decided: since this time (ISO 8601), from the start (empty), or "
-            "after what an answer gave to go on from.",
-            max_length=200,
-        ),
-    ] = None
+    status: str | None = Field(
+        default=None, description="Only proposals in this state.", json_schema_extra={"enum": list(Status.values)}
+    )
+    block_label: str | None = Field(default=None, description="Only proposals to this block.", max_length=200)
+    proposal_id: int | None = Field(
+        default=None, description="Only this one, with all of its texts.", ge=1, le=LARGEST_ID
+    )
+    decided_since: str | None = Field(
+        default=None,
+        description="Instead list what people decided: since this time (ISO 8601), from the start (empty), or "
+        "after what an answer gave to go on from.",
+        max_length=200,
+    )
     wait: _Wait = 0
 
 
@@ -191,7 +189,7 @@ def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
 
 
 class ProposalAwaitArguments(ProposalReadArguments):
-    wait: Annotated[int, Field(description=_WAIT, ge=0, le=telling.LONGEST)] = 0
+    wait: int = Field(default=0, description=_WAIT, ge=0, le=telling.LONGEST)
 
 
 @endpoint(
@@ -295,7 +293,7 @@ def _left_out(data: dict[str, Any], most: int) -> tuple[dict[str, int], int]:
 
 class WithdrawArguments(WriteArguments):
     proposal_id: _Id
-    reasoning: Annotated[str, Field(description="Why you take it back.", max_length=4_000)] = ""
+    reasoning: str = Field(default="", description="Why you take it back.", max_length=4_000)
 
 
 @tool(
@@ -319,16 +317,14 @@ def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
 
 class CommentArguments(WriteArguments):
     proposal_id: _Id
-    comment: Annotated[
-        str, Field(description="What you say: an answer to a person, or a question.", min_length=1, max_length=2_000)
-    ]
-    change: Annotated[
-        str | None,
-        Field(
-            description="The id of the change it is about, as comments have it; left out for the whole proposal.",
-            pattern=r"^[0-9A-Za-z_.:-]{1,64}$",
-        ),
-    ] = None
+    comment: str = Field(
+        description="What you say: an answer to a person, or a question.", min_length=1, max_length=2_000
+    )
+    change: str | None = Field(
+        default=None,
+        description="The id of the change it is about, as comments have it; left out for the whole proposal.",
+        pattern=r"^[0-9A-Za-z_.:-]{1,64}$",
+    )
 
 
 @tool(

@@ -107,10 +107,9 @@ def _require_reasoning(arguments: ReasonedArguments) -> None:
 
 
 class BlockEditArguments(ProposeArguments):
-    block_label: Annotated[
-        str,
-        Field(description='The label of the block to edit (e.g., "student", "goals").', min_length=1, max_length=200),
-    ]
+    block_label: str = Field(
+        description='The label of the block to edit (e.g., "student", "goals").', min_length=1, max_length=200
+    )
 
 
 #: A tool that proposes edits of a block.
@@ -123,17 +122,17 @@ _tool = partial(tool, failing="Error creating edit proposal", returns=fields.PRO
 class EditItem(Strict):
     """One replacement, alone or of several."""
 
-    old_string: Annotated[
-        str, Field(description="The exact text to find and replace. Must be unique unless replace_all=True.")
-    ]
-    new_string: Annotated[str, Field(description="The text to replace it with. Must be different from old_string.")]
-    replace_all: Annotated[
-        bool, Field(description="If True, replace all occurrences. If False (default), old_string must be unique.")
-    ] = False
-    expected_replacements: Annotated[
-        int | None,
-        Field(description="How many occurrences you expect; refused when there are more or fewer.", ge=1, le=100_000),
-    ] = None
+    old_string: str = Field(description="The exact text to find and replace. Must be unique unless replace_all=True.")
+    new_string: str = Field(description="The text to replace it with. Must be different from old_string.")
+    replace_all: bool = Field(
+        default=False, description="If True, replace all occurrences. If False (default), old_string must be unique."
+    )
+    expected_replacements: int | None = Field(
+        default=None,
+        description="How many occurrences you expect; refused when there are more or fewer.",
+        ge=1,
+        le=100_000,
+    )
 
 
 class EditArguments(EditItem, BlockEditArguments):
@@ -191,16 +190,17 @@ def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
 
 
 class AddArguments(BlockEditArguments):
-    content: Annotated[
-        str, Field(description="The text to add, as lines of its own. An empty block is filled with it.", min_length=1)
-    ]
+    content: str = Field(
+        description="The text to add, as lines of its own. An empty block is filled with it.", min_length=1
+    )
 
 
 class AppendArguments(AddArguments):
-    title: Annotated[
-        str | None,
-        Field(description="To begin a new block where none has this label: what people see it called.", max_length=200),
-    ] = None
+    title: str | None = Field(
+        default=None,
+        description="To begin a new block where none has this label: what people see it called.",
+        max_length=200,
+    )
 
 
 @_tool(
@@ -251,15 +251,12 @@ def _add(
 
 
 class InsertArguments(AddArguments):
-    insert_line: Annotated[
-        int,
-        Field(
-            description="The line after which the content is put, as read_memory_block numbers them with line_numbers: "
-            "0 = at the start, 1 = after the block's own first line.",
-            # Not `ge`: which lines there are is said by the refusal.
-            json_schema_extra={"minimum": 0},
-        ),
-    ]
+    insert_line: int = Field(
+        description="The line after which the content is put, as read_memory_block numbers them with line_numbers: "
+        "0 = at the start, 1 = after the block's own first line.",
+        # Not `ge`: which lines there are is said by the refusal.
+        json_schema_extra={"minimum": 0},
+    )
 
 
 @_tool(
@@ -311,11 +308,11 @@ def _there_before(edit: edits.Append | edits.Prepend | edits.Insert, outcome: se
 class SectionItem(Strict):
     """Which section, and what is to be in it."""
 
-    section_header: Annotated[str, Field(description='Its header (e.g., "## Goals").', min_length=1, max_length=2_000)]
-    new_content: Annotated[str, Field(description="The new content without the header; may be empty.")]
-    section_line: Annotated[
-        int | None, Field(description="The line of the header, where several sections have the same.", ge=1)
-    ] = None
+    section_header: str = Field(description='Its header (e.g., "## Goals").', min_length=1, max_length=2_000)
+    new_content: str = Field(description="The new content without the header; may be empty.")
+    section_line: int | None = Field(
+        default=None, description="The line of the header, where several sections have the same.", ge=1
+    )
 
 
 def section_update(item: SectionItem) -> edits.SectionUpdate:
@@ -364,9 +361,7 @@ def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
 
 
 class RewriteArguments(BlockEditArguments):
-    content: Annotated[
-        str, Field(description="The whole new text of the block. What is not in it is gone from the block.")
-    ]
+    content: str = Field(description="The whole new text of the block. What is not in it is gone from the block.")
 
 
 @_tool(
@@ -381,7 +376,7 @@ def propose_memory_rewrite(call: Call, arguments: RewriteArguments) -> Answer:
 
 
 class BlockProposeArguments(BlockEditArguments):
-    body: Annotated[str | None, Field(description="The whole new text of the block.")] = None
+    body: str | None = Field(default=None, description="The whole new text of the block.")
     edits: EditItems | None = None
 
 
@@ -434,22 +429,19 @@ def _without_title(block: reads.Block, content: str) -> str:
 
 
 class NewBlockArguments(ReasonedArguments):
-    label: Annotated[
-        str,
-        Field(
-            description="The name of the new block in every call: lower-case letters, digits, dash and underscore, at "
-            'most 64 (e.g., "study_plan"). It never changes.',
-            min_length=1,
-            max_length=200,
-        ),
-    ]
-    title: Annotated[
-        str, Field(description="What people see it called, in one line; empty for the label itself.", max_length=200)
-    ]
-    body: Annotated[str, Field(description="The text of the block, in Markdown. May be empty.")]
-    description: Annotated[
-        str, Field(description="What belongs in this block, for people and for agents.", max_length=1_000)
-    ] = ""
+    label: str = Field(
+        description="The name of the new block in every call: lower-case letters, digits, dash and underscore, at "
+        'most 64 (e.g., "study_plan"). It never changes.',
+        min_length=1,
+        max_length=200,
+    )
+    title: str = Field(
+        description="What people see it called, in one line; empty for the label itself.", max_length=200
+    )
+    body: str = Field(description="The text of the block, in Markdown. May be empty.")
+    description: str = Field(
+        default="", description="What belongs in this block, for people and for agents.", max_length=1_000
+    )
 
 
 @tool(
@@ -470,7 +462,7 @@ def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
 
 
 class BlockDeletionArguments(ProposeArguments):
-    block_label: Annotated[str, Field(description="The label of the block to delete.", min_length=1, max_length=200)]
+    block_label: str = Field(description="The label of the block to delete.", min_length=1, max_length=200)
 
 
 @tool(

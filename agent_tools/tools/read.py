@@ -22,7 +22,7 @@ WAITING = {f"waiting[].{name}": meaning for name, meaning in fields.OPEN_PROPOSA
 
 
 class BlockListArguments(paging.PagedArguments, BoundedArguments):
-    limit: Annotated[int, Field(description="How many at most.", ge=1, le=paging.MOST)] = paging.MOST
+    limit: int = Field(default=paging.MOST, description="How many at most.", ge=1, le=paging.MOST)
 
 
 @tool(
@@ -59,17 +59,14 @@ READ = {
 
 
 class ReadArguments(BoundedArguments):
-    block_label: Annotated[
-        str,
-        Field(
-            description='The label/identifier of the block to read (e.g., "student", "goals").',
-            min_length=1,
-            max_length=200,
-        ),
-    ]
+    block_label: str = Field(
+        description='The label/identifier of the block to read (e.g., "student", "goals").',
+        min_length=1,
+        max_length=200,
+    )
     as_of: Annotated[str | None, version_field("Read the block")] = None
     view_range: bounds.ViewRange = None
-    line_numbers: Annotated[bool, Field(description="Show the number of each line, as view_range counts them.")] = False
+    line_numbers: bool = Field(default=False, description="Show the number of each line, as view_range counts them.")
 
 
 @tool(
@@ -109,7 +106,7 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
 
 
 class HistoryArguments(paging.PagedArguments):
-    block_label: Annotated[str, Field(description="The block.", min_length=1, max_length=200)]
+    block_label: str = Field(description="The block.", min_length=1, max_length=200)
 
 
 @endpoint(

@@ -32,20 +32,18 @@ _MOST = 50
 
 class RecallArguments(BoundedArguments):
     query: Query = None
-    type: Annotated[TypeOrAll, Field(description="Filter by memory type.")] = ALL
+    type: TypeOrAll = Field(default=ALL, description="Filter by memory type.")
     min_confidence: Annotated[
         float, TakesConfidence, Field(description="Minimum confidence threshold, from 0 to 1.", ge=0, le=1)
     ] = 0.5
-    limit: Annotated[int, Field(description="Maximum memories to return.", ge=1, le=_MOST)] = 10
-    include_superseded: Annotated[bool, Field(description="Also memories that were forgotten.")] = False
-    scope: Annotated[
-        Literal["user", "session"],
-        Field(description="user: everything about the user; session: only what this session_id stored."),
-    ] = "user"
-    match: Annotated[
-        Literal["hybrid", "text"],
-        Field(description="hybrid: by meaning and keywords; text: those containing the query, case aside."),
-    ] = "hybrid"
+    limit: int = Field(default=10, description="Maximum memories to return.", ge=1, le=_MOST)
+    include_superseded: bool = Field(default=False, description="Also memories that were forgotten.")
+    scope: Literal["user", "session"] = Field(
+        default="user", description="user: everything about the user; session: only what this session_id stored."
+    )
+    match: Literal["hybrid", "text"] = Field(
+        default="hybrid", description="hybrid: by meaning and keywords; text: those containing the query, case aside."
+    )
 
 
 _RECALLED = {
@@ -151,18 +149,17 @@ def _recalled(note: reads.Note) -> dict[str, Any]:
 
 
 class NoteListArguments(paging.PagedArguments):
-    q: Annotated[
-        Annotated[str, Field(min_length=1, max_length=LONGEST_IN_ADDRESS), AfterValidator(has_words)] | None,
-        Field(description="Search query or keywords; without it the newest come first."),
-    ] = None
-    type: Annotated[Type | None, Field(description="Only notes of this type.")] = None
-    tag: Annotated[
-        list[str] | None, Field(description="Only notes with this tag; given several times, with any of them.")
-    ] = None
-    source: Annotated[
-        Literal["agent", "user", "import"] | None, Field(description="Only notes that came this way.")
-    ] = None
-    include_superseded: Annotated[bool, Field(description="Also notes that were superseded.")] = False
+    q: Annotated[str, Field(min_length=1, max_length=LONGEST_IN_ADDRESS), AfterValidator(has_words)] | None = Field(
+        default=None, description="Search query or keywords; without it the newest come first."
+    )
+    type: Type | None = Field(default=None, description="Only notes of this type.")
+    tag: list[str] | None = Field(
+        default=None, description="Only notes with this tag; given several times, with any of them."
+    )
+    source: Literal["agent", "user", "import"] | None = Field(
+        default=None, description="Only notes that came this way."
+    )
+    include_superseded: bool = Field(default=False, description="Also notes that were superseded.")
 
 
 @endpoint(

@@ -52,14 +52,13 @@ _BEGINNING = 5
 
 
 class SearchFilters(BoundedArguments):
-    top_k: Annotated[int, Field(description="Max results to return.", ge=1, le=_MOST)] = 5
-    include_conversation: Annotated[bool, Field(description="Also search what was said in conversations.")] = False
-    sources: Annotated[
-        list[Source] | None,
-        Field(description="Where to search; overrides include_conversation.", min_length=1, max_length=3),
-    ] = None
-    category: Annotated[str | None, Field(description="Only notes of a category.", min_length=1, max_length=64)] = None
-    type: Annotated[Type | None, Field(description="Only notes of this type.")] = None
+    top_k: int = Field(default=5, description="Max results to return.", ge=1, le=_MOST)
+    include_conversation: bool = Field(default=False, description="Also search what was said in conversations.")
+    sources: list[Source] | None = Field(
+        default=None, description="Where to search; overrides include_conversation.", min_length=1, max_length=3
+    )
+    category: str | None = Field(default=None, description="Only notes of a category.", min_length=1, max_length=64)
+    type: Type | None = Field(default=None, description="Only notes of this type.")
     as_of: Annotated[str | None, version_field("Search the memory")] = None
 
 
