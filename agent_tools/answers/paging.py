@@ -5,7 +5,7 @@ import binascii
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import Field
 

@@ -142,6 +142,9 @@ class WriteArguments(Arguments):
 
 #: The largest number a proposal may have.
 LARGEST_ID = 2**63 - 1
+ProposalId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+#: A label or an id.
+Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 def _as_turns(said: Any) -> Any:
@@ -183,11 +186,9 @@ class ChangeArguments(WriteArguments):
         BeforeValidator(_as_turns, json_schema_input_type=str | list[TurnArguments]),
         Field(description="What the user said, word for word."),
     ] = Field(default_factory=list)
-    proposal_id: int | None = Field(
+    proposal_id: ProposalId | None = Field(
         default=None,
         description="Amend this undecided proposal of yours, about the same block or note: this takes its place.",
-        ge=1,
-        le=LARGEST_ID,
     )
     force: bool = Field(
         default=False,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -236,11 +236,9 @@ class DecisionListArguments(BoundedArguments):
 
 @endpoint(
     called="the list of decisions",
-    description=(
-        "What people decided about the agent's own proposals, in the order it happened, none left out and none twice: "
-        "approvals, rejections, requests for changes, what expired or was closed, what was undone, and comments by "
-        "people."
-    ),
+    description="What people decided about the agent's own proposals, in the order it happened, none left out and "
+    "none twice: approvals, rejections, requests for changes, what expired or was closed, what was undone, and "
+    "comments by people.",
     failing="Error listing decisions",
     returns=fields.DECISIONS,
     owner_optional=True,

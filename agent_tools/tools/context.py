@@ -40,10 +40,8 @@ class PrimeArguments(Arguments):
 
 
 @tool(
-    description=(
-        "Get the user's memories for your context, newest and most used first, within a budget of tokens. "
-        "Use this at the start of a conversation, unless they are in your context already."
-    ),
+    description="Get the user's memories for your context, newest and most used first, within a budget of tokens. "
+    "Use this at the start of a conversation, unless they are in your context already.",
     failing="Error priming memories",
     returns={
         "text": "string: the memories, as in the text; empty when there are none",
@@ -76,10 +74,8 @@ def _cut(primed: context_budget.Primed) -> list[str]:
 class ContextArguments(Arguments):
     budget: int | None = Field(
         default=None,
-        description=(
-            "Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of "
-            "what the guides leave. By default MEMORIES_BLOCKS_BUDGET for blocks and MEMORIES_BUDGET for notes."
-        ),
+        description="Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of "
+        "what the guides leave. By default MEMORIES_BLOCKS_BUDGET for blocks and MEMORIES_BUDGET for notes.",
         ge=0,
         le=1_000_000,
     )
@@ -87,11 +83,9 @@ class ContextArguments(Arguments):
 
 @endpoint(
     called="the context",
-    description=(
-        "The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
-        "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block. The whole is in "
-        "`text`, and nothing of it in `data` once more."
-    ),
+    description="The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
+    "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block. The whole is in "
+    "`text`, and nothing of it in `data` once more.",
     failing="Error building the context",
     returns={
         "blocks[].label": "string: the block's name in every call",

@@ -4,7 +4,7 @@ A token that may read an owner's memory may read all of the owner's conversation
 """
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -21,11 +21,9 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
 
 
 @tool(
-    description=(
-        "List the conversations kept with the user, the latest first: when they were and what they began with. "
-        "Use this to find an earlier conversation, then memory_read_session to read it. To look for words, use "
-        "memory_search with include_conversation."
-    ),
+    description="List the conversations kept with the user, the latest first: when they were and what they began with. "
+    "Use this to find an earlier conversation, then memory_read_session to read it. To look for words, use "
+    "memory_search with include_conversation.",
     failing="Error listing conversations",
     returns=fields.paged(
         {
@@ -156,10 +154,8 @@ class DeleteMessagesArguments(WriteArguments):
 
 @endpoint(
     called="deleting messages",
-    description=(
-        "Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
-        "the rest stays, since it may be evidence for another's change."
-    ),
+    description="Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
+    "the rest stays, since it may be evidence for another's change.",
     scope=Scope.NOTES_WRITE,
     or_scope=Scope.MEMORY_PROPOSE,
     failing="Error deleting messages",

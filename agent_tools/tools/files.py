@@ -1,7 +1,6 @@
 """memories.md in and out: the endpoints behind `memory import` and `memory export`. No model is offered them."""
 
 import hashlib
-from typing import Annotated
 
 from pydantic import Field, field_serializer
 
@@ -35,10 +34,8 @@ class ImportArguments(NoteWriteArguments):
 
 @endpoint(
     called="the import",
-    description=(
-        "Import a memories.md: one change of many notes, applied or proposed as a whole. Known ids are updated, "
-        "malformed memories skipped and named, and nothing is deleted."
-    ),
+    description="Import a memories.md: one change of many notes, applied or proposed as a whole. Known ids are "
+    "updated, malformed memories skipped and named, and nothing is deleted.",
     failing="Error importing memories",
     returns={
         "proposal_id": "integer | null: its number, or null when there was nothing to change",
@@ -55,10 +52,8 @@ class ImportArguments(NoteWriteArguments):
     # 100,000 memories, the most of one file, took 80 s when new, 160 s when each was changed; with a Dolt server,
     # on a machine at four times its load, over 300 s. The web server's threads have no limit of their own.
     timeout=600,
-    if_timed_out=(
-        "Sending the file again doubles nothing: what is in the memory by then is left as it is. If that takes too "
-        "long as well, split the file and send its parts one after the other."
-    ),
+    if_timed_out="Sending the file again doubles nothing: what is in the memory by then is left as it is. If that "
+    "takes too long as well, split the file and send its parts one after the other.",
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     with refusals.explained(representations.Subject.of_write(call, arguments)):

@@ -149,10 +149,8 @@ class FileListArguments(paging.PagedArguments, BoundedArguments):
 
 
 @tool(
-    description=(
-        "List the files of the memory: blocks are longer texts under /memories/blocks, notes short statements under "
-        "/memories/notes. Use this before view_file to see what is there."
-    ),
+    description="List the files of the memory: blocks are longer texts under /memories/blocks, notes short statements "
+    "under /memories/notes. Use this before view_file to see what is there.",
     failing="Error listing files",
     returns=fields.paged(_LISTED),
     target="path",
@@ -246,10 +244,8 @@ class FileViewArguments(BoundedArguments):
 
 
 @tool(
-    description=(
-        "Read a file of the memory, exactly as edit_file has to quote it. "
-        "Use this before edit_file or write_file to see the current content."
-    ),
+    description="Read a file of the memory, exactly as edit_file has to quote it. "
+    "Use this before edit_file or write_file to see the current content.",
     failing="Error reading file",
     is_exact=True,
     returns={
@@ -338,10 +334,8 @@ class EditFileArguments(FileWriteArguments):
 
 
 @_tool(
-    description=(
-        "Replace old_string with new_string in a file of the memory. The old_string must be unique in the file. "
-        "This is safer than write_file because it only changes what you specify. Requires user approval."
-    ),
+    description="Replace old_string with new_string in a file of the memory. The old_string must be unique in the "
+    "file. This is safer than write_file because it only changes what you specify. Requires user approval.",
     failing="Error editing file",
 )
 def edit_file(call: Call, arguments: EditFileArguments) -> Answer:
@@ -355,11 +349,9 @@ class AddFileArguments(FileWriteArguments):
 
 
 @_tool(
-    description=(
-        "Append content to the end of a file of the memory, without reading it first. The content is added exactly: "
-        "begin it with a line end for a new line. A file that is not there is proposed as a new one. "
-        "Requires user approval."
-    ),
+    description="Append content to the end of a file of the memory, without reading it first. The content is added "
+    "exactly: begin it with a line end for a new line. A file that is not there is proposed as a new one. Requires "
+    "user approval.",
     failing="Error appending to file",
 )
 def append_to_file(call: Call, arguments: AddFileArguments) -> Answer:
@@ -369,10 +361,8 @@ def append_to_file(call: Call, arguments: AddFileArguments) -> Answer:
 
 
 @_tool(
-    description=(
-        "Prepend content to the beginning of a file of the memory, without reading it first. The content is added "
-        "exactly: end it with a line end. A file that is not there is proposed as a new one. Requires user approval."
-    ),
+    description="Prepend content to the beginning of a file of the memory, without reading it first. The content is "
+    "added exactly: end it with a line end. A file that is not there is proposed as a new one. Requires user approval.",
     failing="Error prepending to file",
 )
 def prepend_to_file(call: Call, arguments: AddFileArguments) -> Answer:
@@ -386,10 +376,8 @@ class SectionFileArguments(SectionItem, FileWriteArguments):
 
 
 @_tool(
-    description=(
-        "Update a specific section in a Markdown file of the memory. Finds the section by header and replaces its "
-        "content (everything until the next header of same or higher level). Requires user approval."
-    ),
+    description="Update a specific section in a Markdown file of the memory. Finds the section by header and replaces "
+    "its content (everything until the next header of same or higher level). Requires user approval.",
     failing="Error updating section",
 )
 def update_section(call: Call, arguments: SectionFileArguments) -> Answer:
@@ -403,11 +391,9 @@ class WriteFileArguments(FileWriteArguments):
 
 
 @_tool(
-    description=(
-        "Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. "
-        "What your content leaves out is removed. Read it with view_file first. "
-        "For anything smaller use edit_file, append_to_file or update_section. Requires user approval."
-    ),
+    description="Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. "
+    "What your content leaves out is removed. Read it with view_file first. "
+    "For anything smaller use edit_file, append_to_file or update_section. Requires user approval.",
     failing="Error writing file",
 )
 def write_file(call: Call, arguments: WriteFileArguments) -> Answer:

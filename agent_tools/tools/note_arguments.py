@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from agent_tools.calls.arguments import ChangeArguments, TakesConfidence
+from agent_tools.calls.arguments import ChangeArguments, Name, TakesConfidence
 from agent_tools.calls.registry import Call
 from approvals.services.notes import ChangeContext
 from assent_client.text import notes
@@ -48,10 +48,7 @@ Content = Annotated[
         json_schema_extra={"minLength": 1, "maxLength": notes.MAX_CONTENT},
     ),
 ]
-NoteId = Annotated[
-    str,
-    Field(description="ID of the note, as answers name it.", min_length=1, max_length=200),
-]
+NoteId = Annotated[Name, Field(description="ID of the note, as answers name it.")]
 Type = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(notes.TYPES)})]
 TypeOrAll = Annotated[str, AfterValidator(partial(_known, types=_OR_ALL)), Field(json_schema_extra={"enum": _OR_ALL})]
 Category = Annotated[str | None, Field(description="One word to organise notes by.", min_length=1, max_length=64)]

@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated
 
 from django.dispatch import Signal
 from pydantic import Field
@@ -16,7 +15,7 @@ from pydantic import Field
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject, named
 from agent_tools.calls import execution
-from agent_tools.calls.arguments import NoteWriteArguments
+from agent_tools.calls.arguments import Name, NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, for_list, is_listed, tool
 from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
 from approvals.models import Status
@@ -42,12 +41,10 @@ class SaveArguments(NoteWriteArguments):
 
 
 @tool(
-    description=(
-        "Save an important piece of information to your persistent memory as a natural language note. Use this "
-        "proactively whenever the user shares preferences, makes decisions, states facts, or tells you something "
-        "worth remembering across conversations. Saved notes persist across all sessions and channels. Returns a "
-        "note_id for future reference."
-    ),
+    description="Save an important piece of information to your persistent memory as a natural language note. Use this "
+    "proactively whenever the user shares preferences, makes decisions, states facts, or tells you something "
+    "worth remembering across conversations. Saved notes persist across all sessions and channels. Returns a "
+    "note_id for future reference.",
     failing="Error saving note",
     returns=_WRITTEN,
 )
@@ -64,11 +61,9 @@ class UpdateArguments(NoteWriteArguments):
 
 
 @tool(
-    description=(
-        "Update a previously saved note with new content. Use this when the user corrects or changes previously "
-        "stored information (e.g., a new preferred name, an updated preference). First use memory_search to find the "
-        "note and its note_id, then call this with the note_id and the new content."
-    ),
+    description="Update a previously saved note with new content. Use this when the user corrects or changes "
+    "previously stored information (e.g., a new preferred name, an updated preference). First use memory_search to "
+    "find the note and its note_id, then call this with the note_id and the new content.",
     failing="Error updating note",
     returns=_WRITTEN,
     is_repeatable=True,
@@ -84,10 +79,9 @@ class DeleteArguments(NoteWriteArguments):
 
 
 @tool(
-    description=(
-        "Delete a previously saved note from memory. Use this when the user asks you to forget specific information. "
-        "First use memory_search to find the note and its note_id, then call this with the note_id to remove it."
-    ),
+    description="Delete a previously saved note from memory. Use this when the user asks you to forget specific "
+    "information. First use memory_search to find the note and its note_id, then call this with the note_id to remove "
+    "it.",
     failing="Error deleting note",
     returns=_WRITTEN,
 )
@@ -116,10 +110,8 @@ class RememberArguments(NoteWriteArguments):
 
 
 @tool(
-    description=(
-        "Persist important information to long-term memory. "
-        "Use when you discover something valuable for future sessions."
-    ),
+    description="Persist important information to long-term memory. "
+    "Use when you discover something valuable for future sessions.",
     failing="Error remembering",
     returns={
         "remembered": "boolean: true once it is in the memory; false while it waits for a person",
@@ -155,19 +147,15 @@ def remember(call: Call, arguments: RememberArguments) -> Answer:
 
 
 class ForgetArguments(NoteWriteArguments):
-    memory_id: str = Field(description="ID of the note to supersede.", min_length=1, max_length=200)
+    memory_id: Name = Field(description="ID of the note to supersede.")
     reason: str | None = Field(default=None, description="Why this memory is being superseded.", max_length=2_000)
-    replacement_id: str | None = Field(
-        default=None, description="ID of the note that takes its place (optional).", min_length=1, max_length=200
-    )
+    replacement_id: Name | None = Field(default=None, description="ID of the note that takes its place (optional).")
 
 
 @tool(
-    description=(
-        "Mark a memory as superseded (soft delete), as outdated or replaced by another; memory_delete removes one, "
-        "which is what users mean who ask you to forget something. "
-        "The memory remains for provenance but won't be retrieved in normal queries."
-    ),
+    description="Mark a memory as superseded (soft delete), as outdated or replaced by another; memory_delete removes "
+    "one, which is what users mean who ask you to forget something. The memory remains for provenance but won't be "
+    "retrieved in normal queries.",
     failing="Error forgetting",
     returns={
         "forgotten": "boolean: true once it is superseded; false while that waits for a person",

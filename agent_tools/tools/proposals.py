@@ -8,7 +8,7 @@ from pydantic import Field
 from agent_tools import auth
 from agent_tools.answers import asked as asking
 from agent_tools.answers import bounds, fields, outcomes, paging, refusals, representations, withholding
-from agent_tools.calls.arguments import LARGEST_ID, LONGEST_ANSWER, Arguments, BoundedArguments, WriteArguments, invalid
+from agent_tools.calls.arguments import LONGEST_ANSWER, Arguments, BoundedArguments, ProposalId, WriteArguments, invalid
 from agent_tools.calls.registry import Answer, ApiOperation, Call, endpoint, for_list, tool
 from agent_tools.decisions import telling
 from agent_tools.models import Scope
@@ -20,7 +20,7 @@ from approvals.services.errors import ProposalNotFound
 from memory_app import reads
 from memory_app.models import TargetKind
 
-_Id = Annotated[int, Field(description="The number a proposing tool returned.", ge=1, le=LARGEST_ID)]
+_Id = Annotated[ProposalId, Field(description="The number a proposing tool returned.")]
 _WAIT = "Seconds to wait for a decision while there is none."
 _Wait = Annotated[int, Field(description=_WAIT, ge=0, le=telling.LONGEST_OF_TOOL)]
 
@@ -30,9 +30,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
         default=None, description="Only proposals in this state.", json_schema_extra={"enum": list(Status.values)}
     )
     block_label: str | None = Field(default=None, description="Only proposals to this block.", max_length=200)
-    proposal_id: int | None = Field(
-        default=None, description="Only this one, with all of its texts.", ge=1, le=LARGEST_ID
-    )
+    proposal_id: ProposalId | None = Field(default=None, description="Only this one, with all of its texts.")
     decided_since: str | None = Field(
         default=None,
         description="Instead list what people decided: since this time (ISO 8601), from the start (empty), or "
@@ -43,11 +41,9 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
 
 
 @tool(
-    description=(
-        "List your own proposals, newest first: their status, what the reviewer said, "
-        "and whether those still open apply to the block as it is now. "
-        "With status changes_requested: those you are asked to change. With decided_since: what was decided since."
-    ),
+    description="List your own proposals, newest first: their status, what the reviewer said, "
+    "and whether those still open apply to the block as it is now. "
+    "With status changes_requested: those you are asked to change. With decided_since: what was decided since.",
     failing="Error listing proposals",
     returns=fields.paged(fields.PROPOSAL),
     or_returns=fields.DECISIONS,
@@ -176,10 +172,8 @@ _READ = (
 
 
 @tool(
-    description=(
-        "See what became of one of your proposals: its status, the reviewer's reason, the changes asked of you, "
-        "comments, what of it was approved in which words, and whether it still applies."
-    ),
+    description="See what became of one of your proposals: its status, the reviewer's reason, the changes asked of "
+    "you, comments, what of it was approved in which words, and whether it still applies.",
     failing="Error reading proposal",
     returns=_READ,
     owner_optional=True,
@@ -328,10 +322,8 @@ class CommentArguments(WriteArguments):
 
 
 @tool(
-    description=(
-        "Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. "
-        "Nothing is decided by it."
-    ),
+    description="Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. "
+    "Nothing is decided by it.",
     failing="Error commenting on proposal",
     returns={"proposal_id": "integer: its number", "user_id": "string: whose memory"} | fields.COMMENT,
     owner_optional=True,

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from agent_tools.answers import fields, outcomes, refusals
 from agent_tools.answers.representations import Subject
-from agent_tools.calls.arguments import ProposeArguments, ReasonedArguments, Strict, invalid, required_names
+from agent_tools.calls.arguments import Name, ProposeArguments, ReasonedArguments, Strict, invalid, required_names
 from agent_tools.calls.registry import Answer, Call, endpoint, for_list, tool
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.tools import block_reads
@@ -107,9 +107,7 @@ def _require_reasoning(arguments: ReasonedArguments) -> None:
 
 
 class BlockEditArguments(ProposeArguments):
-    block_label: str = Field(
-        description='The label of the block to edit (e.g., "student", "goals").', min_length=1, max_length=200
-    )
+    block_label: Name = Field(description='The label of the block to edit (e.g., "student", "goals").')
 
 
 #: A tool that proposes edits of a block.
@@ -154,13 +152,11 @@ def _as_edit(item: EditItem) -> edits.Replace:
 
 
 @_tool(
-    description=(
-        "Propose an edit to a memory block using string replacement. "
-        "The edit will be submitted as a proposal that requires user approval. "
-        "The old_string must match exactly (including whitespace) and must be unique in the block unless "
-        "replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. "
-        "The edit will FAIL if old_string is not found or is not unique."
-    )
+    description="Propose an edit to a memory block using string replacement. "
+    "The edit will be submitted as a proposal that requires user approval. "
+    "The old_string must match exactly (including whitespace) and must be unique in the block unless "
+    "replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. "
+    "The edit will FAIL if old_string is not found or is not unique.",
 )
 def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
     changes = (_as_edit(arguments),)
@@ -173,12 +169,10 @@ class EditsArguments(BlockEditArguments):
 
 
 @_tool(
-    description=(
-        "Propose several replacements in one memory block at once, as one proposal: use this instead of calling "
-        "propose_memory_edit repeatedly when changes belong together. "
-        "They are made in order, each on what the one before left, all of them or none. "
-        "Each old_string must match exactly and be unique, as for propose_memory_edit. Requires user approval."
-    )
+    description="Propose several replacements in one memory block at once, as one proposal: use this instead of "
+    "calling propose_memory_edit repeatedly when changes belong together. They are made in order, each on what the "
+    "one before left, all of them or none. Each old_string must match exactly and be unique, as for "
+    "propose_memory_edit. Requires user approval.",
 )
 def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
     changes = tuple(map(_as_edit, arguments.edits))
@@ -204,11 +198,9 @@ class AppendArguments(AddArguments):
 
 
 @_tool(
-    description=(
-        "Add new text at the end of a memory block, such as a new entry, item or section, without reading it first. "
-        "Nothing that is there is changed; the content begins on a new line. With title, a block that is not there yet "
-        "is proposed as a new one. Requires user approval."
-    )
+    description="Add new text at the end of a memory block, such as a new entry, item or section, without reading it "
+    "first. Nothing that is there is changed; the content begins on a new line. With title, a block that is not there "
+    "yet is proposed as a new one. Requires user approval.",
 )
 def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
     label, title = arguments.block_label, arguments.title
@@ -220,10 +212,8 @@ def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
 
 
 @_tool(
-    description=(
-        "Add new text at the start of a memory block, such as the newest entry of a log, without reading it first. "
-        "Nothing that is there is changed; it begins on a new line after the content. Requires user approval."
-    )
+    description="Add new text at the start of a memory block, such as the newest entry of a log, without reading it "
+    "first. Nothing that is there is changed; it begins on a new line after the content. Requires user approval.",
 )
 def propose_memory_prepend(call: Call, arguments: AddArguments) -> Answer:
     return _add(call, arguments, edits.Prepend(arguments.content, own_line=True), "content", "the block")
@@ -260,11 +250,9 @@ class InsertArguments(AddArguments):
 
 
 @_tool(
-    description=(
-        "Insert new lines into a memory block after a given line number, such as an item in the middle of a list. "
-        "Nothing that is there is changed. Read the block with line_numbers first, so that the number counts lines you "
-        "have seen. Requires user approval."
-    )
+    description="Insert new lines into a memory block after a given line number, such as an item in the middle of a "
+    "list. Nothing that is there is changed. Read the block with line_numbers first, so that the number counts lines "
+    "you have seen. Requires user approval.",
 )
 def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     edit = edits.Insert(arguments.insert_line, arguments.content)
@@ -326,11 +314,9 @@ class SectionArguments(SectionItem, BlockEditArguments):
 
 
 @_tool(
-    description=(
-        "Replace what a Markdown section of a memory block contains, found by its header, and leave the rest alone. "
-        "The section goes up to the next header of the same or a higher level, so its subsections are replaced too; "
-        "the header itself stays. Headers inside code fences are not headers. Requires user approval."
-    )
+    description="Replace what a Markdown section of a memory block contains, found by its header, and leave the rest "
+    "alone. The section goes up to the next header of the same or a higher level, so its subsections are replaced "
+    "too; the header itself stays. Headers inside code fences are not headers. Requires user approval.",
 )
 def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
     edit = section_update(arguments)
@@ -365,11 +351,9 @@ class RewriteArguments(BlockEditArguments):
 
 
 @_tool(
-    description=(
-        "Replace the whole text of a memory block, for the rare case that all of it is to be written anew. "
-        "What your content leaves out is removed. Read it with read_memory_block first. For anything smaller use "
-        "propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval."
-    )
+    description="Replace the whole text of a memory block, for the rare case that all of it is to be written anew. "
+    "What your content leaves out is removed. Read it with read_memory_block first. For anything smaller use "
+    "propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval.",
 )
 def propose_memory_rewrite(call: Call, arguments: RewriteArguments) -> Answer:
     return _rewrite(call, arguments, arguments.content)
@@ -429,11 +413,9 @@ def _without_title(block: reads.Block, content: str) -> str:
 
 
 class NewBlockArguments(ReasonedArguments):
-    label: str = Field(
+    label: Name = Field(
         description="The name of the new block in every call: lower-case letters, digits, dash and underscore, at "
-        'most 64 (e.g., "study_plan"). It never changes.',
-        min_length=1,
-        max_length=200,
+        'most 64 (e.g., "study_plan"). It never changes.'
     )
     title: str = Field(
         description="What people see it called, in one line; empty for the label itself.", max_length=200
@@ -445,11 +427,9 @@ class NewBlockArguments(ReasonedArguments):
 
 
 @tool(
-    description=(
-        "Propose a new memory block for longer text about the user that has no block yet. "
-        "The block will be submitted as a proposal that requires user approval; until then it cannot be read. "
-        "Call list_memory_blocks first: text that belongs in an existing block is proposed as an edit of that block."
-    ),
+    description="Propose a new memory block for longer text about the user that has no block yet. "
+    "The block will be submitted as a proposal that requires user approval; until then it cannot be read. "
+    "Call list_memory_blocks first: text that belongs in an existing block is proposed as an edit of that block.",
     failing="Error creating block proposal",
     returns=fields.PROPOSED,
 )
@@ -462,15 +442,13 @@ def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
 
 
 class BlockDeletionArguments(ProposeArguments):
-    block_label: str = Field(description="The label of the block to delete.", min_length=1, max_length=200)
+    block_label: Name = Field(description="The label of the block to delete.")
 
 
 @tool(
-    description=(
-        "Propose to delete a whole memory block, with all of its text. "
-        "The deletion will be submitted as a proposal that always requires user approval. "
-        "To remove a part of the text, propose an edit instead."
-    ),
+    description="Propose to delete a whole memory block, with all of its text. "
+    "The deletion will be submitted as a proposal that always requires user approval. "
+    "To remove a part of the text, propose an edit instead.",
     failing="Error creating deletion proposal",
     returns=fields.PROPOSED,
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
-from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments
+from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, Name
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import version_field
@@ -26,10 +26,8 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
 
 
 @tool(
-    description=(
-        "List all available memory blocks for the current student. "
-        "Memory blocks contain persistent information about the student that helps personalize tutoring."
-    ),
+    description="List all available memory blocks for the current student. "
+    "Memory blocks contain persistent information about the student that helps personalize tutoring.",
     failing="Error listing memory blocks",
     returns=fields.paged(fields.BLOCK) | WAITING,
 )
@@ -59,22 +57,16 @@ READ = {
 
 
 class ReadArguments(BoundedArguments):
-    block_label: str = Field(
-        description='The label/identifier of the block to read (e.g., "student", "goals").',
-        min_length=1,
-        max_length=200,
-    )
+    block_label: Name = Field(description='The label/identifier of the block to read (e.g., "student", "goals").')
     as_of: Annotated[str | None, version_field("Read the block")] = None
     view_range: bounds.ViewRange = None
     line_numbers: bool = Field(default=False, description="Show the number of each line, as view_range counts them.")
 
 
 @tool(
-    description=(
-        "Read the current content of a memory block. Use this before proposing edits to see the exact current content. "
-        "The title and the empty line at the beginning are no part of the block: its own first line is line 1, and "
-        "with line_numbers or view_range only its lines are shown."
-    ),
+    description="Read the current content of a memory block. Use this before proposing edits to see the exact current "
+    "content. The title and the empty line at the beginning are no part of the block: its own first line is line 1, "
+    "and with line_numbers or view_range only its lines are shown.",
     failing="Error reading memory block",
     returns=READ,
     is_exact=True,
@@ -106,7 +98,7 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
 
 
 class HistoryArguments(paging.PagedArguments):
-    block_label: str = Field(description="The block.", min_length=1, max_length=200)
+    block_label: Name = Field(description="The block.")
 
 
 @endpoint(

@@ -64,10 +64,8 @@ _RECALLED = {
 
 
 @tool(
-    description=(
-        "Search long-term memory for relevant information. "
-        "Use to retrieve previously learned facts, decisions, patterns, or lessons."
-    ),
+    description="Search long-term memory for relevant information. "
+    "Use to retrieve previously learned facts, decisions, patterns, or lessons.",
     failing="Error recalling",
     returns=_RECALLED,
 )

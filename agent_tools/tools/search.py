@@ -68,13 +68,11 @@ class SearchArguments(SearchFilters):
 
 
 @tool(
-    description=(
-        "Search your persistent memory for relevant information. Use this when you need to recall user preferences, "
-        "past decisions, stored facts, or anything previously saved. Results are ranked by relevance using semantic "
-        "similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; "
-        "set include_conversation to true to also search the current conversation history. "
-        "Where nothing matches, at most three nearest notes are given, and said to be so."
-    ),
+    description="Search your persistent memory for relevant information. Use this when you need to recall user "
+    "preferences, past decisions, stored facts, or anything previously saved. Results are ranked by relevance using "
+    "semantic similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; "
+    "set include_conversation to true to also search the current conversation history. Where nothing matches, at most "
+    "three nearest notes are given, and said to be so.",
     timeout=15,
     failing="Error searching memory",
     returns=_RESULTS,
