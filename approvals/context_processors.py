@@ -18,8 +18,9 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
     `waiting`: counted when the page prints it, unless the view has counted already (`request.waiting`).
     `section`: the part of the navigation to highlight; a view may set another. `has_board`: whether they read other
-    people's memory, too. `csrf_cookie`: where scripts find the
-    token. `notes_are_off`: whether the pages about notes show that notes are switched off.
+    people's memory, too. `has_agents`: for staff, and for people with a token of their own; others find the page in
+    Settings. `csrf_cookie`: where scripts find the token. `notes_are_off`: whether the pages about notes show that
+    notes are switched off.
     """
     user = getattr(request, "user", None)
     if not isinstance(user, User):
@@ -28,6 +29,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     return {
         "waiting": SimpleLazyObject(lambda: _waiting(request, user)),
         "has_board": SimpleLazyObject(lambda: permissions.readable_owners(user) != [user.username]),
+        "has_agents": SimpleLazyObject(lambda: user.is_staff or permissions.has_token(user)),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
         "notes_are_off": not settings.MEMORIES_ENABLED,
         "section": "review" if match and match.url_name in _REVIEW else "",

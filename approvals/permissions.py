@@ -8,7 +8,7 @@ admin. Agents read and propose; an agent is not a `User`.
 from datetime import timedelta
 from enum import StrEnum
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from approvals.models import TAKEN, Proposal, ProposalQuerySet, Status, Tutorship, User
@@ -135,11 +135,20 @@ def readable_people(user: User) -> dict[str, str] | None:
         return None
     if user.people_of_request:
         return user.people_of_request
-    students = User.objects.filter(tutors__tutor=user).order_by("username")
-    people = {user.username: user.display_name} | {each.username: each.display_name for each in students}
+    students = Tutorship.objects.filter(tutor=user).values("owner")
+    read = User.objects.filter(Q(pk=user.pk) | Q(pk__in=students)).order_by("username")
+    tokens = {each: each.tokens for each in read.annotate(tokens=Count("agent_tokens"))}
+    people = {user.username: user.display_name} | {each.username: each.display_name for each in tokens}
+    user.has_token = tokens[user] > 0
     if user.people_of_request is not None:
         user.people_of_request = people
     return people
+
+
+def has_token(user: User) -> bool:
+    """Whether an agent has a token for this person by name; those of admins for everyone do not count."""
+    readable_people(user)
+    return user.has_token
 
 
 def readable_owners(user: User) -> list[str] | None:

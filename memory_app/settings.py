@@ -124,7 +124,6 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "approvals.context_processors.navigation",
-                "agent_tools.console.navigation.navigation",
             ],
         },
     },

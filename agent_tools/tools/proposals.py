@@ -323,7 +323,7 @@ class CommentArguments(WriteArguments):
 
 @tool(
     description="Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. "
-    "Nothing is decided by it.",
+    "This doesn't approve or reject it.",
     failing="Error commenting on proposal",
     returns={"proposal_id": "integer: its number", "user_id": "string: whose memory"} | fields.COMMENT,
     owner_optional=True,

@@ -26,7 +26,7 @@ Style = tuple[str, str, tuple[tuple[str, str], ...]]
 #: What Markdown is written with: it stands in the source, and a page shows what it means.
 SIGN: Style = ("sign", "span", ())
 #: The signs in front of a list's item, which stand for its bullet.
-MARKER: Style = ("marker", "span", ())
+ITEM_SIGN: Style = ("marker", "span", ())
 #: What is drawn and stands elsewhere in the source, or not as it is drawn.
 DRAWN: Style = ("drawn", "span", ())
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
@@ -142,7 +142,7 @@ class ParsedText:
         while above and not (above.type == "list_item" and _lines(above).start == line):
             above = above.parent
         signs = text.lstrip(" \t")
-        return [Run(text[: len(text) - len(signs)], (SIGN,)), Run(signs, (MARKER if above else SIGN,))]
+        return [Run(text[: len(text) - len(signs)], (SIGN,)), Run(signs, (ITEM_SIGN if above else SIGN,))]
 
     def runs(self, content: str) -> list[Run]:
         """Return the words that a block's Markdown shows, and the signs it has for that."""

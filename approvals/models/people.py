@@ -57,6 +57,8 @@ class User(AbstractUser):
     # Whom the person of a request may read, see `permissions.readable_people`: asked once a request. Empty until it is
     # asked; None for all others, who are asked about anew each time.
     people_of_request: dict[str, str] | None = None
+    # Whether the person has a token of their own, `permissions.has_token`: read by the same query.
+    has_token = False
 
     class Meta(AbstractUser.Meta):
         swappable = "AUTH_USER_MODEL"

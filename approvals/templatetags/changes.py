@@ -122,6 +122,12 @@ def words_of(proposal: Proposal, *, is_short: bool = False) -> SafeString:
     return words(proposal.words_added, proposal.words_removed, moved, is_short=is_short)
 
 
+@register.simple_tag
+def words_in(segments: Sequence[Segment]) -> SafeString:
+    """Return how much a change as it is shown adds, removes and moves: of an approval, what was approved."""
+    return words(*worddiff.count_words(segments), worddiff.count_moved(segments))
+
+
 @register.filter
 def type_name(type_: str) -> str:
     """Return the name of a type of notes."""

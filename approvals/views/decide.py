@@ -200,7 +200,7 @@ def row_context(request: Request, row_url: str, owners: Iterable[str]) -> dict[s
     return {
         "row_url": row_url,
         "list_query": Listing.of_url(row_url).query,
-        "names": display_names(set(owners)),
+        "names": display_names(set(owners)) if people is None else people,
         "several_owners": people is None or len(people) > 1,
     }
 

@@ -121,7 +121,7 @@ def test_the_list_takes_as_many_queries_for_many_conversations_as_for_one(
     for number in range(20):
         said("Hello.", "Hi.", session=f"s{number}", agent=f"agent-{number}")
     as_alice.get(LIST)
-    for address, most in ((LIST, 9), (url("s3"), 10)):  # one asks whether the navigation has Agents
+    for address, most in ((LIST, 8), (url("s3"), 9)):
         with django_assert_max_num_queries(most):
             as_alice.get(address)
 

@@ -164,4 +164,4 @@ def test_a_second_try_and_the_rejection_name_each_other(
     answers = f"Answers proposal {proposal.pk}, which Tim Okafor rejected: badly worded."
     assert_says(page, answers, "Which exam?")
     assert page.context["answering"]["redline"].changes == 1
-    assert_says(look(as_tim, proposal), f"Taken up again in proposal {second.pk}")
+    assert_says(look(as_tim, proposal), f"Proposed again as proposal {second.pk}")

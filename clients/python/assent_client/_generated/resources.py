@@ -573,8 +573,8 @@ class Proposals(Resource):
         return self._run(operations.PROPOSALS_WITHDRAW, given, proposal_id=proposal_id)
 
     def comment(self, proposal_id: int, **given: Unpack[arguments.ProposalsComment]) -> answers.PostedComment:
-        """Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. Nothing is
-        decided by it.
+        """Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. This
+        doesn't approve or reject it.
 
         Args:
             proposal_id: The number a proposing tool returned.
