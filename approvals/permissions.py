@@ -137,9 +137,9 @@ def readable_people(user: User) -> dict[str, str] | None:
         return user.people_of_request
     students = Tutorship.objects.filter(tutor=user).values("owner")
     read = User.objects.filter(Q(pk=user.pk) | Q(pk__in=students)).order_by("username")
-    tokens = {each: each.tokens for each in read.annotate(tokens=Count("agent_tokens"))}
-    people = {user.username: user.display_name} | {each.username: each.display_name for each in tokens}
-    user.has_token = tokens[user] > 0
+    found = list(read.annotate(tokens=Count("agent_tokens")))
+    people = {user.username: user.display_name} | {each.username: each.display_name for each in found}
+    user.has_token = any(each.tokens for each in found if each.pk == user.pk)
     if user.people_of_request is not None:
         user.people_of_request = people
     return people
