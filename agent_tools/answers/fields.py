@@ -206,8 +206,9 @@ WRITTEN: Fields = {
     "deleted, or known: a note says this already, nothing was made, and there is no proposal",
     "waits_because": "string | null: policy (the user wants to be asked), scope (the token may only propose), secrets "
     "(it, its reasoning or its evidence reads like a key, token, password or card number), flagged (it has unseen "
-    "characters or reads like orders to a model), rule (a rule of the user asks, or it deletes much), large (a rule "
-    "applies smaller ones), repeated (a person rejected or undid the same) or null once it waits no more",
+    "characters, has text that its page would not show or reads like orders to a model), rule (a rule of the user "
+    "asks, or it deletes much), large (a rule applies smaller ones), repeated (a person rejected or undid the same) "
+    "or null once it waits no more",
     "commit": "string | null: the commit that holds it, or null while it waits",
     "proposal_id": "integer | null: its number, applied or not: people see what was applied, and can put it back",
     "branch": "string | null: the branch that holds it while it waits; null once it is applied or decided",

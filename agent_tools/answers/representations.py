@@ -406,8 +406,9 @@ _WHY_IT_WAITS = {
         "instead."
     ),
     ReviewReason.FLAGGED: (
-        "A check found something in it that a person has to see first: unseen characters, or text that reads like "
-        "orders to a model. There is nothing for you to do; do not send it again in other words."
+        "A check found something in it that a person has to see first: unseen characters, text that its page would "
+        "not show, or text that reads like orders to a model. There is nothing for you to do; do not send it again "
+        "in other words."
     ),
     ReviewReason.LARGE: "A rule of the user applies small changes at once; this one is larger, so it waits.",
     ReviewReason.REPEATED: "A person rejected or undid the same before, so a person decides about it again.",

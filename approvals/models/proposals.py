@@ -105,7 +105,7 @@ class ReviewReason(models.TextChoices):
     POLICY = "policy", _("the owner’s policy: agents ask before they write notes")
     SCOPE = "scope", _("the agent’s token: it may propose notes, not write them")
     SECRETS = "secrets", _("what it says: a key, token, password or card number, which a person sees first")
-    FLAGGED = "flagged", _("what it says: unseen characters or orders to a model, which a person sees first")
+    FLAGGED = "flagged", _("what it says: unseen characters or text, or orders to a model, which a person sees first")
     RULE = "rule", _("a rule: this agent asks first")
     LARGE = "large", _("a rule: larger changes wait for a person")
     REPEATED = "repeated", _("what it says: a person rejected or undid the same before")

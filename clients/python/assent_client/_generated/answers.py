@@ -12,9 +12,10 @@ class WrittenChange(Record):
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
     #: policy (the user wants to be asked), scope (the token may only propose), secrets (it, its reasoning or its
-    #: evidence reads like a key, token, password or card number), flagged (it has unseen characters or reads
-    #: like orders to a model), rule (a rule of the user asks, or it deletes much), large (a rule applies smaller
-    #: ones), repeated (a person rejected or undid the same) or null once it waits no more
+    #: evidence reads like a key, token, password or card number), flagged (it has unseen characters, has text
+    #: that its page would not show or reads like orders to a model), rule (a rule of the user asks, or it
+    #: deletes much), large (a rule applies smaller ones), repeated (a person rejected or undid the same) or null
+    #: once it waits no more
     waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
