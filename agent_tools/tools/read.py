@@ -170,8 +170,7 @@ def _at(call: Call, label: str, as_of: str | None) -> tuple[str, reads.Block]:
         now = reads.snapshot(call.owner, label)
         return now.commit, now.block
     commit = reads.resolve_revision(as_of)
-    block_at = reads.block_at if call.may_read_deleted else reads.surviving_block_at
-    return commit, block_at(call.owner, label, commit)
+    return commit, reads.block_at(call.owner, label, commit, with_deleted=call.may_read_deleted)
 
 
 #: What `representations.open_proposals` shows; a proposal has thirty columns, some of them long.

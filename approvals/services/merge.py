@@ -164,7 +164,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     assert reviewer is not None, "MERGING is entered with a reviewer"
 
     return write_main(
-        commits.Merge(revision.head_commit),
+        revision.head_commit,
         entry=_entry(proposal),
         by=reviewer,
         subject=f"Approve proposal {proposal.pk}: {proposal.target} of {proposal.owner}",

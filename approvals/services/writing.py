@@ -20,7 +20,7 @@ from memory_app.writing.values import Write
 
 
 def write_main(
-    work: commits.Merge | tuple[Write, ...],
+    work: str | tuple[Write, ...],
     *,
     entry: LedgerEntry,
     by: User | Agent,

@@ -9,7 +9,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
-from memory_app.dolt.types import MAIN, Author, Branch, Commit, Row, RowDiff
+from memory_app.dolt.types import MAIN, Author, Branch, Commit, Row, RowDiff, aware
 from memory_app.text.trailers import Trailers
 
 # What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, and main. Dolt's server panics on
@@ -177,7 +176,7 @@ class DoltOperations(ABC):
                 hash=str(hash_),
                 author=_text(author),
                 email=_text(email),
-                at=_utc(at),
+                at=aware(at),
                 message=_text(message),
                 parents=tuple(parent for parent in _text(parents or "").replace(",", " ").split()),
             )
@@ -430,12 +429,6 @@ def _row_diff(values: Row) -> RowDiff:
 def _require_room(message: str, most: int) -> None:
     if len(message.encode()) > most:
         raise ValueError(f"a commit message of {len(message.encode())} bytes; the engine keeps {most}")
-
-
-def _utc(value: Any) -> datetime:
-    """Return a date of the log: DoltLite gives `YYYY-MM-DD HH:MM:SS` as text, Dolt a naive datetime; both in UTC."""
-    at = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def _text(value: Any) -> str:

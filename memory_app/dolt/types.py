@@ -2,13 +2,20 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 #: The branch that is the memory.
 MAIN = "main"
 
 Row = dict[str, Any]
+
+
+def aware(value: Any) -> datetime:
+    """Return a time of a row or of the log: DoltLite gives text, Dolt a naive datetime, both in UTC."""
+    at: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+
 
 _NOT_IN_NAMES = re.compile(r"[<>\x00-\x1f\x7f]")
 _NOT_IN_ADDRESSES = re.compile(r"[<>\s\x00-\x1f\x7f]+")

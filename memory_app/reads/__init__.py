@@ -24,7 +24,7 @@ from memory_app.dolt.connections import dolt, head_of_main, retrying
 from memory_app.dolt.errors import EngineUnavailable as EngineUnavailable
 from memory_app.dolt.errors import OutcomeUnknown as OutcomeUnknown
 from memory_app.dolt.errors import RevisionNotFound as RevisionNotFound
-from memory_app.dolt.types import MAIN, Row
+from memory_app.dolt.types import MAIN, Row, aware
 from memory_app.models import Change, MemoryBlock, MemoryNote, block_id, note_pk
 
 
@@ -32,12 +32,6 @@ def canonical_sha256(content: dict[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON: keys sorted, no white space, UTF-8."""
     canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def aware(value: Any) -> datetime:
-    """Return a raw row's time, which is SQLite's text or MySQL's naive datetime, both in UTC."""
-    at = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
 BLOCKS = MemoryBlock._meta.db_table
@@ -112,9 +106,11 @@ def blocks(owner: str) -> tuple[Block, ...]:
     return _blocks(dolt().rows(BLOCKS, None, {"owner": owner}))
 
 
-def blocks_at(owner: str, revision: str) -> tuple[Block, ...]:
-    """Return all blocks of an owner at a revision. Raises RevisionNotFound."""
-    return _blocks(dolt().rows(BLOCKS, revision, {"owner": owner}))
+def blocks_at(owner: str, revision: str, *, with_deleted: bool = True) -> tuple[Block, ...]:
+    """Return all blocks of an owner at a revision, or those of them that still exist. Raises RevisionNotFound."""
+    then = _blocks(dolt().rows(BLOCKS, revision, {"owner": owner}))
+    today = {(block.label, block.created_at) for block in (() if with_deleted else blocks(owner))}
+    return tuple(block for block in then if with_deleted or (block.label, block.created_at) in today)
 
 
 def block(owner: str, label: str) -> Block:
@@ -122,10 +118,15 @@ def block(owner: str, label: str) -> Block:
     return block_at(owner, label, MAIN)
 
 
-def block_at(owner: str, label: str, revision: str) -> Block:
-    """Return one block at a revision (branch, commit hash). Raises BlockNotFound, RevisionNotFound."""
-    found = find_block(owner, label, revision)
-    if found is None:
+def block_at(owner: str, label: str, revision: str, *, with_deleted: bool = True) -> Block:
+    """Return one block at a revision (branch, commit hash).
+
+    Raises:
+        BlockNotFound: also, without `with_deleted`, when it was deleted since.
+        RevisionNotFound: `revision` cannot be read.
+    """
+    found, key = find_block(owner, label, revision), (owner, label)
+    if found is None or not (with_deleted or made_at_of_blocks([key]).get(key) == found.created_at):
         raise BlockNotFound(owner, label)
     return found
 
@@ -238,26 +239,19 @@ class Note:
 
     def as_json(self) -> dict[str, Any]:
         """Return the note as plain JSON, for revisions and the API. `from_json` reads it."""
-        return vars(self) | {
-            "tags": list(self.tags),
-            "superseded_at": self.superseded_at.isoformat() if self.superseded_at else None,
-            "created_at": self.created_at.isoformat(),
-            "updated_at": self.updated_at.isoformat(),
-        }
+        times = {name: at.isoformat() for name in _TIMES if (at := getattr(self, name))}
+        return vars(self) | times | {"tags": list(self.tags)}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Note:
         return cls(
             **values
-            | {
-                "tags": tuple(values["tags"]),
-                "superseded_at": _time(values["superseded_at"]),
-                "created_at": datetime.fromisoformat(values["created_at"]),
-                "updated_at": datetime.fromisoformat(values["updated_at"]),
-            }
+            | {name: datetime.fromisoformat(values[name]) for name in _TIMES if values[name]}
+            | {"tags": tuple(values["tags"])}
         )
 
 
+_TIMES = ("superseded_at", "created_at", "updated_at")
 #: Fields of a note that do not count for its hash as they are.
 _NOT_SAID = frozenset({"owner", "superseded_at", "sha256", "updated_at"})
 
@@ -290,9 +284,14 @@ def memories(owner: str) -> list[Memory]:
     ]
 
 
-def notes_at(owner: str, revision: str) -> tuple[Note, ...]:
-    """Return all notes of an owner at a revision, newest first. Raises RevisionNotFound."""
-    return _notes(dolt().rows(NOTES, revision, {"owner": owner}))
+def notes_at(owner: str, revision: str, *, with_deleted: bool = True) -> tuple[Note, ...]:
+    """Return all notes of an owner at a revision, or those of them that still exist, newest first.
+
+    Raises RevisionNotFound.
+    """
+    then = _notes(dolt().rows(NOTES, revision, {"owner": owner}))
+    today = {} if with_deleted else made_at_of_notes(owner, (note.id for note in then))
+    return tuple(note for note in then if with_deleted or today.get(note.id) == note.created_at)
 
 
 def note(owner: str, id_: str) -> Note:
@@ -303,12 +302,17 @@ def note(owner: str, id_: str) -> Note:
     return found
 
 
-def note_at(owner: str, id_: str, revision: str) -> Note:
-    """Return one note at a revision. Raises NoteNotFound, RevisionNotFound."""
-    found = find_notes(owner, [id_], revision)
-    if id_ not in found:
+def note_at(owner: str, id_: str, revision: str, *, with_deleted: bool = True) -> Note:
+    """Return one note at a revision.
+
+    Raises:
+        NoteNotFound: also, without `with_deleted`, when it was deleted since.
+        RevisionNotFound: `revision` cannot be read.
+    """
+    found = find_notes(owner, [id_], revision).get(id_)
+    if found is None or not (with_deleted or made_at_of_notes(owner, [id_]).get(id_) == found.created_at):
         raise NoteNotFound(id_)
-    return found[id_]
+    return found
 
 
 def find_note(owner: str, id_: str) -> Note | None:
@@ -378,10 +382,6 @@ def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, columns:
     return {row["note_id"]: row for row in rows if row["note_id"] in asked}
 
 
-def _time(value: str | None) -> datetime | None:
-    return datetime.fromisoformat(value) if value else None
-
-
 def _notes(rows: Sequence[Row]) -> tuple[Note, ...]:
     return tuple(sorted(map(_note, rows), key=lambda note: (note.created_at, note.id), reverse=True))
 
@@ -405,11 +405,8 @@ def _note(row: Row) -> Note:
         "tags": tags_of(row["tags"]),
         "confidence": float(row["confidence"]),
         "importance": float(row["importance"]),
-        "superseded_at": aware(row["superseded_at"]) if row["superseded_at"] else None,
-        "created_at": aware(row["created_at"]),
-        "updated_at": aware(row["updated_at"]),
     }
-    return Note(**values)
+    return Note(**values | {name: aware(row[name]) for name in _TIMES if row[name]})
 
 
 def head() -> str:
@@ -508,33 +505,3 @@ def _page(changes: Any, limit: int, before: int | None) -> tuple[Change, ...]:
             at, pk = last
             changes = changes.filter(at__lte=at).exclude(at=at, id__gte=pk)
     return tuple(changes.order_by("-at", "-id")[:limit])
-
-
-def surviving_block_at(owner: str, label: str, revision: str) -> Block:
-    """Return one block at a revision. Raises BlockNotFound, also when it was deleted since; RevisionNotFound."""
-    then = block_at(owner, label, revision)
-    if made_at_of_blocks([(owner, label)]).get((owner, label)) != then.created_at:
-        raise BlockNotFound(owner, label)
-    return then
-
-
-def surviving_note_at(owner: str, id_: str, revision: str) -> Note:
-    """Return one note at a revision. Raises NoteNotFound, also when it was deleted since; RevisionNotFound."""
-    then = note_at(owner, id_, revision)
-    if made_at_of_notes(owner, [id_]).get(id_) != then.created_at:
-        raise NoteNotFound(id_)
-    return then
-
-
-def surviving_blocks_at(owner: str, revision: str) -> tuple[Block, ...]:
-    """Return the blocks of an owner at a revision that still exist today. Raises RevisionNotFound."""
-    then = blocks_at(owner, revision)
-    today = {(block.label, block.created_at) for block in blocks(owner)}
-    return tuple(block for block in then if (block.label, block.created_at) in today)
-
-
-def surviving_notes_at(owner: str, revision: str) -> tuple[Note, ...]:
-    """Return the notes of an owner at a revision that still exist today, newest first. Raises RevisionNotFound."""
-    then = notes_at(owner, revision)
-    today = made_at_of_notes(owner, (note.id for note in then))
-    return tuple(note for note in then if today.get(note.id) == note.created_at)

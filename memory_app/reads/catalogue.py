@@ -26,9 +26,9 @@ from typing import TypeVar
 from assent_client.text import memories_md
 from memory_app.dolt.connections import dolt, retrying
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.dolt.types import Commit, Row
+from memory_app.dolt.types import Commit, Row, aware
 from memory_app.models import TargetKind
-from memory_app.reads import NOTES, aware, memories, rows_of_notes, tags_of
+from memory_app.reads import NOTES, memories, rows_of_notes, tags_of
 from memory_app.text.alike import near_forms, near_keys, said_by
 from memory_app.text.context_budget import ContextCandidate
 from memory_app.text.trailers import Trailers

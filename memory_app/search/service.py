@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import starmap
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -95,43 +95,32 @@ class NoteRanking:
     index_behind: bool = False
 
 
-class ShownChunk(NamedTuple):
-    """What a hit shows of its chunk. Terms and vector are not read: they are longer than the text."""
-
-    owner: str
-    removed: bool
-    id: int
-    source: str
-    item_id: str
-    text: str
-    title: str
-    section: str
-    type: str
-    author: str
-    at: datetime | None
-    session_id: str
-
-
 #: So many rows are read by one statement; its spare parameters repeat the first id.
 _AT_ONCE = 20
+#: What a hit shows of its chunk. Terms and vector are not read: they are longer than the text.
+_SHOWN = "source document_id item_id order text title section type author at session_id".split()
 
 # By primary key alone: with the owner in the condition too, SQLite scans all of that owner's chunks.
 _BY_IDS = Prepared(
-    lambda **ids: ChunkRow.objects.filter(pk__in=[*ids.values()]).order_by().values_list(*ShownChunk._fields),
+    lambda **ids: (
+        ChunkRow.objects.filter(pk__in=[*ids.values()]).order_by().values_list("id", "owner", "removed", *_SHOWN)
+    ),
     **{f"id{number}": int for number in range(_AT_ONCE)},
 )
 
 
-def shown_chunks(owner: str, ids: Sequence[int]) -> dict[int, ShownChunk]:
+def _shown_chunks(owner: str, ids: Sequence[int]) -> dict[int, TextChunk]:
     """Return the owner's chunks with these ids, without those removed since."""
-    found: list[ShownChunk] = []
+    found: dict[int, TextChunk] = {}
     for some in batched(ids, _AT_ONCE):
-        padded = [*some, *[some[0]] * (_AT_ONCE - len(some))]
-        found += starmap(ShownChunk, _BY_IDS.all(**{f"id{number}": id_ for number, id_ in enumerate(padded)}))
-    return {row.id: row for row in found if row.owner == owner and not row.removed}
+        padded = enumerate([*some, *[some[0]] * (_AT_ONCE - len(some))])
+        for id_, whose, is_removed, *shown in _BY_IDS.all(**{f"id{number}": each for number, each in padded}):
+            if whose == owner and not is_removed:
+                found[id_] = TextChunk(**dict(zip(_SHOWN, shown, strict=True)))
+    return found
 
 
-def hit_of(chunk: ShownChunk | TextChunk, found: ChunkHit | SearchHit) -> SearchHit:
+def hit_of(chunk: TextChunk, found: ChunkHit | SearchHit) -> SearchHit:
     source = str(chunk.source)
     title = " › ".join(part for part in (chunk.title, chunk.section) if part)
     return SearchHit(
@@ -269,7 +258,7 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     at: index_state.IndexState | None = state
     for _ in range(2):
         found = run(indices.index_of(owner, at), useful, most)
-        chunks = shown_chunks(owner, [hit.chunk_id for hit in found.hits])
+        chunks = _shown_chunks(owner, [hit.chunk_id for hit in found.hits])
         if len(chunks) == len(found.hits):
             break
         at = None
@@ -342,14 +331,9 @@ def _catch_up(state: index_state.IndexState) -> None:
 
 def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[TextChunk]:
     # What was deleted is left out before the ranking: its words would otherwise change the IDFs of the rest.
-    blocks_at = reads.blocks_at if with_deleted else reads.surviving_blocks_at
-    notes_at = reads.notes_at if with_deleted else reads.surviving_notes_at
-    chunks: list[TextChunk] = []
-    for block in blocks_at(owner, commit):
-        chunks += store.block_chunks(block)
-    for note in notes_at(owner, commit):
-        chunks += store.note_chunks(note)
-    return chunks
+    blocks = reads.blocks_at(owner, commit, with_deleted=with_deleted)
+    notes = reads.notes_at(owner, commit, with_deleted=with_deleted)
+    return [*chain.from_iterable(map(store.block_chunks, blocks)), *chain.from_iterable(map(store.note_chunks, notes))]
 
 
 def _most_useful(owner: str, made: Mapping[str, datetime | None]) -> Sequence[str]:

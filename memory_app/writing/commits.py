@@ -8,7 +8,6 @@ subject and trailers. The ledger can be rebuilt from the trailers, the rows the 
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
@@ -39,15 +38,8 @@ log = structlog.get_logger(__name__)
 _PATIENCE = 0.5
 
 
-@dataclass(frozen=True)
-class Merge:
-    """Merge a reviewed commit, identified by its hash."""
-
-    head: str
-
-
 def write_main(
-    work: Merge | tuple[Write, ...],
+    work: str | tuple[Write, ...],
     *,
     entry: LedgerEntry,
     author: Author,
@@ -61,6 +53,7 @@ def write_main(
     the log is searched for the operation id before another attempt.
 
     Args:
+        work: the hash of a reviewed commit, which is merged, or rows.
         since: a commit of main from before the operation began; the head of main by default.
         on_record: called with the new commit's hash in the transaction that writes the ledger, to update `default`.
 
@@ -75,37 +68,29 @@ def write_main(
         EngineUnavailable, OutcomeUnknown: it is not known whether the commit was made; `recover` finds out.
     """
 
-    def attempt() -> CommitResult:
+    def attempt() -> tuple[str, datetime]:
         with dolt_transaction() as verbs:
-            if isinstance(work, Merge):
+            if isinstance(work, str):
                 at = timezone.now()
                 message = entry.message(subject, at, most=verbs.merge_message_limit)
-                return CommitResult(verbs.merge(work.head, message, author), at)
+                return verbs.merge(work, message, author), at
             if len(work) == 1 and closes_circle(work[0]):  # an import supersedes no notes
                 raise TargetMoved(None)
             write_rows(work)
             # Inside the transaction, so that the ledger's times follow the order of the commits. After writing the
             # rows, so that no row is younger than its commit.
             at = timezone.now()
-            return CommitResult(verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at)
+            return verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at
 
     if entry.proposal_id is None:
         announce(entry)
     try:
-        made = _commit_once(attempt, entry, since)
+        hash_, at = _commit_once(attempt, entry, since)
     except (TargetMoved, NothingToCommit, DirtyMemory):
         if entry.proposal_id is None:
             DirectWrite.objects.filter(pk=entry.operation).delete()
         raise
-    return record(made.hash, entry, at=made.at, on_record=on_record)
-
-
-@dataclass(frozen=True)
-class CommitResult:
-    """A commit that was just made, and the time in its trailer."""
-
-    hash: str
-    at: datetime
+    return record(hash_, entry, at, on_record)
 
 
 def write_branch(
@@ -217,8 +202,11 @@ def commit_dirt(operation: str) -> Commit | None:
     return dolt().log(hash_, limit=1)[0]
 
 
-def _commit_once(attempt: Callable[[], CommitResult], entry: LedgerEntry, since: str | None) -> CommitResult:
-    """Run `attempt`; after a lost connection, look for its commit before another attempt."""
+def _commit_once(
+    attempt: Callable[[], tuple[str, datetime]], entry: LedgerEntry, since: str | None
+) -> tuple[str, datetime]:
+    """Run `attempt`, and return the commit and the time in its trailer; after a lost connection, look for its commit
+    before another attempt."""
     before = since or retrying(head_of_main)
     try:
         return retrying(attempt)
@@ -231,4 +219,4 @@ def _commit_once(attempt: Callable[[], CommitResult], entry: LedgerEntry, since:
             done = dolt().find_operation(entry.operation, before)
         except Exception as unreachable:
             raise OutcomeUnknown(entry.operation) from unreachable
-        return CommitResult(done.hash, time_of(done)) if done else retrying(attempt)
+        return (done.hash, time_of(done)) if done else retrying(attempt)
