@@ -25,7 +25,6 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from redis.exceptions import RedisError
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, Throttled
 
@@ -36,6 +35,7 @@ from approvals.models import Agent, AuditEvent, Event, Proposal, ProposalQuerySe
 from memory_app.databases.prepared import Prepared
 from memory_app.models import USERNAME
 from memory_app.runtime import deadlines, rate_limit
+from memory_app.runtime.unavailable import of_cache
 
 log = structlog.get_logger(__name__)
 
@@ -287,12 +287,8 @@ def count_call(token: AgentToken) -> None:
     """
     now, seconds = time.time(), _MINUTE.total_seconds()
     minute = int(now // seconds)
-    try:
-        is_over = rate_limit.hit(f"calls:{token.original_id}:{minute}", settings.RATE_LIMIT, _MINUTE)
-    except RedisError as error:
-        log.warning("rate_limit_not_counted", error=type(error).__name__)
-        return
-    if is_over:
+    key = f"calls:{token.original_id}:{minute}"
+    if of_cache(lambda: rate_limit.hit(key, settings.RATE_LIMIT, _MINUTE), False, event="rate_limit_not_counted"):
         raise Throttled((minute + 1) * seconds - now)
 
 

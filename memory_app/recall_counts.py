@@ -1,22 +1,12 @@
 """How often agents recalled a note, and when last: beside the memory, so that reading commits nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import connection
 from django.utils import timezone
 
 from memory_app.databases.prepared import batched
 from memory_app.models import NoteAccess
-
-
-@dataclass(frozen=True)
-class Access:
-    """How often one note was recalled so far, and when last."""
-
-    count: int
-    last_at: datetime
 
 
 def record(owner: str, ids: Iterable[str]) -> None:
@@ -37,10 +27,9 @@ def record(owner: str, ids: Iterable[str]) -> None:
             )
 
 
-def for_owner(owner: str, ids: Sequence[str]) -> Mapping[str, Access]:
+def for_owner(owner: str, ids: Sequence[str]) -> Mapping[str, NoteAccess]:
     """Return the recalls of these notes of an owner, by id, in one query."""
-    rows = NoteAccess.objects.filter(owner=owner, note_id__in=ids).values_list("note_id", "count", "last_at")
-    return {id_: Access(count, last_at) for id_, count, last_at in rows}
+    return {row.note_id: row for row in NoteAccess.objects.filter(owner=owner, note_id__in=ids)}
 
 
 def counts(owner: str) -> Mapping[str, int]:

@@ -23,9 +23,8 @@ from approvals.review import turn
 from approvals.review.reworded import ChangedApproval, taken_of
 from approvals.review.targets import agents_revision
 from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, ChangeRequest
-from memory_app.models import Change, TargetKind
+from memory_app.models import Change, NoteAccess, TargetKind
 from memory_app.reads import Block, Note
-from memory_app.recall_counts import Access
 from memory_app.text import edits
 from memory_app.text.lines import first_words
 from memory_app.text.worddiff import Hunk
@@ -187,7 +186,7 @@ def open_proposals(proposals: Iterable[Proposal]) -> list[dict[str, Any]]:
     ]
 
 
-def note(note: Note, recalled: Access | None) -> dict[str, Any]:
+def note(note: Note, recalled: NoteAccess | None) -> dict[str, Any]:
     values = {name: value for name, value in note.as_json().items() if name in fields.NOTE}
     return values | {
         "superseded_at": time(note.superseded_at) if note.superseded_at else None,

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_app.search.ranking.chunking import (
-    ConversationMessage,
     TextChunk,
-    chunks_of_conversation,
+    chunks_of_message,
     chunks_of_note,
     row_of,
 )
@@ -100,12 +99,14 @@ def turns(conversation: Any) -> list[tuple[TextChunk, set[str]]]:
     chunks = [
         chunk
         for session in conversation["sessions"]
-        for chunk in chunks_of_conversation(
+        for sequence, turn in enumerate(session["turns"])
+        for chunk in chunks_of_message(
             f"session-{session['session']}",
-            [
-                ConversationMessage(turn["id"], turn["text"], sequence, turn["speaker"], _time(session))
-                for sequence, turn in enumerate(session["turns"])
-            ],
+            turn["id"],
+            turn["text"],
+            sequence=sequence,
+            author=turn["speaker"],
+            at=_time(session),
         )
     ]
     return [(chunk, {chunk.item_id}) for chunk in chunks]

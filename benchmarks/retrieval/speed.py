@@ -18,10 +18,9 @@ from typing import TypeVar
 import numpy as np
 
 from memory_app.search.ranking.chunking import (
-    ConversationMessage,
     IndexRow,
     TextChunk,
-    chunks_of_conversation,
+    chunks_of_message,
     chunks_of_note,
     row_of,
 )
@@ -105,17 +104,15 @@ def notes(text: Text, count: int) -> Iterator[TextChunk]:
 def messages(text: Text, count: int) -> Iterator[TextChunk]:
     for session in range(-(-count // _PER_SESSION)):
         size = min(_PER_SESSION, count - session * _PER_SESSION)
-        said = [
-            ConversationMessage(
-                id=f"{session}-{number}",
-                content=text.sentence() + (" ?" if number % 3 == 0 else "."),
+        for number in range(size):
+            yield from chunks_of_message(
+                f"session-{session}",
+                f"{session}-{number}",
+                text.sentence() + (" ?" if number % 3 == 0 else "."),
                 sequence=number,
                 author=("Alice", "Ben")[number % 2],
                 at=_day(session),
             )
-            for number in range(size)
-        ]
-        yield from chunks_of_conversation(f"session-{session}", said)
 
 
 def _day(number: int) -> datetime:

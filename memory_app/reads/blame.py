@@ -4,28 +4,22 @@ The ledger says which commits changed the block, and the text is read at each: 0
 Dolt. What was found is cached, as places and hashes without any text, and a new version is added to it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TypeVar
 
-import structlog
 from django.core.cache import cache
-from redis.exceptions import RedisError
 
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads import find_block
+from memory_app.runtime.unavailable import of_cache
 from memory_app.text.blame import BlameState, SentenceOrigin, WordCount, Wording
-
-log = structlog.get_logger(__name__)
 
 #: Changes with the code of `text.blame` and `text.sentences`: an older state is not used.
 _FORMAT = 4
 #: Seconds that a state is cached; it is followed, never wrong, so only the room matters.
 _KEPT = 30 * 24 * 60 * 60
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -86,14 +80,15 @@ def blame_of_block(owner: str, label: str) -> BlockBlame:
 def _followed(owner: str, label: str, changes: Sequence[Change]) -> BlameState:
     """Return the state after the last of the changes: the cached one, with the versions since added."""
     key = f"blame:{_FORMAT}:{owner}:{label}"
-    digest, cached = _from_cache(lambda: cache.get(key)) or ("", None)
+    digest, cached = of_cache(lambda: cache.get(key), None, event="blame_without_cache") or ("", None)
     state = BlameState.of_json(cached) if cached else BlameState()
     if cached and digest != _digest(changes[: state.versions]):
         state = BlameState()  # the ledger was made again, or the memory restored
     if state.versions < len(changes):
         last = _last_text(changes[: state.versions])
         state.follow(last, _texts(last, changes[state.versions :]))
-        _from_cache(lambda: cache.set(key, (_digest(changes), vars(state)), timeout=_KEPT))
+        found = (_digest(changes), vars(state))
+        of_cache(lambda: cache.set(key, found, timeout=_KEPT), None, event="blame_without_cache")
     return state
 
 
@@ -120,12 +115,3 @@ def _text_at(change: Change) -> str | None:
 
 def _digest(changes: Sequence[Change]) -> str:
     return blake2b("".join(change.commit for change in changes).encode(), digest_size=16).hexdigest()
-
-
-def _from_cache(ask: Callable[[], T]) -> T | None:
-    """Return what the cache answers, or None where it is away: everything is read again then."""
-    try:
-        return ask()
-    except RedisError as error:
-        log.warning("blame_without_cache", error=type(error).__name__)
-        return None

@@ -12,13 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-import structlog
 from django.core.cache import cache
-from redis.exceptions import RedisError
 
 from memory_app.runtime import background, deadlines
-
-log = structlog.get_logger(__name__)
+from memory_app.runtime.unavailable import of_cache
 
 #: Seconds after which the turn of a killed process is free again.
 LEASE = 30
@@ -76,11 +73,7 @@ def awaited(name: str) -> Iterator[None]:
 
 def is_taken(name: str) -> bool:
     """Whether a caller has the turn of this name now; without a cache it is not known, and False."""
-    try:
-        return cache.get(_key(name)) is not None
-    except RedisError as error:
-        log.warning("turn_without_cache", error=type(error).__name__)
-        return False
+    return of_cache(lambda: cache.get(_key(name)), None, event="turn_without_cache") is not None
 
 
 def _key(name: str) -> str:
@@ -88,25 +81,16 @@ def _key(name: str) -> str:
 
 
 def _take(key: str, mine: str) -> bool:
-    try:
-        return bool(cache.add(key, mine, timeout=LEASE) or cache.get(key) == mine)
-    except RedisError as error:
-        log.warning("turn_without_cache", error=type(error).__name__)
-        return True
+    return of_cache(
+        lambda: cache.add(key, mine, timeout=LEASE) or cache.get(key) == mine, True, event="turn_without_cache"
+    )
 
 
 def _keep(keys: list[str]) -> bool:
-    try:
-        for key in keys:
-            cache.touch(key, LEASE)
-    except RedisError as error:
-        log.warning("turn_not_kept", error=type(error).__name__)
+    of_cache(lambda: [cache.touch(key, LEASE) for key in keys], None, event="turn_not_kept")
     return True
 
 
 def _give_back(key: str, mine: str) -> None:
-    try:
-        if cache.get(key) == mine:  # ours may have expired, and be another caller's now
-            cache.delete(key)
-    except RedisError as error:
-        log.warning("turn_not_given_back", error=type(error).__name__)
+    # Ours may have expired, and be another caller's now.
+    of_cache(lambda: cache.get(key) == mine and cache.delete(key), None, event="turn_not_given_back")

@@ -6,7 +6,7 @@ Not here: how a text becomes chunks (`ranking.chunking`), the lease and the mark
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,11 +25,10 @@ from memory_app.runtime import background, deadlines
 from memory_app.runtime.workers import NoWorker, enqueue
 from memory_app.search import embedders, index_state
 from memory_app.search.ranking.chunking import (
-    ConversationMessage,
     Source,
     TextChunk,
     chunks_of_block,
-    chunks_of_conversation,
+    chunks_of_message,
     chunks_of_note,
     meaning,
     row_of,
@@ -87,18 +86,18 @@ def note_documents(owner: str, ids: Sequence[str] | None) -> list[Document]:
 
 def message_chunks(owner: str, *, after: int) -> list[TextChunk]:
     """Return the chunks of the owner's messages after the one with this key."""
-    sessions: dict[str, list[ConversationMessage]] = {}
-    for message in Message.objects.filter(owner=owner, id__gt=after).order_by("id"):
-        sessions.setdefault(message.session_id, []).append(
-            ConversationMessage(
-                id=message.message_id,
-                content=message.content,
-                sequence=message.pk,
-                author=message.author or message.role,
-                at=message.at,
-            )
+    return [
+        chunk
+        for message in Message.objects.filter(owner=owner, id__gt=after).order_by("id")
+        for chunk in chunks_of_message(
+            message.session_id,
+            message.message_id,
+            message.content,
+            sequence=message.pk,
+            author=message.author or message.role,
+            at=message.at,
         )
-    return [chunk for session, said in sessions.items() for chunk in chunks_of_conversation(session, said)]
+    ]
 
 
 log = structlog.get_logger(__name__)
@@ -119,8 +118,6 @@ _EMPTIED: dict[str, Any] = {"removed": True, "tags": [], "at": None, "vector": b
     "document_id item_id text title section type category author session_id terms".split(), ""
 )
 
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True)
 class Reindexed:
@@ -137,15 +134,12 @@ class Reindexed:
     is_anew: bool = False
 
 
-def reindex(
-    owner: str, *, whole: bool = False, unless_many: bool = False, progress: Progress | None = None
-) -> Reindexed:
+def reindex(owner: str, *, whole: bool = False, unless_many: bool = False) -> Reindexed:
     """Bring an owner's chunks up to the memory and the conversations.
 
     Args:
         whole: rebuild all of them, whatever the ledger says, unless another process has the lease.
         unless_many: do nothing, and take no lease, where `is_much`: ten thousand notes take 4 s.
-        progress: called with (documents done, documents in all) during a rebuild.
 
     Raises:
         EngineUnavailable: the memory could not be read; the next run continues.
@@ -162,11 +156,11 @@ def reindex(
             state = index_state.state_of(owner)
             if whole or state.is_behind:
                 anew = whole or state.is_outdated
-                more = _rebuild(owner, state, progress) if anew else _follow(owner, state)
+                more = _rebuild(owner, state) if anew else _follow(owner, state)
                 done = Reindexed(
                     done.documents + more.documents, done.has_vectors and more.has_vectors, done.is_anew or more.is_anew
                 )
-                whole, progress = False, None
+                whole = False
         finally:
             index_state.end_lease(owner)
         # Check after ending the lease: a writer that finds it taken leaves its change to this run. When the check came
@@ -247,7 +241,7 @@ def _vectors_to_keep(owner: str, embedder: str | None) -> dict[str, bytes]:
     return {meaning(*parts): bytes(vector) for *parts, vector in rows.iterator()}
 
 
-def _rebuild(owner: str, state: index_state.IndexState, progress: Progress | None) -> Reindexed:
+def _rebuild(owner: str, state: index_state.IndexState) -> Reindexed:
     documents: list[Document] = [*block_documents(owner, None), *note_documents(owner, None)]
     messages = message_chunks(owner, after=0)
     total, has_vectors = len(documents) + len(messages), True
@@ -265,8 +259,6 @@ def _rebuild(owner: str, state: index_state.IndexState, progress: Progress | Non
         part = documents[start : start + PORTION]
         is_last = start + PORTION >= len(documents)
         has_vectors &= _write(owner, part, messages if is_last else [], marks if is_last else {}, kept)
-        if progress:
-            progress(total if is_last else start + len(part), total)
     if total > PORTION:
         log.info("reindexed", user_id=owner, documents=total, has_vectors=has_vectors)
     return Reindexed(total, has_vectors, is_anew=True)

@@ -1,6 +1,5 @@
 """`manage.py reindex [--owner NAME]`: rebuild the search index."""
 
-import sys
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -23,18 +22,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no memory of {owner}.")
         for name in [owner] if owner is not None else sorted(known):
             # Not asked beforehand whether a worker is indexing: one can begin between the question and the rebuild.
-            while not (done := store.reindex(name, whole=True, progress=self._bar(name))).is_anew:
+            while not (done := store.reindex(name, whole=True)).is_anew:
                 time.sleep(0.2)  # a worker is indexing; its lease ends within a minute
             note = "" if done.has_vectors else " (the embedder did not answer: by words only)"
             self.stdout.write(f"{name}: {done.documents} documents{note}")
-
-    def _bar(self, name: str) -> store.Progress:
-        """Return a callback that draws a progress bar on a terminal and nothing in a log."""
-
-        def show(done: int, total: int) -> None:
-            if sys.stderr.isatty() and total:
-                filled = 30 * done // total
-                end = "\n" if done == total else ""
-                self.stderr.write(f"\r{name} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total}", ending=end)
-
-        return show

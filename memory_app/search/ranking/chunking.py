@@ -153,17 +153,6 @@ def row_of(chunk_id: int, chunk: TextChunk, vector: bytes = b"") -> IndexRow:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationMessage:
-    """One message of a conversation, for `chunks_of_conversation`."""
-
-    id: str
-    content: str
-    sequence: int
-    author: str
-    at: datetime | None = None
-
-
 def chunks_of_block(
     *, label: str, title: str, body: str, description: str = "", at: datetime | None = None
 ) -> tuple[TextChunk, ...]:
@@ -222,24 +211,22 @@ def chunks_of_note(
     )
 
 
-def chunks_of_conversation(session_id: str, messages: Iterable[ConversationMessage]) -> tuple[TextChunk, ...]:
-    """Return the chunks of one session's messages; empty messages are left out.
-
-    May be called with the new messages only: `Message.sequence` places them among those indexed before.
-    """
+def chunks_of_message(
+    session_id: str, id_: str, content: str, *, sequence: int, author: str, at: datetime | None = None
+) -> tuple[TextChunk, ...]:
+    """Return the chunks of a message, none of an empty one. `sequence` places it among the others of its session."""
     return tuple(
         TextChunk(
             source=Source.CONVERSATION,
             document_id=session_id,
-            item_id=message.id,
-            order=message.sequence * PARTS + part,
+            item_id=id_,
+            order=sequence * PARTS + part,
             text=text,
-            author=message.author,
-            at=message.at,
+            author=author,
+            at=at,
             session_id=session_id,
         )
-        for message in messages
-        for part, text in enumerate(cut(message.content, LONGEST_STATEMENT))
+        for part, text in enumerate(cut(content, LONGEST_STATEMENT))
         if text.strip()
     )
 

@@ -26,7 +26,6 @@ from memory_app.search.ranking.dense import (
 from memory_app.search.ranking.postings import (
     CONVERSATION,
     NOTE,
-    SOURCES,
     ChunkFilters,
     Columns,
     Mask,
@@ -57,7 +56,6 @@ class ChunkHit:
     """
 
     chunk_id: int
-    source: str
     item_id: str
     score: float
     words: tuple[str, ...] = ()
@@ -329,7 +327,6 @@ class OwnerIndex:
         columns = self._columns
         return ChunkHit(
             chunk_id=int(columns.chunk_ids[slot]),
-            source=SOURCES[int(columns.sources[slot])].value,
             item_id=columns.strings.texts[int(columns.items[slot])],
             score=round(score, 4),
             words=tuple(term.surface for term in ranked.terms if slot in term.slots),

@@ -20,54 +20,25 @@ from memory_app.search.ranking.postings import BLOCK, K1, LEADING, Columns, Mask
 from memory_app.search.ranking.query import ExpressionKind, ParsedQuery
 from memory_app.search.ranking.selection import WordVectors
 
+# The weights of the signals. That of BM25 is 1: of a message, over the message and its context.
 
-@dataclass(frozen=True)
-class Weights:
-    """The weights of the signals of one kind of chunk; 0 for those that a kind does not have.
-
-    Attributes:
-        lexical: BM25. Of a message, over the message and its context.
-        leading: the query names what the text opens with.
-        cosine: similarity of the vectors.
-        question_cosine: that of the question which a message answers.
-        document: BM25 of the whole session.
-        author: the query names one author, and the chunk is by that author.
-        kind: the query asks for a time, a number or a name, and the text contains one.
-        question, brief: what a message loses for being a question, and for saying little ("Wow, great!").
-        scale: brings the kinds of chunk to the same full score, so that they can be ranked together.
-    """
-
-    lexical: float
-    cosine: float
-    leading: float = 0.0
-    question_cosine: float = 0.0
-    document: float = 0.0
-    author: float = 0.0
-    kind: float = 0.3
-    question: float = 0.0
-    brief: float = 0.0
-    scale: float = 1.0
-
-
-#: Statements: notes and passages of blocks. Each is understood alone and opens with its subject ("Ann's exam …"). The
-#: signal `leading` brings MRR on LoCoMo's observations from .543 to .552 undated, in four conversations of five; half
-#: the weight gives .546, one and a half times .553.
-STATEMENT = Weights(lexical=1.0, cosine=0.65, leading=0.35)
+#: Statements: notes and passages of blocks. Each is understood alone and opens with its subject ("Ann's exam …"):
+#: similarity of the vectors, and the query naming what the text opens with. The second brings MRR on LoCoMo's
+#: observations from .543 to .552 undated, in four conversations of five; half the weight gives .546, one and a half
+#: times .553.
+STATEMENT_COSINE, LEADING_NAMED = 0.65, 0.35
 #: The score of a statement that is best in everything, where a query asks for no day and no kind of expression.
-_BEST = STATEMENT.lexical + STATEMENT.cosine + STATEMENT.leading
-#: Messages: a single turn seldom names its subject.
-MESSAGE = Weights(
-    lexical=1.0,
-    cosine=0.3,
-    question_cosine=0.2,
-    document=0.4,
-    author=0.2,
-    kind=0.4,
-    question=0.1,
-    brief=0.3,
-    # Few statements open with all that is asked: half of it is their usual best.
-    scale=(1.65 + 0.35 / 2) / 1.9,
-)
+_BEST = 1 + STATEMENT_COSINE + LEADING_NAMED
+#: The query asks for a time, a number or a name, and the text contains one.
+STATEMENT_KIND, MESSAGE_KIND = 0.3, 0.4
+#: Messages, since a single turn seldom names its subject: similarity of its vector and that of the question it answers,
+#: BM25 of the whole session, and the query naming its author.
+MESSAGE_COSINE, QUESTION_COSINE, SESSION, AUTHOR = 0.3, 0.2, 0.4, 0.2
+#: What a message loses for being a question, and for saying little ("Wow, great!").
+QUESTION, BRIEF = 0.1, 0.3
+#: Brings messages to the same full score, to be ranked together with statements. Few of those open with all that is
+#: asked: half of it is their usual best.
+MESSAGE_SCALE = (1.65 + 0.35 / 2) / 1.9
 
 #: Agreement with a date the query names, for every kind of chunk.
 DATE = 1.0
@@ -192,7 +163,7 @@ def score_chunks(
         scores += np.float32(DATE) * agreement
     if parsed.kind:
         fits = (columns.marks & parsed.kind) != 0
-        weights = np.where(message_mask, np.float32(MESSAGE.kind), np.float32(STATEMENT.kind))
+        weights = np.where(message_mask, np.float32(MESSAGE_KIND), np.float32(STATEMENT_KIND))
         scores += weights * np.float32(parsed.kind_certainty) * fits
     alone = _statement_bm25(terms, postings) if statement_mask.any() else np.zeros_like(scores)
     joined = _message_bm25(terms, postings, columns) if message_mask.any() else np.zeros_like(scores)
@@ -209,13 +180,13 @@ def score_chunks(
         lexical /= np.float32(most)
     scores += lexical
     if statement_mask.any():
-        own = np.float32(STATEMENT.cosine) * similarity + np.float32(STATEMENT.leading) * _leading(terms, postings)
+        own = np.float32(STATEMENT_COSINE) * similarity + np.float32(LEADING_NAMED) * _leading(terms, postings)
         scores[statement_mask] += own[statement_mask]
     if message_mask.any():
         own = _message_signals(parsed, terms, similarity, message_mask, columns, postings)
         scores[message_mask] += own[message_mask]
-        scores[message_mask] *= np.float32(MESSAGE.scale)
-    scores /= np.float32(_BEST + DATE * bool(parsed.cues) + STATEMENT.kind * parsed.kind_certainty)
+        scores[message_mask] *= np.float32(MESSAGE_SCALE)
+    scores /= np.float32(_BEST + DATE * bool(parsed.cues) + STATEMENT_KIND * parsed.kind_certainty)
     return scores, evidence
 
 
@@ -232,12 +203,12 @@ def _message_signals(
     questions = (columns.marks & ExpressionKind.QUESTION) != 0
     answers = (before >= 0) & questions[before]
     length = np.minimum(1, np.log1p(postings.lengths) / np.log1p(SUBSTANTIAL)).astype(np.float32)
-    total = np.float32(MESSAGE.cosine) * similarity
-    total += np.float32(MESSAGE.question_cosine) * np.where(answers, similarity[before], np.float32(0))
-    total += np.float32(MESSAGE.document) * _session_bm25(terms, postings, columns, message_mask)
-    total -= np.float32(MESSAGE.question) * questions + np.float32(MESSAGE.brief) * (1 - length)
+    total = np.float32(MESSAGE_COSINE) * similarity
+    total += np.float32(QUESTION_COSINE) * np.where(answers, similarity[before], np.float32(0))
+    total += np.float32(SESSION) * _session_bm25(terms, postings, columns, message_mask)
+    total -= np.float32(QUESTION) * questions + np.float32(BRIEF) * (1 - length)
     if parsed.author is not None:
-        total += np.float32(MESSAGE.author) * (columns.authors == parsed.author)
+        total += np.float32(AUTHOR) * (columns.authors == parsed.author)
     return total
 
 

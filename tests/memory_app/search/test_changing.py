@@ -73,8 +73,8 @@ def test_many_single_additions_are_merged_and_still_found(monkeypatch: pytest.Mo
 
 def test_a_message_added_later_takes_its_place_in_the_conversation() -> None:
     def row(chunk_id: int, sequence: int, text: str) -> IndexRow:
-        said = chunking.ConversationMessage(f"m{sequence}", text, sequence, "Alice")
-        return row_of(chunk_id, chunking.chunks_of_conversation("s", [said])[0])
+        (said,) = chunking.chunks_of_message("s", f"m{sequence}", text, sequence=sequence, author="Alice")
+        return row_of(chunk_id, said)
 
     answer, asked, other = row(1, 2, "A spaniel"), row(2, 1, "Which puppy breed?"), row(3, 0, "Hello there")
     index = OwnerIndex([answer, other])

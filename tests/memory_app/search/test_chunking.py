@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.search.ranking import chunking
-from memory_app.search.ranking.chunking import chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
+from memory_app.search.ranking.chunking import chunks_of_block, chunks_of_message, chunks_of_note, row_of
 from memory_app.search.ranking.query import ExpressionKind, asked_kind, marks
 
 pytestmark = pytest.mark.pure
@@ -60,10 +60,8 @@ def test_a_note_of_the_full_length_is_one_chunk_and_its_tags_are_searched() -> N
 
 
 def test_messages_keep_their_place_when_they_are_long() -> None:
-    said = ["y" * 5_000, " ", "z"]
-    chunks = chunks_of_conversation(
-        "s", [chunking.ConversationMessage(str(at), text, at, "Ben") for at, text in enumerate(said)]
-    )
+    said = enumerate(["y" * 5_000, " ", "z"])
+    chunks = [chunk for at, text in said for chunk in chunks_of_message("s", str(at), text, sequence=at, author="Ben")]
     assert [chunk.item_id for chunk in chunks] == ["0", "0", "0", "2"]
     assert [chunk.order for chunk in chunks] == sorted(chunk.order for chunk in chunks)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory_app.search.ranking import chunking
-from memory_app.search.ranking.chunking import chunks_of_block, chunks_of_conversation, chunks_of_note, row_of
+from memory_app.search.ranking.chunking import chunks_of_block, chunks_of_message, chunks_of_note, row_of
 from memory_app.search.ranking.dense import stored, wordllama
 from memory_app.search.ranking.index import OwnerIndex
 from memory_app.search.ranking.postings import ChunkFilters
@@ -41,10 +41,11 @@ def found(index: OwnerIndex, query: str, **options: Any) -> list[str]:
 
 
 def session(name: str, *said: tuple[str, str], at: datetime | None = None) -> tuple[chunking.TextChunk, ...]:
-    messages = [
-        chunking.ConversationMessage(f"{name}-{i}", text, i, author, at) for i, (author, text) in enumerate(said)
-    ]
-    return chunks_of_conversation(name, messages)
+    return tuple(
+        chunk
+        for i, (author, text) in enumerate(said)
+        for chunk in chunks_of_message(name, f"{name}-{i}", text, sequence=i, author=author, at=at)
+    )
 
 
 def test_a_note_is_found_by_its_words_or_by_meaning_alone_and_says_why() -> None:
