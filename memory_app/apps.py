@@ -24,7 +24,7 @@ class MemoryAppConfig(AppConfig):
 
         for name, nearest in settings.UNKNOWN_SETTINGS:
             log.warning("unknown_setting", name=name, did_you_mean=nearest)
-        connection_created.connect(upkeep.start_with_first_connection, dispatch_uid="memory_app.runtime.upkeep")
+        connection_created.connect(upkeep.start, dispatch_uid="memory_app.runtime.upkeep")
         post_migrate.connect(_commit_schema, sender=self, dispatch_uid="memory_app.commit_schema")
 
 

@@ -16,10 +16,10 @@ from django.db.models.functions import Left
 from django.utils import timezone
 
 from memory_app.databases.prepared import batched
+from memory_app.databases.row_order import lock_owner
 from memory_app.models import Message
 from memory_app.search import store
 from memory_app.text.lines import first_words
-from memory_app.writing.ledger_lock import lock_owner
 
 
 @dataclass(frozen=True)
@@ -198,29 +198,21 @@ def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Conversatio
     messages = _messages_of(owner, models.OuterRef("session_id"))
     first = messages.order_by("at", "id").values(start=Left("content", OPENING))
     asked = first.filter(role=Message.Role.USER)
+    rows = {row.pop("session_id"): row for row in found}
     # Annotates one message per conversation, so that the subqueries run once for each.
     starts = {
-        session_id: (opening, user_said or "")
+        session_id: {"opening": opening, "asked": user_said or ""}
         for session_id, opening, user_said in Message.objects.filter(pk__in=[row["newest"] for row in found])
         .annotate(opening=models.Subquery(first[:1]), asked=models.Subquery(asked[:1]))
         .values_list("session_id", "opening", "asked")
     }
     agents: defaultdict[str, set[str]] = defaultdict(set)
-    handed_in = Message.objects.filter(owner=owner, session_id__in=[row["session_id"] for row in found])
+    handed_in = Message.objects.filter(owner=owner, session_id__in=rows)
     for session_id, agent in handed_in.exclude(agent="").order_by().values_list("session_id", "agent").distinct():
         agents[session_id].add(agent)
     return tuple(
-        Conversation(
-            id=row["session_id"],
-            count=row["count"],
-            first_at=row["first_at"],
-            last_at=row["last_at"],
-            newest=row["newest"],
-            agents=tuple(sorted(agents[row["session_id"]])),
-            opening=starts.get(row["session_id"], ("", ""))[0],
-            asked=starts.get(row["session_id"], ("", ""))[1],
-        )
-        for row in found
+        Conversation(id=id_, agents=tuple(sorted(agents[id_])), **row, **starts.get(id_, {"opening": ""}))
+        for id_, row in rows.items()
     )
 
 

@@ -144,8 +144,6 @@ FORMAT_MODULE_PATH = ["memory_app.formats"]
 LANGUAGES = [("en", "English")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
-USE_I18N = True
-USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
@@ -170,8 +168,6 @@ SESSION_COOKIE_NAME = f"{_ONLY_THIS_HOST}assent_session"
 CSRF_COOKIE_NAME = f"{_ONLY_THIS_HOST}assent_csrf"
 CSRF_FAILURE_VIEW = "approvals.views.panels.csrf_failure"
 SESSION_ENGINE = "approvals.accounts.sessions"
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
 # Browsers then refuse plain http for so long. Less, where a site may have to go back to http.
 SECURE_HSTS_SECONDS = env.whole(
@@ -187,22 +183,12 @@ SECURE_SSL_HOST = urlsplit(PUBLIC_URL).netloc if _HTTPS else None
 # Sub-domains, and the browsers' list of hosts that never use http, are not ours to promise.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
 
+_SERVED_BY_US = ("script-src", "style-src", "font-src", "connect-src", "form-action", "manifest-src")
 CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "form-action": [SELF],
-        "manifest-src": [SELF],
-        "base-uri": [NONE],
-        "frame-ancestors": [NONE],
-    }
+    "DIRECTIVES": dict.fromkeys(("default-src", "base-uri", "frame-ancestors"), (NONE,))
+    | dict.fromkeys(_SERVED_BY_US, (SELF,))
+    | {"img-src": (SELF, "data:")}
 }
 
 # -- mail: links to reset a password, and digests; printed to the log until a server is named ---------
@@ -241,12 +227,10 @@ CACHES = {
 # Inline tasks open a connection that is never used; nameless, it would be warned about in the log.
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost"
 CELERY_TASK_ALWAYS_EAGER = not REDIS_URL
-CELERY_TASK_EAGER_PROPAGATES = False
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
 # Whoever may write to the broker must not have anything unpickled either.
-CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -1,7 +1,7 @@
 """System checks: `memory` really is Dolt and `default` is not."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
@@ -9,21 +9,16 @@ from django.db import connections
 from django.db.utils import Error as DatabaseError
 
 from memory_app.configuration import environment
-from memory_app.dolt.connections import MEMORY, DoltConnection
+from memory_app.dolt.connections import MEMORY, dolt
 from memory_app.dolt.errors import NotDolt
-
-DOLT_ENGINES = ("memory_app.dolt.doltlite", "memory_app.dolt.server")
 
 
 @register(Tags.database)
 def memory_is_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     if MEMORY not in (databases or ()):
         return []
-    connection = connections[MEMORY]
-    if connection.settings_dict["ENGINE"] not in DOLT_ENGINES:
-        return [Error("The `memory` database does not use a Dolt backend.", id="memory_app.E001")]
     try:
-        cast(DoltConnection, connection).dolt.version()
+        dolt().version()
     except NotDolt as error:
         return [
             Error(
@@ -39,28 +34,28 @@ def memory_is_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
 
 @register(Tags.database)
 def default_is_not_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Dolt merges identical cell writes, so a compare-and-swap has several winners there."""
-    if "default" not in (databases or ()):
-        return []
-    problem = Error(
-        "The `default` database is served by Dolt, which merges concurrent updates: compare-and-swap, "
-        "counters and unique keys do not hold there.",
-        hint="Use SQLite or PostgreSQL for DATABASE_URL.",
-        id="memory_app.E004",
-    )
+    """Dolt merges identical cell writes, so a compare-and-swap has several winners there.
+
+    DATABASE_URL takes PostgreSQL alone; DoltLite may stand in for SQLite.
+    """
     connection = connections["default"]
-    if settings.DATABASES["default"]["ENGINE"] in DOLT_ENGINES:
-        return [problem]
+    if "default" not in (databases or ()) or connection.vendor != "sqlite":
+        return []
     try:
         with connection.cursor() as cursor:
-            if connection.vendor == "sqlite":
-                return [problem] if _serves_doltlite(cursor) else []
-            if connection.vendor == "mysql":
-                cursor.execute("SELECT dolt_version()")
-                return [problem]
+            cursor.execute("SELECT doltlite_engine()")
+            if cursor.fetchone()[0] == "orig":
+                return []
     except DatabaseError:
-        return []  # no such function: an ordinary server (or none, which migrate will report)
-    return []
+        return []  # no such function: SQLite itself
+    return [
+        Error(
+            "The `default` database is served by Dolt, which merges concurrent updates: compare-and-swap, "
+            "counters and unique keys do not hold there.",
+            hint="Use SQLite or PostgreSQL for DATABASE_URL.",
+            id="memory_app.E004",
+        )
+    ]
 
 
 @register(Tags.security)
@@ -77,11 +72,3 @@ def data_is_private(**kwargs: Any) -> list[CheckMessage]:
         )
         for path in environment.exposed(settings.DATA_DIR)
     ]
-
-
-def _serves_doltlite(cursor: Any) -> bool:
-    try:
-        cursor.execute("SELECT doltlite_engine()")
-    except DatabaseError:
-        return False
-    return bool(cursor.fetchone()[0] != "orig")

@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -186,15 +187,11 @@ def copy_database(name: str, to: Path) -> None:
     parameters = f"?{query}" if query else ""
     try:
         os.close(os.open(to, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        source = sqlite3.connect(f"file:{path_of(name)}{parameters}", uri=True, timeout=20)
-        try:
-            target = sqlite3.connect(f"file:{to}{parameters}", uri=True)
-            try:
-                source.backup(target, progress=_ends_at(time.monotonic() + MOST_SECONDS))
-            finally:
-                target.close()
-        finally:
-            source.close()
+        with (
+            closing(sqlite3.connect(f"file:{path_of(name)}{parameters}", uri=True, timeout=20)) as source,
+            closing(sqlite3.connect(f"file:{to}{parameters}", uri=True)) as target,
+        ):
+            source.backup(target, progress=_ends_at(time.monotonic() + MOST_SECONDS))
         to.with_name(f".{to.name}-lock").unlink(missing_ok=True)  # DoltLite's, beside whatever it opens
         with to.open("rb+") as copied:
             os.fsync(copied.fileno())

@@ -6,7 +6,7 @@ they commit; a reader that gets the lock for itself knows that no lower id is un
 other, and readers never wait: where a writer is at work, they come again. So nothing here can be part of a deadlock.
 SQLite has a single writer, which inserts and commits before the next one begins.
 
-Not here: the search index, whose writers may wait for each other (`memory_app.writing.ledger_lock`).
+The search index reads on from the highest id, too, but its writers may wait for each other: `lock_owner`.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,29 @@ from contextlib import contextmanager
 from django.db import connection, transaction
 
 
+def lock_owner(owner: str) -> None:
+    """Wait until no other transaction is inserting rows of this owner, of the ledger or of conversations.
+
+    Call it first in the inserting transaction.
+    """
+    _lock("pg_advisory_xact_lock", owner)
+
+
 def show_in_order(name: str) -> None:
     """Let the rows that this transaction inserts next be seen in the order of their ids, by readers of `name`.
 
     Call it in the transaction that inserts them, before it does. A reader holds it up for one query.
     """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock_shared(hashtextextended(%s, 0))", [name])
+    _lock("pg_advisory_xact_lock_shared", name)
+
+
+def _lock(function: str, name: str) -> bool:
+    """Lock this name until the transaction ends, on PostgreSQL. Return whether that succeeded."""
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [name])
+        return cursor.fetchone()[0] is not False
 
 
 @contextmanager
@@ -36,7 +51,4 @@ def settled(name: str) -> Iterator[bool]:
         yield True
         return
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [name])
-            (is_settled,) = cursor.fetchone()
-        yield bool(is_settled)
+        yield _lock("pg_try_advisory_xact_lock", name)

@@ -169,8 +169,11 @@ def _survive(chore: Any) -> None:
 _upkeep = _Upkeep()
 
 
-def start() -> None:
-    """Start in this process, unless it is running, or there is neither an embedded database nor a want of workers."""
+def start(**kwargs: Any) -> None:
+    """Start in this process, unless it is running, or there is neither an embedded database nor a want of workers.
+
+    Receives Django's `connection_created`.
+    """
     if settings.DEFAULT_FILE is not None or settings.EMBEDDED_MEMORY or not workers.are_expected():
         _upkeep.start()
 
@@ -193,11 +196,6 @@ def paused() -> Iterator[None]:
         yield
     finally:
         _upkeep.is_paused = False
-
-
-def start_with_first_connection(**kwargs: Any) -> None:
-    """Receive Django's `connection_created`."""
-    start()
 
 
 atexit.register(stop)

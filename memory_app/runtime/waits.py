@@ -7,6 +7,7 @@ waited for, and no database is asked.
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,16 +18,15 @@ _LOOK = 0.25
 
 @dataclass
 class _Room:
-    """Who waits in this process, and how often each topic was woken while somebody waited for it."""
+    """Who waits in this process, and how often each topic was woken."""
 
     changed: threading.Condition
     keys: set[Hashable]
-    topics: dict[str, int]
-    waiting: dict[str, int]
+    topics: Counter[str]
     is_closed: bool = False
 
 
-_room = _Room(threading.Condition(), set(), {}, {})
+_room = _Room(threading.Condition(), set(), Counter())
 
 
 class Place:
@@ -67,8 +67,6 @@ def place(key: Hashable, topic: str, *, most: int) -> Iterator[Place | None]:
         has_room = len(_room.keys) < most and key not in _room.keys and not _room.is_closed
         if has_room:
             _room.keys.add(key)
-            _room.topics.setdefault(topic, 0)
-            _room.waiting[topic] = _room.waiting.get(topic, 0) + 1
     if not has_room:
         yield None
         return
@@ -77,17 +75,13 @@ def place(key: Hashable, topic: str, *, most: int) -> Iterator[Place | None]:
     finally:
         with _room.changed:
             _room.keys.discard(key)
-            _room.waiting[topic] -= 1
-            if not _room.waiting[topic]:
-                del _room.waiting[topic], _room.topics[topic]
 
 
 def wake(topic: str) -> None:
     """Wake the clients that wait for this topic."""
     with _room.changed:
-        if topic in _room.topics:
-            _room.topics[topic] += 1
-            _room.changed.notify_all()
+        _room.topics[topic] += 1
+        _room.changed.notify_all()
 
 
 def waiting() -> int:

@@ -13,10 +13,10 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from memory_app.databases import prepared
+from memory_app.databases.row_order import lock_owner
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.runtime import deadlines
 from memory_app.search import embedders
-from memory_app.writing.ledger_lock import lock_owner
 
 log = structlog.get_logger(__name__)
 

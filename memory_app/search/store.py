@@ -19,6 +19,7 @@ from django.utils import timezone
 from memory_app import reads
 from memory_app.databases import prepared
 from memory_app.databases.prepared import batched
+from memory_app.databases.row_order import lock_owner
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines
@@ -34,7 +35,6 @@ from memory_app.search.ranking.chunking import (
     row_of,
 )
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
-from memory_app.writing.ledger_lock import lock_owner
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,4 @@
 """The only package that commits to the memory: on main, with rows of the ledger, and on branches of proposals.
 
-Only `approvals.services` and `approvals.recovery` commit, and a migration its schema. Others use its values and
-the order of the ledger (`ledger_lock`).
+Only `approvals.services` and `approvals.recovery` commit, and a migration its schema. Others use its values.
 """

@@ -9,12 +9,12 @@ from django.db import transaction
 
 from memory_app import reads
 from memory_app.databases.prepared import batched
+from memory_app.databases.row_order import lock_owner
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.text import trailers
-from memory_app.writing.ledger_lock import lock_owner
 
 #: Targets listed in a message; above this number it only contains their count. The commit's diff has them all.
 MOST_TARGETS = 50

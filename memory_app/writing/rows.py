@@ -35,7 +35,10 @@ def write_rows(writes: tuple[Write, ...]) -> None:
 def _write_notes(writes: list[NoteWrite]) -> None:
     """Write all notes in a few statements: an import has thousands, and one query each would take minutes."""
     if len(writes) == 1 and writes[0].note is not None and not writes[0].expected_sha256:
-        _insert_note(writes[0].owner, writes[0].note)
+        try:  # a duplicate key says that there is one, so no query is needed before
+            insert(_note_row(note_pk(writes[0].owner, writes[0].id), writes[0].note))
+        except IntegrityError as error:
+            raise TargetMoved(None) from error
         return
     keys = {note_pk(write.owner, write.id): write for write in writes}
     present: dict[UUID, str] = {}
@@ -57,14 +60,6 @@ def _write_notes(writes: list[NoteWrite]) -> None:
             insert(rows[some[0]])
         else:
             MemoryNote.objects.bulk_create([rows[key] for key in some])
-
-
-def _insert_note(owner: str, note: reads.Note) -> None:
-    """Insert a new note; a duplicate key raises TargetMoved, so no query is needed before."""
-    try:
-        insert(_note_row(note_pk(owner, note.id), note))
-    except IntegrityError as error:
-        raise TargetMoved(None) from error
 
 
 _SHA256 = Prepared(lambda key: MemoryNote.objects.filter(pk=key).order_by().values_list("sha256", flat=True), key=UUID)

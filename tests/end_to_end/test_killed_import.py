@@ -16,7 +16,7 @@ from approvals import services
 from approvals.models import Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
-from memory_app.writing.ledger_lock import lock_owner
+from memory_app.databases.row_order import lock_owner
 from tests import environment
 from tests.conftest import eventually
 from tests.end_to_end.conftest import Server

@@ -73,7 +73,7 @@ def held_owner(owner: str) -> Iterator[None]:
     """Another process is recording a change of this owner's on PostgreSQL, and has not ended its transaction."""
     program = f"""
     from django.db import transaction
-    from memory_app.writing.ledger_lock import lock_owner
+    from memory_app.databases.row_order import lock_owner
     with transaction.atomic():
         lock_owner({owner!r})
         hold()
