@@ -113,7 +113,7 @@ class ApiError(Exception):
         text: the first line for the model, where a contract gives it; `Error: {message}` otherwise.
         help: more for the model, on new lines after the first; empty ones are left out.
         details: the same as data.
-        retry_after: seconds, for the header of that name.
+        retry_after: seconds, for the header of that name and the details.
     """
 
     def __init__(
@@ -130,9 +130,10 @@ class ApiError(Exception):
         self.code = code
         self.message = message
         self.text = "\n".join([text or f"Error: {message}", *filter(None, help)])
-        self.details = details or {}
+        self.details = dict(details or {})
         self.headers = dict(headers or {})
         if retry_after is not None:
+            self.details["retry_after"] = retry_after
             self.headers["Retry-After"] = str(retry_after)
         super().__init__(message)
 

@@ -3,13 +3,14 @@
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import Field
 
-from agent_tools.calls.arguments import Arguments, invalid
+from agent_tools.answers import bounds
+from agent_tools.calls.arguments import LONGEST_ANSWER, Arguments, BoundedArguments, invalid
 from agent_tools.calls.registry import Call
 from agent_tools.errors import ApiError
 
@@ -92,8 +93,8 @@ def not_a_cursor(call: Call) -> ApiError:
 
 
 def page(
-    call: Call, found: Sequence[Any], arguments: PagedArguments, key: Any, *, most: int = MOST
-) -> tuple[Sequence[Any], str | None]:
+    call: Call, found: Sequence[T], arguments: PagedArguments, key: Callable[[T], Any], *, most: int = MOST
+) -> tuple[Sequence[T], str | None]:
     """Return a page of `found`, which was read with one item more than `limit`, and the cursor for the next.
 
     Args:
@@ -103,5 +104,18 @@ def page(
     count = min(arguments.limit, most)
     if len(found) <= count:
         return found, None
-    items = found[:count]
-    return items, pack(call.name, key(items[-1]))
+    return found[:count], pack(call.name, key(found[count - 1]))
+
+
+def page_that_fits(
+    call: Call, found: Sequence[T], items: list[dict[str, Any]], arguments: PagedArguments, key: Callable[[T], Any]
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Return the items of a page, as many as the answer has room for, and the cursor for the next.
+
+    Args:
+        found: as for `page`.
+        items: the same as `data` has them.
+    """
+    room = bounds.characters(arguments) if isinstance(arguments, BoundedArguments) else LONGEST_ANSWER
+    shown, cursor = page(call, found, arguments, key, most=bounds.that_fit(items, room))
+    return items[: len(shown)], cursor

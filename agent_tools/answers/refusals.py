@@ -38,29 +38,22 @@ def note_waits(error: Refusal, subject: Subject) -> ApiError:
     if waiting.target_kind == TargetKind.NOTE:
         meanwhile = "Until then memory_update changes what it proposes, and memory_delete takes it back."
     help = [f"{decides}{representations.how_to_follow()}".removesuffix("; "), for_list(meanwhile)]
-    return ApiError(
-        ErrorCode.NOTE_WAITS,
-        f"Note '{id_}' is not in the memory yet: it waits as your proposal {waiting.pk}.",
-        help=help,
-        details={
-            "argument": subject.argument(argument),
-            "note_id": id_,
-            "proposal": representations.open_proposals([waiting])[0],
-        },
-    )
+    message = f"Note '{id_}' is not in the memory yet: it waits as your proposal {waiting.pk}."
+    proposal = representations.open_proposals([waiting])[0]
+    details = {"argument": subject.argument(argument), "note_id": id_, "proposal": proposal}
+    return ApiError(ErrorCode.NOTE_WAITS, message, help=help, details=details)
 
 
 def note_superseded(error: Refusal, subject: Subject) -> ApiError:
     note: Note = error.details["note"]
     # The end of the chain of replacements, unless that was forgotten or deleted; in a circle none holds.
     holds = next((following.id for following in reads.replacements(note) if not following.is_superseded), None)
+    why = (
+        "it was forgotten, and nothing took its place. "
+        "Save a new note if there is something to remember; only the user can put this one back."
+    )
     if holds is not None:
-        message = f"Note '{note.id}' is superseded: note '{holds}' took its place. If that one has to change, name it."
-    else:
-        message = (
-            f"Note '{note.id}' is superseded: it was forgotten, and nothing took its place. "
-            "Save a new note if there is something to remember; only the user can put this one back."
-        )
+        why = f"note '{holds}' took its place. If that one has to change, name it."
     details = {
         "note_id": note.id,
         "superseded_at": representations.time(note.superseded_at) if note.superseded_at else None,
@@ -68,7 +61,7 @@ def note_superseded(error: Refusal, subject: Subject) -> ApiError:
         "superseded_by": note.superseded_by,
         "holds": holds,
     }
-    return ApiError(ErrorCode.NOTE_SUPERSEDED, message, details=details)
+    return ApiError(ErrorCode.NOTE_SUPERSEDED, f"Note '{note.id}' is superseded: {why}", details=details)
 
 
 _RULES = "lower-case letters, digits, dash and underscore, at most 64, beginning with a letter or a digit"
@@ -77,12 +70,10 @@ _RULES = "lower-case letters, digits, dash and underscore, at most 64, beginning
 def label_invalid(error: Refusal, subject: Subject) -> ApiError:
     """Return the rules of labels, with the nearest one that keeps to them."""
     nearest = _nearest_label(subject.label)
-    return ApiError(
-        ErrorCode.LABEL_INVALID,
-        f"label '{subject.label[:100]}' is not a label: it has to be {_RULES}.",
-        help=[f"'{nearest}' would be one."] if nearest else [],
-        details={"fields": {"label": f"has to be {_RULES}"}, "nearest": nearest},
-    )
+    message = f"label '{subject.label[:100]}' is not a label: it has to be {_RULES}."
+    help = [f"'{nearest}' would be one."] if nearest else []
+    details = {"fields": {"label": f"has to be {_RULES}"}, "nearest": nearest}
+    return ApiError(ErrorCode.LABEL_INVALID, message, help=help, details=details)
 
 
 def block_exists(error: Refusal, subject: Subject) -> ApiError:
@@ -93,22 +84,16 @@ def block_exists(error: Refusal, subject: Subject) -> ApiError:
     help = for_list(change, or_nearest=True) or "Choose another label."
     if block.read_only:
         help = "It is read-only for agents: choose another label."
-    return ApiError(
-        ErrorCode.LABEL_TAKEN,
-        f"There is a memory block '{label}' already: \"{block.display_title}\".",
-        help=[help],
-        details={"block_label": label, "block": representations.block(block)},
-    )
+    message = f"There is a memory block '{label}' already: \"{block.display_title}\"."
+    details = {"block_label": label, "block": representations.block(block)}
+    return ApiError(ErrorCode.LABEL_TAKEN, message, help=[help], details=details)
 
 
 def block_waits(error: Refusal, subject: Subject) -> ApiError:
     proposal = error.details["proposal"]
-    return ApiError(
-        ErrorCode.BLOCK_WAITS,
-        f"You have proposed block '{proposal.target}' already, with other words: proposal {proposal.pk} waits.",
-        help=[edit_refusals.waits(proposal)],
-        details={"block_label": proposal.target, "proposal": representations.proposal(proposal)},
-    )
+    message = f"You have proposed block '{proposal.target}' already, with other words: proposal {proposal.pk} waits."
+    details = {"block_label": proposal.target, "proposal": representations.proposal(proposal)}
+    return ApiError(ErrorCode.BLOCK_WAITS, message, help=[edit_refusals.waits(proposal)], details=details)
 
 
 _NOT_IN_LABELS = re.compile(r"[^a-z0-9_-]+")
@@ -211,32 +196,24 @@ def _proposal(error: DecisionRefused, subject: Subject) -> dict[str, Any]:
 def _being_decided(error: DecisionRefused, subject: Subject) -> ApiError:
     proposal = error.proposal
     done = "decided" if proposal.status == Status.MERGING else "changed by another call"
-    return ApiError(
-        ErrorCode.BEING_DECIDED,
-        f"Proposal {proposal.pk} is being {done} this moment.",
-        details=_proposal(error, subject),
-        retry_after=2,
-    )
+    message = f"Proposal {proposal.pk} is being {done} this moment."
+    return ApiError(ErrorCode.BEING_DECIDED, message, details=_proposal(error, subject), retry_after=2)
 
 
 def _other_target(error: Refusal, subject: Subject) -> ApiError:
     proposal = error.details["proposal"]
-    return ApiError(
-        ErrorCode.OTHER_TARGET,
-        f"Proposal {proposal.pk} is about {representations.target(proposal)}, not about what this call changes.",
-        help=["Amend it with a change of that, or leave proposal_id out to propose this anew."],
-        details={"proposal_id": proposal.pk, **representations.about(proposal)},
-    )
+    message = f"Proposal {proposal.pk} is about {representations.target(proposal)}, not about what this call changes."
+    help = ["Amend it with a change of that, or leave proposal_id out to propose this anew."]
+    details = {"proposal_id": proposal.pk, **representations.about(proposal)}
+    return ApiError(ErrorCode.OTHER_TARGET, message, help=help, details=details)
 
 
 def _nothing_amended(proposal: Proposal) -> ApiError:
     asked = change_request(proposal)
-    return ApiError(
-        ErrorCode.NO_CHANGE,
-        f"Proposal {proposal.pk} asks for exactly this already; it is not changed.",
-        help=[representations.told(proposal, asked)] if asked else [],
-        details={"proposal_id": proposal.pk, "revision": proposal.current_revision_number},
-    )
+    message = f"Proposal {proposal.pk} asks for exactly this already; it is not changed."
+    help = [representations.told(proposal, asked)] if asked else []
+    details = {"proposal_id": proposal.pk, "revision": proposal.current_revision_number}
+    return ApiError(ErrorCode.NO_CHANGE, message, help=help, details=details)
 
 
 def _too_many_pending(error: Refusal, subject: Subject) -> ApiError:
@@ -246,11 +223,7 @@ def _too_many_pending(error: Refusal, subject: Subject) -> ApiError:
         ErrorCode.TOO_MANY_PENDING,
         f"{len(numbers)} of your proposals for this user wait for a decision, and no more than {cap} may.",
         help=[f"They are: {', '.join(map(str, numbers))}. Wait for decisions, or withdraw those no longer needed."],
-        details={
-            "cap": cap,
-            "proposals": representations.open_proposals(proposals),
-            "retry_after": _PENDING_RETRY,
-        },
+        details={"cap": cap, "proposals": representations.open_proposals(proposals)},
         retry_after=_PENDING_RETRY,
     )
 
@@ -326,7 +299,6 @@ TABLE: ErrorTable = {
         ErrorCode.IMPORT_UNDER_WAY,
         "Another import of this user's, or of this agent's, is under way; nothing was taken. "
         "Send the file again when it is over.",
-        details=lambda error, about: {"retry_after": _NEXT_TURN},
         retry_after=_NEXT_TURN,
     ),
     # Proposals, and what blocks and notes have in common.
@@ -367,7 +339,6 @@ TABLE: ErrorTable = {
     "being_made": ErrorRow(
         ErrorCode.BEING_MADE,
         "Another call is making the same proposal. Make the same call again shortly.",
-        details=lambda error, about: {"retry_after": _MADE_BY_THEN},
         retry_after=_MADE_BY_THEN,
     ),
 }

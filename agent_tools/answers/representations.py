@@ -113,7 +113,6 @@ def proposal(proposal: Proposal, *, is_gone: bool = False, asked: ChangeRequest 
         is_gone: whether its target was deleted since, and the caller may not read what was deleted.
         asked: what its agent is asked to change.
     """
-    decided = proposal.decided_at is not None or proposal.is_decided
     thread = turn.thread_summary(proposal)
     return {
         "proposal_id": proposal.pk,
@@ -131,7 +130,7 @@ def proposal(proposal: Proposal, *, is_gone: bool = False, asked: ChangeRequest 
         "created_at": time(proposal.created_at),
         "expires_at": time(proposal.expires_at) if proposal.status in DECIDABLE else None,
         "redacted": proposal.is_redacted,
-        "decision": decision(proposal) if decided and proposal.is_decided else None,
+        "decision": decision(proposal) if proposal.is_decided else None,
         "reverted": bool(proposal.reverted_by_commit),
         "approval": proposal.approval or None,
         "changes_requested": _asked(asked) if asked else None,
@@ -142,26 +141,20 @@ def proposal(proposal: Proposal, *, is_gone: bool = False, asked: ChangeRequest 
     }
 
 
-def proposal_in_full(
-    subject: Proposal, revision: Revision, gone: Collection[str] = (), *, asked: ChangeRequest | None = None
-) -> dict[str, Any]:
+def proposal_in_full(subject: Proposal, gone: Collection[str], *, asked: ChangeRequest | None) -> dict[str, Any]:
     """Return a proposal with what its branch has.
 
     Args:
         gone: labels and ids of what was deleted since, where the caller may not read what was deleted.
     """
-    wanted = agents_revision(subject)
-    notes = [
-        {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
-        for change in wanted.note_changes[: fields.NOTES_SHOWN]
-    ]
+    revision, wanted = subject.current_revision, agents_revision(subject)
     return proposal(subject, is_gone=bool(gone), asked=asked) | {
         "branch": branch(subject, revision),
         "base_commit": revision.base_commit,
         "head_commit": revision.head_commit,
         "merge_commit": subject.merge_commit or None,
         "edits": wanted.edits,
-        "notes": notes,
+        "notes": _notes(wanted.note_changes, gone),
         "note_count": len(wanted.note_changes),
         "undone": _undone(subject),
         "result": None if gone else (wanted if revision.made_by_id else revision).result_text,
@@ -305,8 +298,8 @@ def in_full(proposal: Proposal) -> str:
 
 def outcome(proposal: Proposal) -> str:
     """Return the status, and of an approval how it was approved: "approved in part"."""
-    how = HOW.get(Approval(proposal.approval), "") if proposal.approval else ""
-    return f"{proposal.status}{how if proposal.status == Status.APPROVED else ''}"
+    how = HOW.get(proposal.approval, "") if proposal.status == Status.APPROVED else ""
+    return f"{proposal.status}{how}"
 
 
 def review_url(proposal: Proposal) -> str:
@@ -398,7 +391,7 @@ def how_to_answer() -> str:
 
 
 #: Why a change waits although others like it do not, for the agent.
-_WHY_IT_WAITS = {
+_WHY_IT_WAITS: dict[str, str] = {
     ReviewReason.SECRETS: (
         "It reads like a key, token, password or card number, so a person has to see it first. "
         "That counts for reasoning and evidence too. Do not keep secrets in the memory: say where they are kept "
@@ -419,12 +412,12 @@ def why_it_waits(proposal: Proposal | None) -> str:
     """Return a line for an agent whose change waits although a policy or a rule may apply others; empty for others."""
     if proposal is None or proposal.is_decided or not proposal.review_reason:
         return ""
-    told = _WHY_IT_WAITS.get(ReviewReason(proposal.review_reason))
+    told = _WHY_IT_WAITS.get(proposal.review_reason)
     return f"\n{told}" if told else ""
 
 
 #: What the sentence about a proposal says of each way to approve it.
-HOW = {
+HOW: dict[str, str] = {
     Approval.PART: " in part",
     Approval.EDITED: " with changes",
     Approval.RESOLVED: " after a conflict was resolved",
@@ -478,11 +471,14 @@ def on_approval(proposal: Proposal, data: dict[str, Any]) -> str:
 def _changes_left(taken: ChangedApproval, gone: Collection[str]) -> list[dict[str, Any]]:
     """Return what was asked for and not accepted, of an approval in part."""
     if taken.notes_left:
-        return [
-            {"id": change["id"], "before": None, "after": None} if change["id"] in gone else change
-            for change in taken.notes_left[: fields.NOTES_SHOWN]
-        ]
+        return _notes(taken.notes_left, gone)
     return [{"before": change.before, "after": change.after, **_moved(change)} for change in taken.changes_left]
+
+
+def _notes(changes: Sequence[dict[str, Any]], gone: Collection[str]) -> list[dict[str, Any]]:
+    """Return what becomes of the first notes, without the texts of what is gone."""
+    shown = changes[: fields.NOTES_SHOWN]
+    return [{"id": each["id"], "before": None, "after": None} if each["id"] in gone else each for each in shown]
 
 
 def _moved(change: Hunk) -> dict[str, int]:

@@ -9,7 +9,7 @@ what is taken, `shown_schema` what a language model is told of it.
 import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar
@@ -278,8 +278,7 @@ def json_schema(model: type[Arguments]) -> dict[str, Any]:
     cleaned.pop("description", None)
     properties = cleaned.get("properties", {})
     cleaned["properties"] = {name: properties[name] for name in accepted(model)}
-    required = set(cleaned.pop("required", []))
-    required |= set(required_names(model))
+    required = {*cleaned.pop("required", []), *required_names(model)}
     cleaned["required"] = [name for name in cleaned["properties"] if name in required]
     return {"type": "object", **cleaned}
 
@@ -324,10 +323,8 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
         if len(real) == 1:
             node.pop("anyOf")
             node = {**real[0], **node}
-        if node.get("default", "") is None:
-            node.pop("default")
-    if node.get("default") == "":
-        node.pop("default")
+    if node.get("default", "") in (None, ""):
+        node.pop("default", None)
     if isinstance(node.get("title"), str):
         node.pop("title")
     return {
@@ -422,7 +419,7 @@ def parse(model: type[A], given: dict[str, Any], *, called: str) -> A:
         raise invalid(fields, called=called, known=known, more=more) from error
 
 
-def invalid(fields: dict[str, str], *, called: str, known: Iterable[str] = (), more: int = 0) -> ApiError:
+def invalid(fields: dict[str, str], *, called: str, known: Sequence[str] = (), more: int = 0) -> ApiError:
     """Return the refusal that names the bad fields.
 
     Args:
@@ -433,16 +430,12 @@ def invalid(fields: dict[str, str], *, called: str, known: Iterable[str] = (), m
     if more:
         reasons += f"; and {more:,} more"
     message = f"invalid arguments for {called}: {reasons}."
-    details: dict[str, Any] = {"fields": fields}
-    names = list(known)
-    if names:
-        details["accepted"] = names
     return ApiError(
         ErrorCode.INVALID_ARGUMENTS,
         message[0].upper() + message[1:],
         text=f"Error: {message}",
-        help=[f"It takes: {', '.join(names)}."] if names else (),
-        details=details,
+        help=[f"It takes: {', '.join(known)}."] if known else (),
+        details={"fields": fields} | ({"accepted": known} if known else {}),
     )
 
 
@@ -450,14 +443,10 @@ _REASONS: dict[str, str] = {
     "missing": "is required",
     "string_type": "must be a string",
     "bool_type": "must be true or false",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a number",
+    **dict.fromkeys(("int_type", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "finite_number"), "must be a number"),
     "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "model_type": "must be an object",
-    "model_attributes_type": "must be an object",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be an object"),
     "string_pattern_mismatch": "must be 64 hexadecimal digits in lower case",
     "string_too_long": "must have at most {max_length:,} characters",
     "string_too_short": "must not be empty",

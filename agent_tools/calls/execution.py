@@ -181,7 +181,8 @@ def execute(
             if not deadline.has_passed:
                 raise
             log.warning("tool_timed_out", tool=tool.name, seconds=tool.time_limit, error=type(error).__name__)
-            raise _timed_out(tool, _named_key(tool, given, key)) from error
+            # A call that got far enough to be stopped has a valid key, or none.
+            raise _timed_out(tool, key or given.get("idempotency_key")) from error
 
 
 def _execute(
@@ -244,11 +245,6 @@ def _owner_in(payload: dict[str, Any]) -> str | None:
     return user_id
 
 
-def _named_key(tool: ApiOperation[Any], given: dict[str, Any], header: str | None) -> str | None:
-    """Return the key of a call that got far enough to be stopped, so it is a valid key."""
-    return None if tool.effect is Effect.READ_ONLY else header or given.get("idempotency_key")
-
-
 def _key(tool: ApiOperation[Any], arguments: Arguments, header: str | None) -> str | None:
     """Return the idempotency key, from the header or the argument of that name."""
     if tool.effect is Effect.READ_ONLY:
@@ -291,5 +287,5 @@ def _timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
             )
         if tool.if_timed_out:
             help.append(tool.if_timed_out)
-    details = {"timeout": tool.time_limit, "retry_after": _RETRY_AFTER} | more
+    details = {"timeout": tool.time_limit} | more
     return our_fault(ErrorCode.TIMEOUT, tool.failing, message, help=help, details=details, retry_after=_RETRY_AFTER)

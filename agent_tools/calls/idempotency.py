@@ -146,7 +146,7 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
         raise ApiError(
             ErrorCode.IDEMPOTENCY_IN_PROGRESS,
             "The first call with this idempotency key is not done yet. Try again shortly.",
-            details={"idempotency_key": key, "retry_after": min(wait, 2)},
+            details={"idempotency_key": key},
             # Most calls take milliseconds; the whole lease only counts after a crash.
             retry_after=min(wait, 2),
         )

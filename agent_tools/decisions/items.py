@@ -116,7 +116,7 @@ def _line(what: str, item: dict[str, Any], event: Event) -> str:
     said = _said(item["comment"], proposal)
     match item["what"]:
         case Event.What.APPROVED:
-            how = representations.HOW.get(Approval(item["approval"]), "") if item["approval"] else ""
+            how = representations.HOW.get(item["approval"], "")
             return f"{what} was approved{how}{by}{reason}{said}{_changed(item, proposal)}"
         case Event.What.REJECTED:
             return f"{what} was rejected{by or ' by Assent'}{reason}{said}"

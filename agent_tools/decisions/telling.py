@@ -17,7 +17,7 @@ import structlog
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connections, transaction
-from django.db.models import BigIntegerField, Count, Subquery, Value
+from django.db.models import BigIntegerField, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from pydantic import Field
@@ -65,11 +65,6 @@ _NEWS = Prepared(
     token=int,
     after=int,
 )
-_TOLD_UNTIL = Prepared(
-    lambda token, owner: ToldUntil.objects.filter(token=token, owner=owner).values_list("event_id", flat=True),
-    token=int,
-    owner=str,
-)
 _WAITING = Prepared(
     lambda agent, owner, after: reading.with_proposals(reading.told_to_agent(agent).filter(owner=owner, pk__gt=after))[
         : MOST + 1
@@ -77,21 +72,6 @@ _WAITING = Prepared(
     agent=int,
     owner=str,
     after=int,
-)
-
-#: Asked with each call while there are more than are told: putting it together each time took 1,200 function calls.
-_LEFT_OUT = Prepared(
-    lambda agent, owner, until: (
-        reading.told_to_agent(agent)
-        .filter(owner=owner, pk__gt=until)
-        .order_by()
-        .values("tells")
-        .annotate(number=Count("pk"))
-        .values_list("number", flat=True)
-    ),
-    agent=int,
-    owner=str,
-    until=int,
 )
 
 
@@ -125,7 +105,7 @@ def _add(tool: ApiOperation[Any], call: Call, payload: dict[str, Any]) -> dict[s
 def _told(call: Call, payload: dict[str, Any]) -> dict[str, Any]:
     token, owner = call.caller.token, call.owner
     place = {"token_id": token.original_id, "owner": owner}
-    before = _TOLD_UNTIL.first(token=token.original_id, owner=owner)
+    before = ToldUntil.objects.filter(**place).values_list("event_id", flat=True).first()
     waiting = _WAITING.all(agent=token.agent_id, owner=owner, after=token.tells_after if before is None else before)
     events = waiting[:MOST]
     every = items.of_events(call, events)
@@ -138,7 +118,7 @@ def _told(call: Call, payload: dict[str, Any]) -> dict[str, Any]:
     else:
         update(ToldUntil, {"event_id": until}, where=place)
     is_all = len(every) == len(waiting)
-    left_out = 0 if is_all else _LEFT_OUT.first(agent=token.agent_id, owner=owner, until=until) or 0
+    left_out = 0 if is_all else reading.told_to_agent(token.agent_id).filter(owner=owner, pk__gt=until).count()
     shown = [item for item in every if not _is_told_by(payload["data"], item)]
     if not shown and not left_out:
         return payload

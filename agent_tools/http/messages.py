@@ -195,7 +195,6 @@ def _throttled(error: exceptions.Throttled, view: Any) -> ApiError:
     return ApiError(
         ErrorCode.RATE_LIMITED,
         f"Too many calls with this token. Try again in {wait} seconds.",
-        details={"retry_after": wait},
         retry_after=wait,
     )
 

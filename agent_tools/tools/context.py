@@ -19,18 +19,14 @@ from memory_app.text import context_budget
 #: Left-out notes, and blocks, named in a receipt; the rest are counted.
 _LEFT_OUT_SHOWN = 200
 
-_Budget = Annotated[
-    int | None,
-    Field(
-        description="Tokens the text may have, about; 0 = no limit. The installation's default is 2000.",
-        ge=0,
-        le=1_000_000,
-    ),
-]
+_Tokens = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class PrimeArguments(Arguments):
-    budget: _Budget = None
+    budget: _Tokens | None = Field(
+        default=None,
+        description="Tokens the text may have, about; 0 = no limit. The installation's default is 2000.",
+    )
     types: list[Type] | None = Field(default=None, description="Only these types.", max_length=50)
     tags: list[str] | None = Field(default=None, description="Only notes with one of these tags.", max_length=50)
     recent: int | None = Field(
@@ -72,12 +68,10 @@ def _cut(primed: context_budget.Primed) -> list[str]:
 
 
 class ContextArguments(Arguments):
-    budget: int | None = Field(
+    budget: _Tokens | None = Field(
         default=None,
         description="Tokens the whole text may have, about, guides included; 0 = no limit. Notes have up to a third of "
         "what the guides leave. By default MEMORIES_BLOCKS_BUDGET for blocks and MEMORIES_BUDGET for notes.",
-        ge=0,
-        le=1_000_000,
     )
 
 

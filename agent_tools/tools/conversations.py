@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_tools.answers import bounds, fields, paging, representations
+from agent_tools.answers import fields, paging, representations
 from agent_tools.calls.arguments import BoundedArguments, TurnArguments, WriteArguments, invalid
 from agent_tools.calls.registry import Answer, Call, endpoint, for_list, tool
 from agent_tools.errors import ApiError, ErrorCode
@@ -39,16 +39,14 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
 def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
     before = _position(call, arguments)
     found = conversations.sessions(call.owner, limit=arguments.limit + 1, before=before)
-    items: list[dict[str, Any]] = [
+    every: list[dict[str, Any]] = [
         {"session_id": each.id, "title": each.title, "count": each.count, "agents": list(each.agents)}
         | {name: representations.time(getattr(each, name)) for name in ("first_at", "last_at")}
         for each in found
     ]
-    fitting = bounds.that_fit(items, bounds.characters(arguments))
-    shown, cursor = paging.page(
-        call, found, arguments, lambda each: f"{each.last_at.isoformat()} {each.newest}", most=fitting
+    items, cursor = paging.page_that_fits(
+        call, found, every, arguments, lambda each: f"{each.last_at.isoformat()} {each.newest}"
     )
-    items = items[: len(shown)]
     lines = [
         f"- {each['session_id']} ({each['last_at']}, {_messages(each['count'])}): {each['title']}" for each in items
     ]
@@ -86,10 +84,10 @@ def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
             details={"session_id": arguments.session_id},
         )
     said = ("message_id", "role", "author", "content", "agent")
-    items = [{name: getattr(each, name) for name in said} | {"at": representations.time(each.at)} for each in found]
-    fitting = bounds.that_fit(items, bounds.characters(arguments))
-    shown, cursor = paging.page(call, found, arguments, lambda each: f"{each.at.isoformat()} {each.pk}", most=fitting)
-    items = items[: len(shown)]
+    every = [{name: getattr(each, name) for name in said} | {"at": representations.time(each.at)} for each in found]
+    items, cursor = paging.page_that_fits(
+        call, found, every, arguments, lambda each: f"{each.at.isoformat()} {each.pk}"
+    )
     lines = [f"[{each['at']}] {each['author'] or each['role']}: {each['content']}" for each in items]
     text = ("\n".join(lines) or "There is nothing after that.") + paging.more(cursor)
     return Answer(text, {"session_id": arguments.session_id, "items": items, "next": cursor})

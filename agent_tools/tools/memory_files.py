@@ -170,12 +170,11 @@ def list_files(call: Call, arguments: FileListArguments) -> Answer:
     found = [path for path in every if last is None or path > last][: arguments.limit + 1]
     notes = reads.find_notes(call.owner, [path_of(path).name for path in found if files[path] is None])
     texts = {path: files[path] or _of_note(notes.get(path_of(path).name)) for path in found}
-    items = [_listed(path, text) for path, text in texts.items() if text]
-    fitting = bounds.that_fit(items, bounds.characters(arguments))
-    shown, cursor = paging.page(call, items, arguments, lambda each: each["path"], most=fitting)
-    lines = [f"{each['path']}\t{each['length']:,} chars\t{each['title']}{_waits(each)}" for each in shown]
-    text = "\n".join([f"Files in {folder}:", "", *lines]) if shown else f"There are no files in {folder}."
-    return Answer(text + paging.more(cursor), {"items": items[: len(shown)], "next": cursor})
+    there = [_listed(path, text) for path, text in texts.items() if text]
+    items, cursor = paging.page_that_fits(call, there, there, arguments, lambda each: each["path"])
+    lines = [f"{each['path']}\t{each['length']:,} chars\t{each['title']}{_waits(each)}" for each in items]
+    text = "\n".join([f"Files in {folder}:", "", *lines]) if items else f"There are no files in {folder}."
+    return Answer(text + paging.more(cursor), {"items": items, "next": cursor})
 
 
 def _waits(item: dict[str, Any]) -> str:
@@ -355,9 +354,7 @@ class AddFileArguments(FileWriteArguments):
     failing="Error appending to file",
 )
 def append_to_file(call: Call, arguments: AddFileArguments) -> Answer:
-    content, size = arguments.content, f"{len(arguments.content)} chars"
-    done = f"Appended {size} to {arguments.path}"
-    return _change(call, arguments, FileChange(edits.Append(content), f"appended {size}", done, content))
+    return _add(call, arguments, edits.Append(arguments.content), "appended")
 
 
 @_tool(
@@ -366,9 +363,13 @@ def append_to_file(call: Call, arguments: AddFileArguments) -> Answer:
     failing="Error prepending to file",
 )
 def prepend_to_file(call: Call, arguments: AddFileArguments) -> Answer:
-    content, size = arguments.content, f"{len(arguments.content)} chars"
-    done = f"Prepended {size} to {arguments.path}"
-    return _change(call, arguments, FileChange(edits.Prepend(content), f"prepended {size}", done, content))
+    return _add(call, arguments, edits.Prepend(arguments.content), "prepended")
+
+
+def _add(call: Call, arguments: AddFileArguments, edit: edits.Edit, added: str) -> Answer:
+    asked = f"{added} {len(arguments.content)} chars"
+    done = f"{asked.capitalize()} to {arguments.path}"
+    return _change(call, arguments, FileChange(edit, asked, done, arguments.content))
 
 
 class SectionFileArguments(SectionItem, FileWriteArguments):

@@ -15,9 +15,6 @@ from assent_client.text import notes
 ALL = "all"
 _OR_ALL = [ALL, *notes.TYPES]
 
-#: Characters of a query in an address, which is 8,190 bytes at most; some take several bytes there.
-LONGEST_IN_ADDRESS = 8_000
-
 
 def _known(type: str, *, types: Sequence[str] = notes.TYPES) -> str:
     if type not in types:
@@ -25,10 +22,15 @@ def _known(type: str, *, types: Sequence[str] = notes.TYPES) -> str:
     return type
 
 
-def has_words(query: str) -> str:
+def _has_words(query: str) -> str:
     if not query.strip():
         raise PydanticCustomError("query", "must not be empty")
     return query
+
+
+Query = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(_has_words)]
+#: In an address, which has 8,190 bytes at most; some characters take several bytes there.
+QueryInAddress = Annotated[str, Field(min_length=1, max_length=8_000), AfterValidator(_has_words)]
 
 
 def version_field(reads: str) -> Any:

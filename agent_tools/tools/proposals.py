@@ -80,12 +80,8 @@ def _entries(call: Call, arguments: ProposalListArguments) -> tuple[list[dict[st
     found = list(turn.with_threads(proposals).order_by("-pk")[: arguments.limit + 1])
     gone = withholding.about_deleted(call, found)
     asked = turn.change_requests(found)
-    items = [
-        representations.proposal(proposal, is_gone=proposal.pk in gone, asked=asked.get(proposal.pk))
-        for proposal in found
-    ]
-    fitting = bounds.that_fit(items, bounds.characters(arguments))
-    shown, cursor = paging.page(call, found, arguments, lambda proposal: proposal.pk, most=fitting)
+    every = [representations.proposal(each, is_gone=each.pk in gone, asked=asked.get(each.pk)) for each in found]
+    items, cursor = paging.page_that_fits(call, found, every, arguments, lambda proposal: proposal.pk)
     of_owner = representations.of_several(call)
     lines = [
         representations.listed(
@@ -95,9 +91,9 @@ def _entries(call: Call, arguments: ProposalListArguments) -> tuple[list[dict[st
             is_gone=proposal.pk in gone,
             of_owner=of_owner,
         )
-        for proposal in shown
+        for proposal in found[: len(items)]
     ]
-    return items[: len(shown)], lines, cursor
+    return items, lines, cursor
 
 
 # -- What became of them, and what has to be done: the prompt of MCP.
@@ -212,7 +208,7 @@ def _proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
         proposal = _own(call, proposal_id)
     gone = withholding.deleted_since(call, proposal)
     asked = turn.change_request(proposal)
-    data = representations.proposal_in_full(proposal, proposal.current_revision, gone, asked=asked)
+    data = representations.proposal_in_full(proposal, gone, asked=asked)
     data["comments"] = representations.comments(proposal)
     data["collides_with"] = _collisions(proposal)
     left_out, needed = _left_out(data, bounds.characters(arguments))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
-from agent_tools.calls.arguments import LONGEST_ANSWER, BoundedArguments, Name
+from agent_tools.calls.arguments import BoundedArguments, Name
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools import block_reads
 from agent_tools.tools.note_arguments import version_field
@@ -32,7 +32,7 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
     returns=fields.paged(fields.BLOCK) | WAITING,
 )
 def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
-    return _blocks_after(call, arguments, bounds.characters(arguments))
+    return _blocks_after(call, arguments)
 
 
 @endpoint(
@@ -42,7 +42,7 @@ def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
     returns=fields.paged(fields.BLOCK) | WAITING,
 )
 def block_list(call: Call, arguments: paging.PagedArguments) -> Answer:
-    return _blocks_after(call, arguments, LONGEST_ANSWER)
+    return _blocks_after(call, arguments)
 
 
 READ = {
@@ -142,27 +142,23 @@ def _is_of(change: Change, block: reads.Block) -> bool:
     return change.at >= began
 
 
-def _blocks_after(call: Call, arguments: paging.PagedArguments, most: int) -> Answer:
-    """Return a page of the blocks, in so many characters."""
+def _blocks_after(call: Call, arguments: paging.PagedArguments) -> Answer:
+    """Return a page of the blocks."""
     last = paging.after(call, arguments, str)
     blocks = [block for block in reads.blocks(call.owner) if last is None or block.label > last]
     found = blocks[: arguments.limit + 1]
-    items = [representations.block(block) for block in found]
-    fitting = bounds.that_fit(items, most)
-    shown, cursor = paging.page(call, found, arguments, lambda block: block.label, most=fitting)
-    text = _listed(shown) + paging.more(cursor)
+    every = [representations.block(block) for block in found]
+    items, cursor = paging.page_that_fits(call, found, every, arguments, lambda block: block.label)
+    text = "No memory blocks exist for this student yet."
+    if items:
+        text = "\n".join(["Available memory blocks:", "", *(f"- {each['label']}: {each['title']}" for each in items)])
+    text += paging.more(cursor)
     waiting = [] if last else _OWN_NEW.all(agent=call.caller.agent.pk, owner=call.owner)
     told = representations.open_proposals(waiting)
     if told:
         lines = [f"- {each.target}: {each.target_title} (proposal {each.pk}, {each.status})" for each in waiting]
         text = "\n".join([text, "", "Proposed by you, and not in the memory yet:", "", *lines])
-    return Answer(text, {"items": items[: len(shown)], "next": cursor, "waiting": told})
-
-
-def _listed(blocks: Any) -> str:
-    if not blocks:
-        return "No memory blocks exist for this student yet."
-    return "\n".join(["Available memory blocks:", "", *(f"- {block.label}: {block.display_title}" for block in blocks)])
+    return Answer(text, {"items": items, "next": cursor, "waiting": told})
 
 
 def _at(call: Call, label: str, as_of: str | None) -> tuple[str, reads.Block]:

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from agent_tools.answers import bounds, fields, paging, refusals, representations
 from agent_tools.calls import execution
 from agent_tools.calls.arguments import Arguments, BoundedArguments, TakesConfidence
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.tools.note_arguments import ALL, LONGEST_IN_ADDRESS, NoteId, Type, TypeOrAll, has_words, version_field
+from agent_tools.tools.note_arguments import ALL, NoteId, Query, QueryInAddress, Type, TypeOrAll, version_field
 from agent_tools.tools.search import nearest_first_line
 from approvals.pages import notes_page
 from assent_client.text import invisible
@@ -20,18 +20,12 @@ from memory_app import reads, recall_counts
 from memory_app.reads.catalogue import catalogue
 from memory_app.search import service
 
-Query = Annotated[
-    Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(has_words)] | None,
-    Field(description="Search query or keywords; without it the newest come first."),
-]
-
-
 #: Memories that a call may ask for.
 _MOST = 50
 
 
 class RecallArguments(BoundedArguments):
-    query: Query = None
+    query: Query | None = Field(default=None, description="Search query or keywords; without it the newest come first.")
     type: TypeOrAll = Field(default=ALL, description="Filter by memory type.")
     min_confidence: Annotated[
         float, TakesConfidence, Field(description="Minimum confidence threshold, from 0 to 1.", ge=0, le=1)
@@ -147,7 +141,7 @@ def _recalled(note: reads.Note) -> dict[str, Any]:
 
 
 class NoteListArguments(paging.PagedArguments):
-    q: Annotated[str, Field(min_length=1, max_length=LONGEST_IN_ADDRESS), AfterValidator(has_words)] | None = Field(
+    q: QueryInAddress | None = Field(
         default=None, description="Search query or keywords; without it the newest come first."
     )
     type: Type | None = Field(default=None, description="Only notes of this type.")

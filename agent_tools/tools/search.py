@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from agent_tools.answers import bounds, fields, refusals, representations
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
-from agent_tools.tools.note_arguments import LONGEST_IN_ADDRESS, Type, has_words, version_field
+from agent_tools.tools.note_arguments import Query, QueryInAddress, Type, version_field
 from approvals import services
 from assent_client.text import invisible
 from memory_app.search import service
@@ -17,9 +17,6 @@ from memory_app.text.stems import folded
 Source = Literal["user_memory", "memory_block", "conversation"]
 
 
-Query = Annotated[
-    str, Field(description="Natural language search query.", min_length=1, max_length=20_000), AfterValidator(has_words)
-]
 _Tags = Annotated[list[str] | None, Field(description="Only notes with one of these tags.", max_length=50)]
 
 _RESULTS = {
@@ -63,7 +60,7 @@ class SearchFilters(BoundedArguments):
 
 
 class SearchArguments(SearchFilters):
-    query: Query
+    query: Query = Field(description="Natural language search query.")
     tags: _Tags = None
 
 
@@ -129,15 +126,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
 
 
 class SearchQuery(SearchFilters):
-    q: Annotated[
-        str,
-        Field(
-            description="Natural language search query; a longer one goes to memory_search.",
-            min_length=1,
-            max_length=LONGEST_IN_ADDRESS,
-        ),
-        AfterValidator(has_words),
-    ]
+    q: QueryInAddress = Field(description="Natural language search query; a longer one goes to memory_search.")
     tag: _Tags = None
 
 
