@@ -348,13 +348,11 @@ def _over_limit(subject: Subject, used: int, limit: int) -> ApiError:
     help = f"Shorten what you add, or remove something in the same call: {edits_tool}."
     if subject.is_of_whole_block:
         help = "Shorten it, or propose two blocks, each with a part of it."
-    return ApiError(
-        ErrorCode.OVER_LIMIT,
-        f"The result would have {used:,} characters; the limit of block '{label}' is {limit:,}, "
-        f"so it is over by {used - limit:,}.",
-        help=[f"{help} Otherwise tell the user: a person can raise a block's limit."],
-        details={"block_label": label, "used": used, "limit": limit, "over_by": used - limit},
-    )
+    over = used - limit
+    message = f"The result would have {used:,} characters; the limit of block '{label}' is {limit:,}, so it is over by"
+    help += " Otherwise tell the user: a person can raise a block's limit."
+    details = {"block_label": label, "used": used, "limit": limit, "over_by": over}
+    return ApiError(ErrorCode.OVER_LIMIT, f"{message} {over:,}.", help=[help], details=details)
 
 
 def _times(count: int) -> str:

@@ -219,13 +219,10 @@ def _nothing_amended(proposal: Proposal) -> ApiError:
 def _too_many_pending(error: Refusal, subject: Subject) -> ApiError:
     proposals, cap = error.details["proposals"], error.details["cap"]
     numbers = [proposal.pk for proposal in proposals]
-    return ApiError(
-        ErrorCode.TOO_MANY_PENDING,
-        f"{len(numbers)} of your proposals for this user wait for a decision, and no more than {cap} may.",
-        help=[f"They are: {', '.join(map(str, numbers))}. Wait for decisions, or withdraw those no longer needed."],
-        details={"cap": cap, "proposals": representations.open_proposals(proposals)},
-        retry_after=_PENDING_RETRY,
-    )
+    message = f"{len(numbers)} of your proposals for this user wait for a decision, and no more than {cap} may."
+    help = [f"They are: {', '.join(map(str, numbers))}. Wait for decisions, or withdraw those no longer needed."]
+    details = {"cap": cap, "proposals": representations.open_proposals(proposals)}
+    return ApiError(ErrorCode.TOO_MANY_PENDING, message, help=help, details=details, retry_after=_PENDING_RETRY)
 
 
 TABLE: ErrorTable = {

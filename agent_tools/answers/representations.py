@@ -220,8 +220,7 @@ def told(proposal: Proposal, asked: ChangeRequest | None = None, *, of_owner: bo
         by = f" by {asked.by}" if asked.by else " by Assent, not by a person"
         why = f" ({asked.reason})" if asked.reason else ""
         words = wanted(asked.comment, asked.automatic)
-        first = f"{what}: changes are requested{by}{why}: {words}"
-        return f"{first}\n{how_to_amend(proposal)}"
+        return f"{what}: changes are requested{by}{why}: {words}\n{how_to_amend(proposal)}"
     told = f"{what} is {outcome(proposal)}"
     if proposal.is_decided and proposal.decided_by is not None:
         told += f", by {proposal.decided_by.username}"

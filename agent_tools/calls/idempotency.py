@@ -129,11 +129,8 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
     if row is None:  # purged in between
         return _claim(token, key, arguments_sha256, lease)
     if row.arguments_sha256 != arguments_sha256:
-        raise ApiError(
-            ErrorCode.IDEMPOTENCY_KEY_REUSED,
-            "This idempotency key was used with other arguments. Use a new key for a new call.",
-            details={"idempotency_key": key},
-        )
+        message = "This idempotency key was used with other arguments. Use a new key for a new call."
+        raise ApiError(ErrorCode.IDEMPOTENCY_KEY_REUSED, message, details={"idempotency_key": key})
     if row.status is not None:
         return row
     free = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=row.lease_expires_at)
@@ -142,14 +139,11 @@ def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta)
     if free.update(lease_expires_at=now + lease):
         row.lease_expires_at = now + lease
     else:
-        wait = max(1, round((row.lease_expires_at - now).total_seconds()))
-        raise ApiError(
-            ErrorCode.IDEMPOTENCY_IN_PROGRESS,
-            "The first call with this idempotency key is not done yet. Try again shortly.",
-            details={"idempotency_key": key},
-            # Most calls take milliseconds; the whole lease only counts after a crash.
-            retry_after=min(wait, 2),
-        )
+        left = round((row.lease_expires_at - now).total_seconds())
+        wait = min(max(1, left), 2)  # most calls take milliseconds; the whole lease only counts after a crash
+        message = "The first call with this idempotency key is not done yet. Try again shortly."
+        details = {"idempotency_key": key}
+        raise ApiError(ErrorCode.IDEMPOTENCY_IN_PROGRESS, message, details=details, retry_after=wait)
     return row
 
 

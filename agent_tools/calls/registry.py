@@ -320,11 +320,9 @@ def require_notes(name: str) -> None:
 
 
 def _notes_disabled(so: str) -> ApiError:
-    return ApiError(
-        ErrorCode.NOTES_DISABLED,
-        f"This installation keeps no notes (MEMORIES_ENABLED is off), so {so}.",
-        help=[for_list("Memory blocks are there as ever. list_memory_blocks names them.", or_nearest=True)],
-    )
+    message = f"This installation keeps no notes (MEMORIES_ENABLED is off), so {so}."
+    help = for_list("Memory blocks are there as ever. list_memory_blocks names them.", or_nearest=True)
+    return ApiError(ErrorCode.NOTES_DISABLED, message, help=[help])
 
 
 def find(name: str, *, listed: Collection[Tool[Any]]) -> Tool[Any]:
@@ -334,12 +332,8 @@ def find(name: str, *, listed: Collection[Tool[Any]]) -> Tool[Any]:
     there = [tool.name for tool in listed]
     near = nearest(name, there)
     hint = f" Did you mean {near}?" if near else ""
-    raise ApiError(
-        ErrorCode.UNKNOWN_TOOL,
-        f"There is no tool '{name[:100]}'.{hint}",
-        help=[f"There are: {', '.join(there)}."],
-        details={"nearest": near, "tools": there},
-    )
+    message, help = f"There is no tool '{name[:100]}'.{hint}", f"There are: {', '.join(there)}."
+    raise ApiError(ErrorCode.UNKNOWN_TOOL, message, help=[help], details={"nearest": near, "tools": there})
 
 
 def definition(tool: Tool[Any], form: str, *, is_strict: bool = False) -> dict[str, Any]:

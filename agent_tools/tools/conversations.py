@@ -74,15 +74,11 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
     ),
 )
 def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
-    last = _position(call, arguments)
-    found = conversations.messages_after(call.owner, arguments.session_id, last, limit=arguments.limit + 1)
+    session, last = arguments.session_id, _position(call, arguments)
+    found = conversations.messages_after(call.owner, session, last, limit=arguments.limit + 1)
     if not found and last is None:
-        raise ApiError(
-            ErrorCode.SESSION_NOT_FOUND,
-            f"No conversation '{arguments.session_id}' is kept.",
-            help=[for_list("memory_list_sessions names those there are.")],
-            details={"session_id": arguments.session_id},
-        )
+        message, help = f"No conversation '{session}' is kept.", for_list("memory_list_sessions names those there are.")
+        raise ApiError(ErrorCode.SESSION_NOT_FOUND, message, help=[help], details={"session_id": session})
     said = ("message_id", "role", "author", "content", "agent")
     every = [{name: getattr(each, name) for name in said} | {"at": representations.time(each.at)} for each in found]
     items, cursor = paging.page_that_fits(
@@ -90,7 +86,7 @@ def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
     )
     lines = [f"[{each['at']}] {each['author'] or each['role']}: {each['content']}" for each in items]
     text = ("\n".join(lines) or "There is nothing after that.") + paging.more(cursor)
-    return Answer(text, {"session_id": arguments.session_id, "items": items, "next": cursor})
+    return Answer(text, {"session_id": session, "items": items, "next": cursor})
 
 
 def _position(call: Call, arguments: paging.PagedArguments) -> tuple[datetime, int] | None:

@@ -99,11 +99,8 @@ def _said(call: Call, arguments: ReasonedArguments) -> dict[str, Any]:
 def _require_reasoning(arguments: ReasonedArguments) -> None:
     """Raise ApiError (missing_reasoning) where a tool needs one and there is none."""
     if not arguments.reasoning.strip() and "reasoning" in required_names(type(arguments)):
-        raise ApiError(
-            ErrorCode.MISSING_REASONING,
-            "reasoning is required to explain the edit to the user.",
-            details={"fields": {"reasoning": "is required"}},
-        )
+        message = "reasoning is required to explain the edit to the user."
+        raise ApiError(ErrorCode.MISSING_REASONING, message, details={"fields": {"reasoning": "is required"}})
 
 
 class BlockEditArguments(ProposeArguments):

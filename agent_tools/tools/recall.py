@@ -66,11 +66,8 @@ _RECALLED = {
 def recall(call: Call, arguments: RecallArguments) -> Answer:
     began = time.perf_counter()
     if arguments.scope == "session" and not arguments.session_id:
-        raise ApiError(
-            ErrorCode.MISSING_SESSION_ID,
-            "scope is session, so session_id is required.",
-            details={"fields": {"session_id": "is required"}},
-        )
+        details = {"fields": {"session_id": "is required"}}
+        raise ApiError(ErrorCode.MISSING_SESSION_ID, "scope is session, so session_id is required.", details=details)
 
     wanted = notes_page.Wanted(
         type=None if arguments.type == ALL else arguments.type,
