@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memory_app.text.sentences import key, sentences
-from memory_app.text.worddiff.compare import is_word, tokens
+from memory_app.text.worddiff.compare import words
 
 #: Wordings before the present one that are remembered of a sentence.
 MOST_EARLIER = 10
@@ -248,7 +248,7 @@ def _is_reworded(shared: int, new: int, old: int) -> bool:
 
 
 def _bag(sentence: str) -> Counter[str]:
-    return Counter(piece.casefold() for piece in tokens(sentence) if is_word(piece))
+    return Counter(map(str.casefold, words(sentence)))
 
 
 def _weight(bag: Counter[str]) -> int:
@@ -256,12 +256,10 @@ def _weight(bag: Counter[str]) -> int:
 
 
 def _count(before: _CutText, lost: Iterable[int], after: _CutText, new: Iterable[int]) -> WordCount:
-    old_words: Counter[str] = Counter()
-    new_words: Counter[str] = Counter()
-    for index in lost:
-        old_words.update(piece for piece in tokens(before.keys[index]) if is_word(piece))
-    for index in new:
-        new_words.update(piece for piece in tokens(after.keys[index]) if is_word(piece))
+    old_words, new_words = (
+        Counter(word for index in changed for word in words(text.keys[index]))
+        for text, changed in ((before, lost), (after, new))
+    )
     return WordCount(added=(new_words - old_words).total(), removed=(old_words - new_words).total())
 
 

@@ -166,17 +166,7 @@ def _no_match(candidate: ContextCandidate, filters: ContextFilters, now: datetim
 def _written(included: Sequence[Memory], format: Format) -> str:
     if format == "markdown":
         return memories_md.write(included, empty_sections=False) if included else ""
-    return json.dumps([_item(each) for each in included], ensure_ascii=False)
-
-
-def _item(memory: Memory) -> dict[str, object]:
-    return {
-        "id": memory.id,
-        "type": memory.type,
-        "content": memory.content,
-        "tags": list(memory.tags),
-        "created": memory.created.isoformat() if memory.created else None,
-    }
+    return json.dumps([each.as_json() for each in included], ensure_ascii=False)
 
 
 #: What is around the memories.
@@ -186,7 +176,7 @@ _NOTHING: dict[Format, str] = {"markdown": memories_md.write((), empty_sections=
 def _cost(memory: Memory, types: Set[str], format: Format) -> int:
     """Return the bytes that a note adds to a text with notes of these types, which need not be written for it."""
     if format == "json":
-        return (2 if types else 0) + len(json.dumps(_item(memory), ensure_ascii=False).encode())
+        return (2 if types else 0) + len(json.dumps(memory.as_json(), ensure_ascii=False).encode())
     cost = len(memories_md.write_block(memory).encode()) + 1
     if memory.type not in types:
         cost += len(f"## {memories_md.SECTIONS[memory.type]}\n".encode()) + 1

@@ -13,10 +13,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from memory_app.text import sections
-from memory_app.text.lines import occurrences, with_ends
+from memory_app.text.lines import with_ends
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,9 @@ class SectionUpdate:
     line: int | None = None
 
 
-Edit = Replace | Rewrite | Append | Prepend | Insert | SectionUpdate
+#: What replaces no passage.
+Placed = Rewrite | Append | Prepend | Insert | SectionUpdate
+Edit = Replace | Placed
 
 
 @dataclass(frozen=True)
@@ -262,15 +265,14 @@ def apply(text: str, edits: Iterable[Edit]) -> Applied:
     replaced = 0
     for index, edit in enumerate(wanted):
         edit = _with_line_ends_of(text, edit)
-        match edit:
-            case Replace():
-                count = _count_allowed(text, edit, index)
-                text = replaced_in(text, edit, count, index)
-                replaced += count
-                applied.append(replace(edit, occurrences=count))
-            case _:
-                text = made_in(text, edit, index)
-                applied.append(edit)
+        if isinstance(edit, Replace):
+            count = _count_allowed(text, edit, index)
+            text = replaced_in(text, edit, count, index)
+            replaced += count
+            edit = replace(edit, occurrences=count)
+        else:
+            text = made_in(text, edit, index)
+        applied.append(edit)
     return Applied(text, tuple(applied), replaced)
 
 
@@ -286,7 +288,7 @@ def _with_line_ends_of(text: str, edit: Edit) -> Edit:
     return replace(edit, content=_LONE_LINE_FEED.sub("\r\n", edit.content))
 
 
-def made_in(text: str, edit: Rewrite | Append | Prepend | Insert | SectionUpdate, index: int) -> str:
+def made_in(text: str, edit: Placed, index: int) -> str:
     """Return the text with an edit made that replaces no passage. Raise EditError, TextTooLong."""
     length = len(edit.content) if isinstance(edit, Rewrite) else len(text) + len(edit.content)
     if length > LARGEST_TEXT:
@@ -368,14 +370,10 @@ def _count_allowed(text: str, edit: Replace, index: int) -> int:
 
 def _lines_of(text: str, needle: str) -> tuple[int, ...]:
     """Return the 1-based lines on which `needle` begins, each once, in one pass."""
-    lines: list[int] = []
-    line, seen_to = 1, 0
-    for at in occurrences(text, needle):
-        line += text.count("\n", seen_to, at)
-        seen_to = at
-        if not lines or lines[-1] != line:
-            lines.append(line)
-    return tuple(lines)
+    inside = needle.count("\n")
+    before = (piece.count("\n") for piece in text.split(needle)[:-1])
+    lines = accumulate(before, lambda line, count: line + inside + count)
+    return tuple(dict.fromkeys(line + 1 for line in lines))
 
 
 #: Lines on each side of an insertion that have to be as they were, and together only once in the text.
@@ -405,13 +403,12 @@ def reapply(text: str, edits: Sequence[Edit], *, base_text: str | None = None) -
     """
     then = base_text
     for index, edit in enumerate(edits):
-        match edit:
-            case Replace():
-                text, then = _replaced_again(text, then, edit, index, is_only=len(edits) == 1)
-            case _:
-                if then is None:
-                    raise DoesNotFit(index)
-                text, then = _made_again(text, then, edit, index, is_only=len(edits) == 1)
+        if isinstance(edit, Replace):
+            text, then = _replaced_again(text, then, edit, index, is_only=len(edits) == 1)
+        elif then is None:
+            raise DoesNotFit(index)
+        else:
+            text, then = _made_again(text, then, edit, index, is_only=len(edits) == 1)
     return text
 
 
@@ -450,23 +447,15 @@ def _replaced_again(text: str, then: str | None, edit: Replace, index: int, *, i
     return replaced_in(text, edit, count, index), then
 
 
-def _made_again(
-    text: str,
-    then: str,
-    edit: Rewrite | Append | Prepend | Insert | SectionUpdate,
-    index: int,
-    *,
-    is_only: bool,
-) -> tuple[str, str]:
+def _made_again(text: str, then: str, edit: Placed, index: int, *, is_only: bool) -> tuple[str, str]:
     """Return both texts with the edit made: the text as it is now, and as it was."""
     result = made_in(then, edit, index)
     if text == then:
         return result, result
-    match edit:
-        case Rewrite():
-            raise DoesNotFit(index)
-        case SectionUpdate():
-            return _section_again(text, then, edit, index, is_only=is_only), result
+    if isinstance(edit, Rewrite):
+        raise DoesNotFit(index)
+    if isinstance(edit, SectionUpdate):
+        return _section_again(text, then, edit, index, is_only=is_only), result
     addition = _addition(then, edit, result)
     # A text that holds its own beginning, put into itself, is there no more often than before.
     if text == result or len(occurs_as_lines(text, addition)) > len(occurs_as_lines(then, addition)):

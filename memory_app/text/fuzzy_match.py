@@ -386,10 +386,10 @@ _TAKEN = "\0"
 
 def _likely_places(text: str, wanted: str, grams: Counter[str]) -> list[MatchSpan]:
     """Return the places that have most of what is wanted, each passage once."""
-    shares = {place: _covered(grams, _grams(text[place.window])) for place in places(text, wanted)}
+    shares = {place: (grams & _grams(text[place.window])).total() for place in places(text, wanted)}
     likely: list[MatchSpan] = []
     for place in sorted(shares, key=lambda each: -shares[each]):
-        if shares[place] >= WORTH_SHOWING / 2 and not any(place.is_near(other) for other in likely):
+        if shares[place] >= grams.total() * WORTH_SHOWING / 2 and not any(place.is_near(other) for other in likely):
             likely.append(place)
     return likely[:_MOST_PLACES]
 
@@ -411,11 +411,6 @@ def _grams(text: str) -> Counter[str]:
 def _likeness(some: Counter[str], others: Counter[str]) -> float:
     """Return how much two texts have in common, 0 to 1 (Dice)."""
     return 2 * (some & others).total() / max(some.total() + others.total(), 1)
-
-
-def _covered(some: Counter[str], others: Counter[str]) -> float:
-    """Return how much of the first text is in the second, 0 to 1."""
-    return (some & others).total() / max(some.total(), 1)
 
 
 # -- where it begins and ends ------------------------------------------------------------------------

@@ -20,14 +20,7 @@ from rapidfuzz.distance import Indel
 from memory_app.text import edits
 from memory_app.text.edits import EditError, Replace
 from memory_app.text.folding import QUOTES
-from memory_app.text.fuzzy_match import (
-    WORTH_OFFERING,
-    Nearest,
-    is_elided,
-    likeness,
-    passages,
-    without_line_numbers,
-)
+from memory_app.text.fuzzy_match import WORTH_OFFERING, Nearest, is_elided, likeness, passages, without_line_numbers
 from memory_app.text.lines import occurrences
 from memory_app.text.merge.carry import carried, corrects
 from memory_app.text.worddiff.compare import is_spaced

@@ -36,18 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names[: len(paths.labels)] = paths.labels
     try:
         texts = [_read(path) for path in (paths.base, paths.ours, paths.theirs)]
-    except _Unreadable as error:
-        sys.stderr.write(f"error: {error}\n")
-        return _ERROR
+    except ValueError as error:
+        parser.error(str(error))
     result = merge(*texts)
     text, count = (result, 0) if isinstance(result, str) else marked(result, names[0], names[2])
     sys.stdout.buffer.write(text.encode())
     sys.stdout.flush()
     return min(count, _MOST_CONFLICTS)
-
-
-class _Unreadable(Exception):
-    """A file is not there or is no text; the message says which and why."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -59,16 +54,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _read(path: Path) -> str:
+    """Return the text of a file. Raise ValueError where it is not there or is no text."""
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise _Unreadable(f"cannot read {path}: {error.strerror}") from error
+        raise ValueError(f"cannot read {path}: {error.strerror}") from error
     if b"\0" in content:
-        raise _Unreadable(f"cannot merge binary files: {path}")
+        raise ValueError(f"cannot merge binary files: {path}")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise _Unreadable(f"{path} is not UTF-8: byte {error.start}") from error
+        raise ValueError(f"{path} is not UTF-8: byte {error.start}") from error
 
 
 if __name__ == "__main__":

@@ -111,14 +111,11 @@ def merged_words(base: str, ours: str, theirs: str) -> str | None:
         merged = _interleaved(pieces, [(our_changes, our_pieces), (their_changes, their_pieces)])
     if merged is None and base.split() == ours.split():
         # Where both wrapped the lines anew neither is better: the one with more of them.
-        return max(ours, theirs, key=_line_ends) if base.split() == theirs.split() else theirs
+        is_wrapping = base.split() == theirs.split()
+        return max(ours, theirs, key=lambda text: (text.count("\n"), text)) if is_wrapping else theirs
     if merged is None and base.split() == theirs.split():
         return ours
     return merged
-
-
-def _line_ends(text: str) -> tuple[int, str]:
-    return text.count("\n"), text
 
 
 def _is_mixture(base: str, pieces: Sequence[str], ours: Sequence[Difference], theirs: Sequence[Difference]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, repeat
 from typing import NamedTuple
@@ -18,9 +17,10 @@ from memory_app.text.worddiff.compare import (
     is_word,
     matched,
     rising,
-    tokens,
+    single_pairs,
     unchanged,
     visible_words,
+    words,
 )
 
 _CELL = re.compile(r"(?:\\.|[^|\\]|\\$)+|\|", re.DOTALL)
@@ -36,10 +36,8 @@ class Units(NamedTuple):
 
     def raw(self, start: int, end: int) -> str:
         """Return the text of the units `[start:end]` with the separators before and after them."""
-        found = [self.separators[start]]
-        for index in range(start, end):
-            found += (self.texts[index], self.separators[index + 1])
-        return "".join(found)
+        inside = self.inner(start, end) + self.separators[end] if start < end else ""
+        return self.separators[start] + inside
 
     def inner(self, start: int, end: int) -> str:
         """Return the text of the units `[start:end]` without the separators around them."""
@@ -255,10 +253,10 @@ def is_replaced(old: str, new: str, share: float) -> bool:
 
 def _words(text: str) -> list[str]:
     """Return the words; of a script without spaces each two characters in a row, as a single one says little."""
-    words = [piece for piece in visible_words(text) if is_word(piece)]
+    found = [piece for piece in visible_words(text) if is_word(piece)]
     return [
         word + after if len(word) == len(after) == 1 and not is_spaced(word) else word
-        for word, after in zip(words, [*words[1:], ""], strict=False)
+        for word, after in zip(found, [*found[1:], ""], strict=False)
     ]
 
 
@@ -292,7 +290,8 @@ def _match_equal(old: Sequence[str], new: Sequence[str], match: Match) -> None:
             match[end] = new_end
         if start == end or new_start == new_end:
             continue
-        chain = rising(_single_pairs(old, new, (start, end, new_start, new_end)))
+        pairs = rising(single_pairs(old[start:end], new[new_start:new_end]))
+        chain = [(start + index, new_start + new_index) for index, new_index in pairs]
         if not chain:
             _match_common(old, new, (start, end, new_start, new_end), match)
             continue
@@ -301,18 +300,6 @@ def _match_equal(old: Sequence[str], new: Sequence[str], match: Match) -> None:
             stack.append((start, index, new_start, new_index))
             start, new_start = index + 1, new_index + 1
         stack.append((start, end, new_start, new_end))
-
-
-def _single_pairs(old: Sequence[str], new: Sequence[str], where: Range) -> list[tuple[int, int]]:
-    """Return the places of what occurs once in both ranges."""
-    start, end, new_start, new_end = where
-    counts, new_counts = Counter(old[start:end]), Counter(new[new_start:new_end])
-    places = {unit: index for index, unit in enumerate(new[new_start:new_end], new_start) if new_counts[unit] == 1}
-    return [
-        (index, places[unit])
-        for index, unit in enumerate(old[start:end], start)
-        if counts[unit] == 1 and unit in places
-    ]
 
 
 def _match_common(old: Sequence[str], new: Sequence[str], where: Range, match: Match) -> None:
@@ -324,6 +311,10 @@ def _match_common(old: Sequence[str], new: Sequence[str], where: Range, match: M
 
 
 # -- similar units ----------------------------------------------------------------------------------
+
+
+#: A unit's text, and its words coded.
+_Coded = tuple[str, str]
 
 
 def _match_similar(old: Sequence[str], new: Sequence[str], where: Range, match: Match) -> None:
@@ -345,18 +336,11 @@ def _match_similar(old: Sequence[str], new: Sequence[str], where: Range, match: 
     left, right = codes[:count], codes[count:]
     paired = list(_best_pairs(left, right))
     taken, new_taken = {index for index, _ in paired}, {index for _, index in paired}
+    parts = [*zip(old[start:end], left, strict=True)]
+    new_parts = [*zip(new[new_start:new_end], right, strict=True)]
     for index, new_index in paired:
-        beside = _free_beside(index, count, taken.__contains__)
-        new_beside = _free_beside(new_index, new_count, new_taken.__contains__)
-        unit, new_unit = old[start + index], new[new_start + new_index]
-        was_joined = any(
-            _is_inside(left[other], right[new_index]) or _share_a_sentence(old[start + other], new_unit)
-            for other in beside
-        )
-        was_split = any(
-            _is_inside(right[other], left[index]) or _share_a_sentence(new[new_start + other], unit)
-            for other in new_beside
-        )
+        was_joined = any(_is_part(each, new_parts[new_index]) for each in _free_beside(index, parts, taken))
+        was_split = any(_is_part(each, parts[index]) for each in _free_beside(new_index, new_parts, new_taken))
         if not was_joined and not was_split:
             match[start + index] = new_start + new_index
 
@@ -382,19 +366,21 @@ def _best_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int
             column += 1
 
 
-def _free_beside(index: int, count: int, is_taken: Callable[[int], bool]) -> Iterator[int]:
+def _free_beside(index: int, units: Sequence[_Coded], taken: set[int]) -> Iterator[_Coded]:
     """Yield the unmatched units directly before and after."""
     for step in (-1, 1):
         other = index + step
-        while 0 <= other < count and not is_taken(other):
-            yield other
+        while 0 <= other < len(units) and other not in taken:
+            yield units[other]
             other += step
 
 
-def _share_a_sentence(one: str, other: str) -> bool:
-    """Whether a sentence of at least three words is in both units."""
-    shared = {*sentences(one).texts} & {*sentences(other).texts}
-    return any(sum(map(is_word, tokens(text))) > 2 for text in shared)
+def _is_part(part: _Coded, whole: _Coded) -> bool:
+    """Whether at least half of a unit is in another one, or a sentence of at least three words in both."""
+    if _is_inside(part[1], whole[1]):
+        return True
+    shared = {*sentences(part[0]).texts} & {*sentences(whole[0]).texts}
+    return any(len(words(text)) > 2 for text in shared)
 
 
 def _is_inside(part: str, whole: str) -> bool:

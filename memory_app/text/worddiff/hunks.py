@@ -45,9 +45,7 @@ class Hunk:
         before: the changed lines in the text before, with their line ends; empty when all of it is new.
         after: the same in the text after; empty when all of it goes.
         before_line: 1-based number of its first line in the text before; for new text the line it is put in front of.
-        before_count: how many lines of the text before it covers.
         after_line: the same for the text after.
-        after_count: how many lines of the text after it covers.
         is_moved: the lines before stand elsewhere afterwards, some of them perhaps changed.
     """
 
@@ -56,9 +54,7 @@ class Hunk:
     before: str
     after: str
     before_line: int
-    before_count: int
     after_line: int
-    after_count: int
     is_moved: bool = False
 
 
@@ -158,16 +154,10 @@ def _hunks(places: Iterable[_Place]) -> dict[int, Hunk]:
             before=source.old,
             after=target.new,
             before_line=source.line,
-            before_count=_line_count(source.old),
             after_line=target.new_line,
-            after_count=_line_count(target.new),
             is_moved=source is not target,
         )
     return found
-
-
-def _line_count(text: str) -> int:
-    return len(text.split("\n")) - text.endswith("\n") if text else 0
 
 
 def _id(what: tuple[str, ...], seen: set[str]) -> str:

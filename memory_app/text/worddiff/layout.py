@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from memory_app.text.worddiff.compare import Segment, is_word, joined, side_of, tokens
+from memory_app.text.worddiff.compare import Segment, joined, side_of, words
 
 # Folding a single paragraph away saves no room: the line that says so is as tall.
 _WORTH_FOLDING = 2
@@ -227,7 +227,7 @@ def _replaced(paragraph: Paragraph) -> Iterator[Segment]:
 
 
 def _letters(text: str) -> int:
-    return sum(len(piece) for piece in tokens(text) if is_word(piece))
+    return sum(map(len, words(text)))
 
 
 def with_starts(items: Iterable[Paragraph]) -> Iterator[tuple[Paragraph, bool]]:

@@ -7,7 +7,7 @@ signs found in the result become the moved lines again.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
@@ -23,11 +23,11 @@ from memory_app.text.worddiff.compare import (
     coded_words,
     common_ends,
     diff_in_order,
-    is_word,
     joined,
     rising,
     side_of,
-    tokens,
+    single_pairs,
+    words,
 )
 from memory_app.text.worddiff.layout import Paragraph, paragraphs, with_replaced_paragraphs, with_starts
 
@@ -151,8 +151,8 @@ def _torn(segments: Sequence[Segment]) -> set[int]:
 
 def count_words(segments: Sequence[Segment]) -> tuple[int, int]:
     """Return how many words were added and how many removed; of what was moved, those that were changed as well."""
-    added = sum(_words(segment.text) for segment in segments if segment.kind == "added" and not segment.move)
-    removed = sum(_words(segment.text) for segment in segments if segment.kind == "removed" and not segment.move)
+    added = sum(len(words(segment.text)) for segment in segments if segment.kind == "added" and not segment.move)
+    removed = sum(len(words(segment.text)) for segment in segments if segment.kind == "removed" and not segment.move)
     for was, now in _moved_texts(segments):
         if was != now:
             inside = count_words(diff_in_order(was, now))
@@ -173,7 +173,7 @@ def count_moved(segments: Sequence[Segment]) -> int:
 
 def count_moved_words(segments: Sequence[Segment]) -> int:
     """Return how many words the moved paragraphs have."""
-    return sum(_words(now) for _was, now in _moved_texts(segments))
+    return sum(len(words(now)) for _was, now in _moved_texts(segments))
 
 
 def _moved_texts(segments: Sequence[Segment]) -> list[tuple[str, str]]:
@@ -181,10 +181,6 @@ def _moved_texts(segments: Sequence[Segment]) -> list[tuple[str, str]]:
     was = {segment.move: segment.text for segment in segments if segment.move and segment.kind == "removed"}
     now = {segment.move: segment.text for segment in segments if segment.move and segment.kind == "added"}
     return [(was[move].strip("\r\n"), now[move].strip("\r\n")) for move in sorted(was.keys() & now.keys())]
-
-
-def _words(text: str) -> int:
-    return sum(map(is_word, tokens(text)))
 
 
 def changes_inside(items: Sequence[Paragraph]) -> dict[int | None, tuple[Segment, ...]]:
@@ -233,28 +229,17 @@ def moved_lines(old: Sequence[str], new: Sequence[str]) -> list[Move]:
     kept, put = ([without_number(line).strip() for line in text] for text in (old, new))
     if min(len(kept), len(put)) - sum(common(kept, put)) < 2:
         return []  # one line is in its place among those around it, which are the same
-    pairs = _equal_pairs(kept, put)
+    pairs = [pair for pair in single_pairs(kept, put) if _is_long(kept[pair[0]], _WORDS)]
     pairs = sorted([*pairs, *_changed_pairs(kept, put, pairs)])
     stays = set(rising(pairs))
     return _joined([pair for pair in pairs if pair not in stays], stays, kept, put)
 
 
-def _equal_pairs(old: Sequence[str], new: Sequence[str]) -> list[Pair]:
-    """Return the places of lines with enough words that are in each text once."""
-    counts, new_counts = Counter(old), Counter(new)
-    places = {line: index for index, line in enumerate(new) if new_counts[line] == 1}
-    return [
-        (index, places[line])
-        for index, line in enumerate(old)
-        if line in places and counts[line] == 1 and _is_long(line, _WORDS)
-    ]
-
-
-def _is_long(line: str, words: int) -> bool:
+def _is_long(line: str, least: int) -> bool:
     if len(line) < _LETTERS:
         return False
-    found = [piece for piece in tokens(line[:200]) if is_word(piece)]
-    return len(found) >= words and sum(map(len, found)) >= _LETTERS
+    found = words(line[:200])
+    return len(found) >= least and sum(map(len, found)) >= _LETTERS
 
 
 def _changed_pairs(old: Sequence[str], new: Sequence[str], pairs: Sequence[Pair]) -> list[Pair]:

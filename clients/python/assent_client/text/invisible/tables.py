@@ -81,6 +81,8 @@ NO_INK = _all("Cc", "Cf", "Zs", "Zl", "Zp") + _DEFAULT_IGNORABLE + _BLANK + NONC
 #: Marks without a width of their own: they are drawn above, below or around the character before them.
 PILED = _all("Mn", "Me")
 SPACING = _all("Mc")
+#: Every combining mark.
+MARKS = PILED + SPACING + _all("ignored")
 #: ASCII has some too (+ < = > ^ `), none of which is ever varied.
 SYMBOLS = "(?![\x00-\x7f])[" + _all("So", "Sm", "Sk") + "‼⁉ℹ〰〽]"
 
