@@ -129,7 +129,7 @@ class AnswerClasses:
         self._named: dict[tuple[tuple[str, str], ...], str] = {}
         self._records: dict[str, _Typed] = {}
         self._source: list[str] = [_HEAD]
-        self._write("WrittenChange", "Record", _typed(fields.WRITTEN))
+        self._write("WrittenChange", "Record", _typed(fields.WRITTEN), "What became of a change.")
         for method in client_methods():
             if method.operation not in self.of:
                 self.of[method.operation] = self._answer(method.operation, method.asked.returns)
@@ -156,7 +156,7 @@ class AnswerClasses:
             base = "Answer"
         typed = _typed({field: text for field, text in plain.items() if field not in _TAKEN})
         typed |= {field: (f"list[{item}]", "") for field, item in lists.items()}
-        self._write(name, base, typed)
+        self._write(name, base, typed, f"What `{operation}` answers.")
         self._named[key] = name
         return name
 
@@ -166,11 +166,11 @@ class AnswerClasses:
             return self._named[key]
         singular = "".join(word.title() for word in field.removesuffix("s").split("_"))
         name = _ITEMS.get(f"{owner}.{field}") or f"{owner}{singular}"
-        self._write(name, "Record", _typed(returns))
+        self._write(name, "Record", _typed(returns), f"An item of `{owner}.{field}`.")
         self._named[key] = name
         return name
 
-    def _write(self, name: str, base: str, typed: _Typed) -> None:
+    def _write(self, name: str, base: str, typed: _Typed, says: str) -> None:
         is_item = base == "Record"
         kinds = {(field, kind) for field, (kind, _) in typed.items()}
         parts = [
@@ -183,12 +183,10 @@ class AnswerClasses:
             record = max(parts, key=lambda each: len(self._records[each]))
             base, inherited = record if is_item else f"{base}, {record}", self._records[record]
         own = {field: each for field, each in typed.items() if inherited.get(field) != each}
-        lines = ["", f"class {name}({base}):"]
+        lines = ["", f"class {name}({base}):", f'    """{says}"""']
         for field, (annotation, means) in own.items():
             lines += textwrap.wrap(means, 113, initial_indent="    #: ", subsequent_indent="    #: ")
             lines.append(f"    {field}: {annotation} = absent()")
-        if not own:
-            lines.append("    pass")
         if is_item:
             self._records[name] = typed
         self._source.append("\n".join([*lines, ""]))

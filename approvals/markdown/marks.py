@@ -62,7 +62,7 @@ def _blank(part: Whitespace) -> str:
 
 def signs(text: str) -> SafeString:
     """Return text with a sign for each blank, tab and line end."""
-    return drawn(invisible.mark_whitespace(text, continues=True))
+    return drawn(invisible.mark_whitespace(text))
 
 
 def segment(kind: str, text: str, *, is_said: bool = True, is_moved: bool = False) -> SafeString:

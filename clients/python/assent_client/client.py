@@ -44,7 +44,8 @@ class _Client(Generic[Http]):
         max_retries: int = MAX_RETRIES,
         http_client: Http | None = None,
     ) -> None:
-        self.core = core.settle(base_url, token, user, timeout, max_retries, http_client, self._wanted)
+        core.require_httpx2(http_client, self._wanted)
+        self.core = ClientCore(*core.settle(base_url, token, http_client), user, timeout, max_retries)
         headers = {"User-Agent": USER_AGENT}
         self._http = http_client or self._wanted(timeout=core.default_timeout(timeout), headers=headers)
         self._owns_http = http_client is None
@@ -178,16 +179,12 @@ class AsyncAssent(AsyncResources, _Client[httpx2.AsyncClient]):
         async def follow(cursor: str) -> Any:
             return (await self.drive(ask(cursor))).answer
 
-        async def first_raw() -> Any:
+        async def first() -> Any:
             came = await self.drive(ask(None))
             page: AsyncPage[Any] = AsyncPage(came.answer, follow)
-            return came.of(page)
+            return came.of(page) if raw else page
 
-        async def first() -> AsyncPage[Any]:
-            page: AsyncPage[Any] = (await first_raw()).answer
-            return page
-
-        return first_raw() if raw else AsyncPager(first)
+        return first() if raw else AsyncPager(first)
 
     async def close(self) -> None:
         """Close the connections, unless they are those of an `http_client` that was given."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -68,6 +67,10 @@ class ClientCore:
     #: The one person the token serves, once that was asked; shared by the copies of a client.
     served: list[str] = field(default_factory=list, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.max_retries < 0:
+            raise ValueError("max_retries cannot be less than 0")
+
     def steps(
         self,
         operation: Operation[A],
@@ -115,22 +118,12 @@ class ClientCore:
 
 
 def settle(
-    base_url: str | None,
-    token: str | None,
-    user: str | None,
-    timeout: float | httpx2.Timeout | None,
-    max_retries: int,
-    http_client: object,
-    wanted: type[httpx2.Client] | type[httpx2.AsyncClient],
-) -> ClientCore:
-    """Return the settings of a new client, from its arguments, the environment and the HTTP client given.
+    base_url: str | None, token: str | None, given: httpx2.Client | httpx2.AsyncClient | None
+) -> tuple[str, str | None]:
+    """Return the address and the token of a new client, from its arguments, the HTTP client given and the environment.
 
-    Raises:
-        TypeError: the HTTP client is another library's.
-        AssentError: the address or the token is missing or cannot be one.
+    Raise AssentError where one is missing or cannot be one.
     """
-    require_httpx2(http_client, wanted)
-    given = http_client if isinstance(http_client, httpx2.Client | httpx2.AsyncClient) else None
     url = base_url or (str(given.base_url) if given else "") or os.environ.get("MEMORY_URL", "").strip()
     if not url:
         raise errors.AssentError("No server: give base_url, or set MEMORY_URL, such as http://127.0.0.1:8000.")
@@ -147,9 +140,7 @@ def settle(
             )
     if secret is not None and (not secret or not secret.isascii() or not secret.isprintable() or " " in secret):
         raise errors.AssentError("token (or MEMORY_TOKEN) is no token.")
-    if max_retries < 0:
-        raise ValueError("max_retries cannot be less than 0")
-    return ClientCore(url.rstrip("/"), secret, user, timeout, max_retries)
+    return url.rstrip("/"), secret
 
 
 def default_timeout(timeout: float | httpx2.Timeout | None) -> httpx2.Timeout:
@@ -164,10 +155,6 @@ def require_httpx2(http_client: object, wanted: type[httpx2.Client] | type[httpx
     """Raise TypeError for an HTTP client of another library, or of the other kind."""
     if http_client is None or isinstance(http_client, wanted):
         return
-    kind = type(http_client)
-    came = f"{kind.__module__.split('.')[0]}.{kind.__name__}"
-    advice = ""
-    httpx = sys.modules.get("httpx")
-    if httpx is not None and isinstance(http_client, (httpx.Client, httpx.AsyncClient)):
-        advice = " httpx and httpx2 are two libraries, and their objects do not mix."
-    raise TypeError(f"http_client has to be an httpx2.{wanted.__name__}, not {came}.{advice}")
+    library, name = type(http_client).__module__.split(".")[0], type(http_client).__name__
+    advice = " httpx and httpx2 are two libraries, and their objects do not mix." if library == "httpx" else ""
+    raise TypeError(f"http_client has to be an httpx2.{wanted.__name__}, not {library}.{name}.{advice}")

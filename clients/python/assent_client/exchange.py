@@ -306,11 +306,8 @@ def _json(response: httpx2.Response) -> Any:
 def read(response: httpx2.Response, answer: type[A]) -> A:
     """Return a success as its answer. Raise APIResponseValidationError when it is not one of Assent's."""
     payload = _json(response)
-    if (
-        not isinstance(payload, dict)
-        or not isinstance(payload.get("data"), dict)
-        or not isinstance(payload.get("text"), str)
-    ):
+    data, text = (payload.get("data"), payload.get("text")) if isinstance(payload, dict) else (None, None)
+    if not isinstance(data, dict) or not isinstance(text, str):
         raise not_understood(response)
     made: A = answer.from_payload(payload, response.headers.get("X-Request-ID"))
     return made

@@ -1,6 +1,5 @@
 """The memory tool's steps, driven by hand: what people decided is told, and paths mean one thing."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -8,36 +7,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent_client.adapters import memory_files
-from assent_client.adapters.memory_files import CommandRefused, Steps, refusal, with_decisions
+from assent_client.adapters.memory_files import CommandRefused, Steps, refusal
+from assent_client.answers import ToolAnswer
 from assent_client.errors import APIStatusError, ConflictError, NotFoundError, UnprocessableEntityError
+from assent_client.exchange import at_once
 from assent_client.text import memory_paths
 
 TOLD = "\n\nDecided since you were last told:\n- #7 was rejected: out\\u200bdated"
 
 
-@dataclass
-class Said:
-    text: str = ""
-    data: dict[str, Any] = field(default_factory=dict)
+def told(**data: Any) -> ToolAnswer:
+    return ToolAnswer(
+        data=data | {"decisions": {"items": [{"text": "#7 was rejected: out\u200bdated", "cursor": "d-9"}]}}
+    )
 
 
-def told(**data: Any) -> Said:
-    return Said(data=data | {"decisions": {"items": [{"text": "#7 was rejected: out\u200bdated", "cursor": "d-9"}]}})
-
-
-def done(steps: Steps, *answers: Said | APIStatusError, before: set[str] | None = None) -> str:
+def done(steps: Steps, *answers: ToolAnswer | APIStatusError, before: set[str] | None = None) -> str:
     """Give these answers to the steps; what they return. `before` is what the tool told before."""
-    whole = with_decisions(steps, set() if before is None else before)
-    try:
-        next(whole)
-        for answer in answers:
-            if isinstance(answer, APIStatusError):
-                whole.throw(answer)
-            else:
-                whole.send(answer)
-    except StopIteration as end:
-        return str(end.value)
-    raise AssertionError("the steps wait for another answer")
+    coming = iter(answers)
+
+    def call(step: memory_files.Step) -> ToolAnswer:
+        answer = next(coming)
+        if isinstance(answer, APIStatusError):
+            raise answer
+        return answer
+
+    text = at_once(memory_files.done(steps, call, set() if before is None else before))
+    assert not [*coming]
+    return text
 
 
 GOALS = "/memories/blocks/goals.md"
@@ -88,7 +85,7 @@ def test_a_refusal_tells_what_was_decided_too() -> None:
 
 
 def test_without_decisions_nothing_is_added_and_refusals_pass() -> None:
-    assert done(memory_files.view(GOALS), Said(data={"content": "a", "proposal_id": None})).endswith("     1\ta")
+    assert done(memory_files.view(GOALS), ToolAnswer(data={"content": "a", "proposal_id": None})).endswith("     1\ta")
     near = NotFoundError(
         "none", status_code=404, code="path_not_found", text=f"Error: none\nThe nearest is {GOALS}.\nX"
     )
@@ -113,9 +110,12 @@ def test_what_was_rejected_before_is_told_without_an_argument_that_no_command_ha
 @pytest.mark.parametrize("repaired", [True, False])
 def test_an_edit_that_was_made_elsewhere_than_quoted_is_shown(repaired: bool) -> None:
     made = {"edit": 0, "old_string": "said “hi”", "new_string": "says “hi”"}
-    answer = Said(data={"proposal_id": 8, "status": "open", "repaired": [made] if repaired else []})
+    answer = ToolAnswer(data={"proposal_id": 8, "status": "open", "repaired": [made] if repaired else []})
     note = "/memories/notes/mem-1-aaaa.md"
-    read, whole = Said(data={"content": "She said “hi”.", "proposal_id": None}), Said(data={"result": "She greets."})
+    read, whole = (
+        ToolAnswer(data={"content": "She said “hi”.", "proposal_id": None}),
+        ToolAnswer(data={"result": "She greets."}),
+    )
     steps = memory_files.str_replace(note, 'said "hi"', 'says "hi"', {})
     shown = done(steps, read, answer, *(() if repaired else (whole,)))
     assert ("     1\tShe says “hi”." if repaired else "     1\tShe greets.") in shown
@@ -124,14 +124,14 @@ def test_an_edit_that_was_made_elsewhere_than_quoted_is_shown(repaired: bool) ->
 def test_an_empty_line_is_inserted() -> None:
     steps = memory_files.insert(GOALS, 1, "", {})
     next(steps)
-    assert steps.send(Said(data={"content": "a\nb", "proposal_id": None})).arguments["content"] == "\n"
+    assert steps.send(ToolAnswer(data={"content": "a\nb", "proposal_id": None})).arguments["content"] == "\n"
 
 
 def test_a_rename_that_is_applied_at_once_says_so() -> None:
     missing = NotFoundError("none", status_code=404, code="not_found")
-    applied = [Said(data={"proposal_id": number, "status": "applied"}) for number in (8, 9)]
+    applied = [ToolAnswer(data={"proposal_id": number, "status": "applied"}) for number in (8, 9)]
     rename = memory_files.rename(GOALS, "/memories/x.md", {})
-    shown = done(rename, Said(data={"content": "a", "proposal_id": None}), missing, *applied)
+    shown = done(rename, ToolAnswer(data={"content": "a", "proposal_id": None}), missing, *applied)
     assert "asked to approve" not in shown
     assert "Applied at once (#8)" in shown
     assert "Applied at once (#9)" in shown

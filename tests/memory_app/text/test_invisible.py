@@ -114,9 +114,7 @@ def test_ordinary_typography_is_marked_only_on_request() -> None:
 def test_the_source_view_shows_white_space_and_flags_it_at_line_ends() -> None:
     parts = mark_whitespace("a  b \t\r\n\tc\n ")
     signs = [part.sign + "!" * part.trailing for part in parts if isinstance(part, Whitespace)]
-    assert signs == ["··", "·!", "→!", "␍¶", "→", "¶", "·!"]
-    # Spaces before more text are at no end.
-    assert mark_whitespace("a ", continues=True)[-1] == Whitespace(" ", "·", trailing=False)
+    assert signs == ["··", "·!", "→!", "␍¶", "→", "¶", "·"]  # more text may follow on the last line
 
 
 @given(awkward | st.text(max_size=40))

@@ -8,6 +8,7 @@ from assent_client.answers import Answer, ListAnswer, Record, absent
 
 
 class WrittenChange(Record):
+    """What became of a change."""
     #: applied, open while it waits for a person, withdrawn: a note of yours that waited and was deleted, or
     #: known: a note says this already, nothing was made, and there is no proposal
     status: str = absent()
@@ -40,6 +41,7 @@ class WrittenChange(Record):
 
 
 class BlockSummary(Record):
+    """An item of `BlockList.items`."""
     #: the block's name in every call
     label: str = absent()
     #: for people; made from the label where the owner gave none
@@ -61,6 +63,7 @@ class BlockSummary(Record):
 
 
 class BriefProposal(Record):
+    """An item of `BlockList.waiting`."""
     #: its number in every call
     proposal_id: int = absent()
     #: which block; null for notes
@@ -82,10 +85,12 @@ class BriefProposal(Record):
 
 
 class BlockList(ListAnswer[BlockSummary]):
+    """What `list_memory_blocks` answers."""
     waiting: list[BriefProposal] = absent()
 
 
 class Block(Answer, BlockSummary):
+    """What `read_memory_block` answers."""
     #: the text, or the lines asked for
     body: str = absent()
     #: how many lines the text has
@@ -104,6 +109,7 @@ class Block(Answer, BlockSummary):
 
 
 class BlockChange(Record):
+    """An item of `BlockHistory.items`."""
     #: hash of the commit, for `as_of`
     commit: str = absent()
     #: approved, edited, created, superseded, reinstated, deleted, applied, imported, reverted or recovered
@@ -123,10 +129,11 @@ class BlockChange(Record):
 
 
 class BlockHistory(ListAnswer[BlockChange]):
-    pass
+    """What `block_history` answers."""
 
 
 class ProposedEdit(Answer):
+    """What `propose_memory_edit` answers."""
     #: its number, applied or not: people see what was applied, and can put it back
     proposal_id: int = absent()
     #: the commit it was made on
@@ -165,6 +172,7 @@ class ProposedEdit(Answer):
 
 
 class NoteItem(Record):
+    """An item of `NoteList.items`."""
     #: the note's name in every call
     id: str = absent()
     #: what it says
@@ -205,12 +213,14 @@ class NoteItem(Record):
 
 
 class NoteList(ListAnswer[NoteItem]):
+    """What `note_list` answers."""
     #: with q, true while the search does not know the newest changes yet: the pages may then repeat or miss
     #: notes
     index_behind: bool = absent()
 
 
 class Note(Answer, NoteItem):
+    """What `note_read` answers."""
     #: the commit it was read at
     commit: str = absent()
     #: as given, or null
@@ -218,6 +228,7 @@ class Note(Answer, NoteItem):
 
 
 class SearchResult(Record):
+    """An item of `SearchResults.results`."""
     #: of a note
     note_id: str | None = absent()
     #: of a block
@@ -245,6 +256,7 @@ class SearchResult(Record):
 
 
 class SearchResults(Answer):
+    """What `memory_search` answers."""
     #: how many more there are, which were left out for their length
     left_out: int = absent()
     #: true for a question about everything: after what matches, the newest and most used notes follow
@@ -257,6 +269,7 @@ class SearchResults(Answer):
 
 
 class ChangedNote(Answer, WrittenChange):
+    """What `memory_save` answers."""
     #: the note's id
     note_id: str = absent()
     #: ids of other notes that say the same, newest first; of a new note, but for a word
@@ -264,6 +277,7 @@ class ChangedNote(Answer, WrittenChange):
 
 
 class RememberedNote(Answer, WrittenChange):
+    """What `remember` answers."""
     #: true once it is in the memory; false while it waits for a person
     remembered: bool = absent()
     #: the memory's id; of what is known already, that memory's
@@ -277,6 +291,7 @@ class RememberedNote(Answer, WrittenChange):
 
 
 class RecalledNote(Record):
+    """An item of `RecalledNotes.memories`."""
     #: the memory's id
     id: str = absent()
     #: what it says
@@ -300,6 +315,7 @@ class RecalledNote(Record):
 
 
 class RecalledNotes(Answer):
+    """What `recall` answers."""
     #: how many
     count: int = absent()
     #: how many more match, and were left out for their length
@@ -310,6 +326,7 @@ class RecalledNotes(Answer):
 
 
 class ForgottenNote(Answer, WrittenChange):
+    """What `forget` answers."""
     #: true once it is superseded; false while that waits for a person
     forgotten: bool = absent()
     #: the memory's id
@@ -323,11 +340,13 @@ class ForgottenNote(Answer, WrittenChange):
 
 
 class PrimedNotes(Answer):
+    """What `prime_memories` answers."""
     #: what is in it, and what was left out
     receipt: dict[str, Any] = absent()
 
 
 class ProposalSummary(BriefProposal):
+    """An item of `ProposalList.items`."""
     #: whose memory
     user_id: str = absent()
     #: block, note or import (many notes as a whole)
@@ -364,10 +383,11 @@ class ProposalSummary(BriefProposal):
 
 
 class ProposalList(ListAnswer[ProposalSummary]):
-    pass
+    """What `list_proposals` answers."""
 
 
 class ProposalComment(Record):
+    """An item of `Proposal.comments`."""
     #: username of the person, or name of the agent
     by: str = absent()
     #: person or agent
@@ -383,6 +403,7 @@ class ProposalComment(Record):
 
 
 class ProposalCollidesWith(Record):
+    """An item of `Proposal.collides_with`."""
     #: your other undecided proposals that change the same
     proposal_id: int = absent()
     #: what approving this one makes of it: no_longer_fits, too_long, settled (it asks for no more than this
@@ -393,6 +414,7 @@ class ProposalCollidesWith(Record):
 
 
 class Proposal(Answer, ProposalSummary):
+    """What `get_proposal` answers."""
     #: the branch that holds it; null once it is decided, since the branch is gone then
     branch: str | None = absent()
     #: the commit it was made on
@@ -430,10 +452,11 @@ class Proposal(Answer, ProposalSummary):
 
 
 class WithdrawnProposal(Answer, ProposalSummary):
-    pass
+    """What `withdraw_proposal` answers."""
 
 
 class PostedComment(Answer, ProposalComment):
+    """What `comment_on_proposal` answers."""
     #: its number
     proposal_id: int = absent()
     #: whose memory
@@ -441,6 +464,7 @@ class PostedComment(Answer, ProposalComment):
 
 
 class ContextBlock(Record):
+    """An item of `ContextText.blocks`."""
     #: the block's name in every call
     label: str = absent()
     #: what people call it
@@ -450,6 +474,7 @@ class ContextBlock(Record):
 
 
 class ContextText(Answer):
+    """What `context_read` answers."""
     #: which blocks are in it, and which did not fit
     blocks_receipt: dict[str, Any] = absent()
     #: auto, manual (no notes) or none (no notes, no skill)
@@ -460,6 +485,7 @@ class ContextText(Answer):
 
 
 class Conversation(Record):
+    """An item of `ConversationList.items`."""
     #: its name in every call
     session_id: str = absent()
     #: the beginning of what the user said first
@@ -475,10 +501,11 @@ class Conversation(Record):
 
 
 class ConversationList(ListAnswer[Conversation]):
-    pass
+    """What `memory_list_sessions` answers."""
 
 
 class Message(Record):
+    """An item of `MessageList.items`."""
     #: the message's id
     message_id: str = absent()
     #: user, assistant, system or tool
@@ -494,11 +521,13 @@ class Message(Record):
 
 
 class MessageList(ListAnswer[Message]):
+    """What `memory_read_session` answers."""
     #: which conversation
     session_id: str = absent()
 
 
 class KeptMessages(Answer):
+    """What `message_keep` answers."""
     #: whose messages
     session_id: str = absent()
     #: ids of those kept now
@@ -508,6 +537,7 @@ class KeptMessages(Answer):
 
 
 class DeletedMessages(Answer):
+    """What `message_delete` answers."""
     #: whose messages
     session_id: str = absent()
     #: how many of yours there were
@@ -517,6 +547,7 @@ class DeletedMessages(Answer):
 
 
 class ListFilesAnswerItem(Record):
+    """An item of `ListFilesAnswer.items`."""
     #: the file
     path: str = absent()
     #: of a block; of a note its first words
@@ -528,10 +559,11 @@ class ListFilesAnswerItem(Record):
 
 
 class ListFilesAnswer(ListAnswer[ListFilesAnswerItem]):
-    pass
+    """What `list_files` answers."""
 
 
 class ViewFileAnswer(Answer):
+    """What `view_file` answers."""
     #: the file
     path: str = absent()
     #: the text, or the lines asked for
@@ -553,6 +585,7 @@ class ViewFileAnswer(Answer):
 
 
 class EditFileAnswer(Answer, WrittenChange):
+    """What `edit_file` answers."""
     #: the file
     path: str = absent()
     #: of a note, its id

@@ -35,9 +35,9 @@ except ModuleNotFoundError as error:
 
 from assent_client import Assent, AsyncAssent
 from assent_client.adapters import memory_files
-from assent_client.adapters.memory_files import CommandRefused, Step, Steps, refusal, with_decisions
+from assent_client.adapters.memory_files import CommandRefused, Step, Steps, refusal
 from assent_client.errors import APIStatusError, AssentError
-from assent_client.exchange import at_once, driven
+from assent_client.exchange import at_once
 
 __all__ = ["AssentMemoryTool", "AsyncAssentMemoryTool"]
 
@@ -77,7 +77,7 @@ class _Commands:
             return self._client.tools.call(step.tool, **step.arguments)
 
         try:
-            return await driven(with_decisions(steps, self._told), call, APIStatusError)
+            return await memory_files.done(steps, call, self._told)
         except (CommandRefused, AssentError) as error:
             raise told(error) from error
 

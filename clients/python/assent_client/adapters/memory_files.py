@@ -9,11 +9,14 @@ file is there stops saying what it wanted to keep.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from inspect import isawaitable
+from typing import Any
 
+from assent_client.answers import ToolAnswer
 from assent_client.errors import APIStatusError, NotFoundError
+from assent_client.exchange import driven
 from assent_client.text import invisible, memory_paths
 from assent_client.text.memory_paths import BLOCKS, NOTES, MemoryPath, PathRefused, Place
 
@@ -36,16 +39,6 @@ class CommandRefused(Exception):
     """The command cannot be done; the text is for the model, and says what would work."""
 
 
-class Answered(Protocol):
-    """What a call answers: a text for the model, and data."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def data(self) -> Mapping[str, Any]: ...
-
-
 @dataclass(frozen=True)
 class Step:
     """A call of a tool to make: `client.tools.call("view_file", path="/memories/blocks/goals.md")`."""
@@ -54,13 +47,13 @@ class Step:
     arguments: dict[str, Any]
 
 
-Steps = Generator[Step, Answered, str]
+Steps = Generator[Step, ToolAnswer, str]
 #: What goes with every write: a `reasoning` for the person who decides, else one that names the path, and the
 #: `session_id` of the conversation.
 Provenance = Mapping[str, str]
 
 
-def told(done: str, answer: Answered, *, is_new: bool = False) -> str:
+def told(done: str, answer: ToolAnswer, *, is_new: bool = False) -> str:
     """Return a command's own text, and what became of the write; `is_new` as for `waits`."""
     data = answer.data
     if data.get("status") == "known":
@@ -70,31 +63,29 @@ def told(done: str, answer: Answered, *, is_new: bool = False) -> str:
     return f"{done}\n{waits(data['proposal_id'], is_new=is_new)}"
 
 
-def with_decisions(steps: Steps, told: set[str]) -> Steps:
-    """Return the steps, their text followed by what people decided about this agent's proposals.
+async def done(steps: Steps, call: Callable[[Step], Any], told: set[str]) -> str:
+    """Return the text that the steps come to, followed by what people decided about this agent's proposals.
 
     Any answer may tell that: also one that a command asks for on its way, or before it refuses.
 
     Args:
+        call: makes a call, and returns its answer or an awaitable of it.
         told: cursors of what this tool told before, to which what is told now is added. Answers to reading say it
             again each time, since a program that reads may show no model what they carry.
     """
     lines: list[str] = []
+
+    async def answered(step: Step) -> ToolAnswer:
+        came = call(step)
+        answer: ToolAnswer = await came if isawaitable(came) else came
+        decisions = answer.data.get("decisions") or {}
+        news = [each for each in decisions.get("items", ()) if each["cursor"] not in told]
+        told.update(each["cursor"] for each in news)
+        lines.extend(f"- {invisible.escaped(each['text'])}" for each in news)
+        return answer
+
     try:
-        step = next(steps)
-        while True:
-            try:
-                answer = yield step
-            except APIStatusError as error:
-                step = steps.throw(error)
-            else:
-                decisions = answer.data.get("decisions") or {}
-                news = [each for each in decisions.get("items", ()) if each["cursor"] not in told]
-                told |= {each["cursor"] for each in news}
-                lines += [f"- {invisible.escaped(each['text'])}" for each in news]
-                step = steps.send(answer)
-    except StopIteration as done:
-        return _followed(str(done.value), lines)
+        return _followed(await driven(steps, answered, APIStatusError), lines)
     except CommandRefused as error:
         raise CommandRefused(_followed(str(error), lines)) from error
     except APIStatusError as error:
@@ -178,7 +169,7 @@ def view_folder(target: MemoryPath) -> Steps:
 
 def content_of(
     target: MemoryPath, *, missing: str = "The path {path} does not exist. Please provide a valid path."
-) -> Generator[Step, Answered, tuple[str, int | None]]:
+) -> Generator[Step, ToolAnswer, tuple[str, int | None]]:
     """Return a file's text, and the number of the proposal it comes from where it is only proposed."""
     try:
         file_ = yield Step("view_file", {"path": target.canonical, "max_characters": WHOLE})
@@ -188,7 +179,7 @@ def content_of(
     return str(file_.data["content"]), file_.data["proposal_id"]
 
 
-def exists(target: MemoryPath) -> Generator[Step, Answered, bool]:
+def exists(target: MemoryPath) -> Generator[Step, ToolAnswer, bool]:
     try:
         yield from content_of(target)
     except CommandRefused:

@@ -12,10 +12,12 @@ import json
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from inspect import isawaitable
 from typing import Any, TypedDict, Unpack
 
 from assent_client import Assent, AsyncAssent
 from assent_client.errors import APIStatusError, AssentError
+from assent_client.exchange import at_once
 
 log = logging.getLogger(__name__)
 
@@ -121,20 +123,22 @@ class Toolset:
             arguments: as the model gave them; the server says what is wrong with them.
             beside: see `Beside`.
         """
-        client = self._blocking_client()
-        try:
-            return _success(client.tools.call(name, **self._given(arguments, beside)))
-        except _EXPECTED as error:
-            return _failure(name, error)
+        self._blocking_client()
+        return at_once(self._outcome(name, arguments, beside))
 
     async def run_async(self, name: str, arguments: dict[str, Any], **beside: Unpack[Beside]) -> Outcome:
         """Return the same without blocking."""
         if isinstance(self.client, Assent):
             return await asyncio.to_thread(self.run, name, arguments, **beside)
+        return await self._outcome(name, arguments, beside)
+
+    async def _outcome(self, name: str, arguments: dict[str, Any], beside: Beside) -> Outcome:
         try:
-            return _success(await self.client.tools.call(name, **self._given(arguments, beside)))
+            came: Any = self.client.tools.call(name, **self._given(arguments, beside))
+            answer = await came if isawaitable(came) else came
         except _EXPECTED as error:
             return _failure(name, error)
+        return Outcome(answer.text, dict(answer.data))
 
     def _blocking_client(self) -> Assent:
         if not isinstance(self.client, Assent):
@@ -184,10 +188,6 @@ def _chosen(tools: Iterable[dict[str, Any]], names: Sequence[str] | None) -> lis
 def _for_the_model(schema: dict[str, Any]) -> dict[str, Any]:
     asked = {name: each for name, each in schema["properties"].items() if name not in _NOT_THE_MODELS}
     return schema | {"properties": asked}
-
-
-def _success(answer: Any) -> Outcome:
-    return Outcome(answer.text, dict(answer.data))
 
 
 def _failure(name: str, error: Exception) -> Outcome:

@@ -345,7 +345,7 @@ def add(session: CliContext, content: str, type_: str, tags: tuple[str, ...], fo
             _say(outcome, stored, "📝 Memory proposed:")
         case "json":
             memory = Memory(outcome.id, type_, content, tags, datetime.now(UTC).date())
-            output.print_json(output.as_json(memory) | {"status": outcome.status})
+            output.print_json(memory.as_json() | {"status": outcome.status})
         case "quiet":
             output.print_text(outcome.id)
 

@@ -69,14 +69,8 @@ class ImportResult:
         return self.status == "open"
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "status": self.status,
-            "proposal_id": self.proposal_id,
-            "created": self.created,
-            "updated": self.updated,
-            "unchanged": self.unchanged,
-            "skipped": [{"line": line, "reason": reason} for line, reason in self.skipped],
-        }
+        skipped = [{"line": line, "reason": reason} for line, reason in self.skipped]
+        return {name: value for name, value in vars(self).items() if name != "review_url"} | {"skipped": skipped}
 
 
 class Memories(Protocol):

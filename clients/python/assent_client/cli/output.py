@@ -35,7 +35,7 @@ def print_memories(memories: Sequence[Memory], form: Format) -> None:
         case "table":
             print_text(_table(memories) if memories else "No memories found.")
         case "json":
-            print_json([as_json(memory) for memory in memories])
+            print_json([memory.as_json() for memory in memories])
         case "markdown":
             print_exact(memories_md.write(memories).encode())
         case "quiet":
@@ -47,28 +47,17 @@ def print_memory(memory: Memory, form: Format) -> None:
     """Print one memory, in full."""
     match form:
         case "table":
-            sign = _SIGNS.get(memory.type, "")
-            print_text(f"{sign} {memory.type}  {memory.id}".lstrip())
+            print_text(f"{_signed(memory.type)}  {memory.id}")
             print_text(f"Created: {memory.created}")
             if memory.tags:
                 print_text(f"Tags:    {', '.join(memory.tags)}")
             print_text(f"\n{memory.content}")
         case "json":
-            print_json(as_json(memory))
+            print_json(memory.as_json())
         case "markdown":
             print_exact(memories_md.write_block(memory).encode())
         case "quiet":
             print_text(memory.id)
-
-
-def as_json(memory: Memory) -> dict[str, Any]:
-    return {
-        "id": memory.id,
-        "type": memory.type,
-        "content": memory.content,
-        "tags": list(memory.tags),
-        "created": memory.created.isoformat() if memory.created else None,
-    }
 
 
 def print_json(value: Any) -> None:

@@ -79,17 +79,13 @@ class RemoteMemories:
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[Memory]:
         found: list[Memory] = []
-        cursor: str | None = None
-        while limit is None or len(found) < limit:
-            wanted = _PAGE if limit is None else min(_PAGE, limit - len(found))
-            with self._failing():
-                page = self._client.notes.list(
-                    q=query or None, type=cast(Any, type or None), tag=tags, limit=wanted, cursor=cursor
-                )
-                found += [_memory(item) for item in page.data["items"]]
-                cursor = page.data["next"]
-            if not cursor:
-                break
+        most = min(_PAGE, limit or _PAGE)
+        with self._failing():
+            first = self._client.notes.list(q=query or None, type=cast(Any, type or None), tag=tags, limit=most)
+            for page in first.pages():
+                found += map(_memory, page.data["items"])
+                if limit is not None and len(found) >= limit:
+                    break
         return found[:limit]
 
     def get(self, id: str) -> Memory:

@@ -254,10 +254,8 @@ def _kind(text: str, at: int) -> Kind | None:
         return None if text[at + 1 : at + 2] == "\n" else "control"
     if char == "\u3000":
         # How Japanese and Chinese write a space.
-        wide = any(
-            unicodedata.east_asian_width(other) in "WF" for other in text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
-        )
-        return None if wide else "space"
+        beside = text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
+        return None if any(unicodedata.east_asian_width(other) in "WF" for other in beside) else "space"
     if char == "\u2800":
         # The space of Braille is a blank cell.
         return "space" if _BRAILLE.search(text, max(at - 1, 0), at + 2) else "zero_width"
@@ -291,12 +289,10 @@ def _needless_joiners(text: str) -> set[int]:
         if text[at] == "\u200d" and _joiner_kind(text, at) is None
     }
     pairs = []
-    at = text.find("\u200d")
-    while at >= 0:
+    for at in (match.start() for match in re.finditer("\u200d", text)):
         before, after = _joined(text, at)
         if not _LEADS.match(before) and _JOINS_NEXT.match(before) and _JOINS_PREVIOUS.match(after):
             pairs.append(at)
-        at = text.find("\u200d", at + 1)
     return chained.union(pairs if len(pairs) > _FEW_PAIRS else ())
 
 
@@ -319,6 +315,7 @@ def _varies(text: str, at: int) -> bool:
 
 
 _WHITE_SPACE = re.compile(r"\r?\n| +|\t+|[^ \t\r\n]+|\r")
+_TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\r?\n)")
 _TAG = re.compile("[\U000e0000-\U000e007f]")
 # Blanks as wide as a letter: a reader sees a gap where a program sees a letter.
 _WIDE_BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
@@ -398,7 +395,7 @@ class Whitespace:
     Attributes:
         text: the spaces, tabs or line end themselves.
         sign: what to show for them, one sign each.
-        trailing: whether these are spaces or tabs at the end of a line.
+        trailing: whether these are spaces or tabs before a line end.
     """
 
     text: str
@@ -417,7 +414,7 @@ def find(text: str) -> tuple[Hidden, ...]:
     Left out as ordinary: line feed, tab, CR LF, what holds an emoji together, variation selectors after a character
     that has variants, and the wide space between wide characters.
     """
-    return tuple(Hidden(at, text[at], _code(text[at]), _name(text[at]), kind) for at, kind in kinds(text))
+    return tuple(Hidden(at, text[at], f"U+{ord(text[at]):04X}", _name(text[at]), kind) for at, kind in kinds(text))
 
 
 def inked(text: str) -> tuple[str, ...]:
@@ -427,11 +424,7 @@ def inked(text: str) -> tuple[str, ...]:
     which they separate words, one without them.
     """
     readings = (text,) if not _WIDE_BLANK.search(text) else (_WIDE_BLANK.sub(" ", text), text)
-    return tuple(NO_INK_CHARACTER.sub(_space_or_nothing, reading) for reading in readings)
-
-
-def _space_or_nothing(match: re.Match[str]) -> str:
-    return " " if match[0].isspace() else ""
+    return tuple(NO_INK_CHARACTER.sub(lambda match: " " * match[0].isspace(), reading) for reading in readings)
 
 
 def visible(text: str, *, harmless: bool = False) -> tuple[Part, ...]:
@@ -450,28 +443,26 @@ def plain(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Return `text` for a model: each unseen character as an escape, such as `\\u202e`."""
-    found = [hidden for hidden in find(text) if hidden.kind not in HARMLESS]
-    if not found:
-        return text
     shown = list(text)
-    for hidden in found:
-        shown[hidden.offset] = hidden.char.encode("unicode-escape").decode()
+    for at, kind in kinds(text):
+        if kind not in HARMLESS:
+            shown[at] = text[at].encode("unicode-escape").decode()
     return "".join(shown)
 
 
-def mark_whitespace(text: str, *, continues: bool = False) -> tuple[Shown, ...]:
-    """Return `text` in parts for the source view: every unseen character marked, white space too.
-
-    Args:
-        continues: whether more text follows on the last line, so that its last spaces are not trailing.
-    """
+def mark_whitespace(text: str) -> tuple[Shown, ...]:
+    """Return `text` in parts for the source view: every unseen character marked, white space too."""
+    trailing = {at for match in _TRAILING.finditer(text) for at in range(*match.span())}
     parts: list[Shown] = []
+    at = 0
     for part in visible(text, harmless=True):
+        end = at + len(part.text)
         if isinstance(part, VisibleText):
-            parts += _cut_at_whitespace(part.text)
+            parts += (_whitespace(match, trailing) for match in _WHITE_SPACE.finditer(text, at, end))
         else:
             parts.append(part)
-    return tuple(_with_trailing(parts, continues))
+        at = end
+    return tuple(parts)
 
 
 def _parts(text: str, harmless: bool) -> Iterator[VisibleText | InvisibleMark]:
@@ -521,34 +512,13 @@ def tagged(text: str) -> str:
     return "".join(chr(ord(char) - 0xE0000) for char in _TAG.findall(text) if 0xE0020 <= ord(char) < 0xE007F)
 
 
-def _cut_at_whitespace(text: str) -> Iterator[VisibleText | Whitespace]:
-    for piece in _WHITE_SPACE.findall(text):
-        if piece.endswith("\n"):
-            yield Whitespace(piece, "␍¶" if len(piece) > 1 else "¶", trailing=False)
-        elif piece[0] in " \t":
-            yield Whitespace(piece, ("·" if piece[0] == " " else "→") * len(piece), trailing=False)
-        else:
-            yield VisibleText(piece)
-
-
-def _with_trailing(parts: list[Shown], continues: bool) -> Iterator[Shown]:
-    """Return the parts, with spaces and tabs before a line end or the end of the text flagged."""
-    flagged: list[Shown] = []
-    at_end = not continues
-    for part in reversed(parts):
-        if not isinstance(part, Whitespace):
-            at_end = False
-        elif part.text.endswith("\n"):
-            at_end = True
-        elif at_end:
-            part = Whitespace(part.text, part.sign, trailing=True)
-        flagged.append(part)
-    return reversed(flagged)
-
-
-@cache
-def _code(char: str) -> str:
-    return f"U+{ord(char):04X}"
+def _whitespace(piece: re.Match[str], trailing: set[int]) -> VisibleText | Whitespace:
+    text = piece[0]
+    if text.endswith("\n"):
+        return Whitespace(text, "␍¶" if len(text) > 1 else "¶", trailing=False)
+    if text[0] not in " \t":
+        return VisibleText(text)
+    return Whitespace(text, ("·" if text[0] == " " else "→") * len(text), piece.start() in trailing)
 
 
 @cache

@@ -15,10 +15,7 @@ from functools import cache
 
 #: Latin letters, and the ASCII letter that confusables.txt (Unicode 13) has for each. Without ǀ: names begin with it.
 _LATIN = dict(zip("ɑƄꞴꬲꬵꞙẝꞘɡᶃƍıɩꞲƖᴑꬽꭇꭈƦƽꞟꭎꭒʋɯꞳɣᶌỿꭚ", "abBefffFgggiiJloorrRsuuuuwXyyyy", strict=True))
-_SMALL_CAPITAL = "LATIN LETTER SMALL CAPITAL "
-for _char in map(chr, (*range(0x250, 0x2B0), *range(0x1D00, 0x1D80), *range(0xA720, 0xA800), *range(0xAB30, 0xAB70))):
-    if (_name := unicodedata.name(_char, "")).startswith(_SMALL_CAPITAL) and len(_name) == len(_SMALL_CAPITAL) + 1:
-        _LATIN[_char] = _name[-1].lower()
+_LATIN |= dict(zip("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnopqrstuvwyz", strict=True))
 #: Letters in another font or width, Roman numerals of one letter, and the sign of kelvin, which NFC makes a letter.
 _STYLED = "\u212aℊℎℯℴ\u2160-\u217f\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d6a3"
 _ODD = re.compile(f"[{''.join(_LATIN)}{_STYLED}]")
