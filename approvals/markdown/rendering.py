@@ -118,6 +118,8 @@ def render_with(
 ) -> SafeString:
     """Return HTML for a text without invisible characters, with tokens changed between parsing and drawing.
 
+    What Markdown drops is shown there as well, in tokens of type `html_block` and `html_inline`.
+
     Args:
         change: puts links of ours into the tokens; those of the text must be gone afterwards.
         attributes: what tags may have beyond those of `render`.
@@ -125,6 +127,7 @@ def render_with(
     env: dict[str, Any] = {}
     tokens = _markdown.parse(source, env)
     _number_headings(tokens, top=top, anchored=False)
+    tokens = _with_unseen(source, tokens)
     change(tokens)
     return _clean(tokens, env, {**ATTRIBUTES, **attributes}, link_rel=None)
 
@@ -187,15 +190,17 @@ def without_marks(text: str) -> str:
 def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
     label = escape(token.content or "image")
-    return f'<a href="{escape(token.attrGet("src") or "")}">{label}</a>{_tail(token)}'
+    return f'<a href="{escape(token.attrGet("src") or "")}">{label}</a>{beside(token)}'
 
 
 def _link_close(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return f"</a>{_tail(tokens[index])}"
+    return f"</a>{beside(tokens[index])}"
 
 
-def _tail(token: Token) -> str:
-    """Return what is written behind the words of a link, where it says anything."""
+def beside(token: Token) -> str:
+    """Return what is written beside the words of a link or a sign, where it says anything: its address, its name."""
+    if token.type == "text_special":
+        return format_html('<span class="sign">{}</span>', token.markup) if token.info == "entity" else ""
     said = token.meta.get("tail", "").removeprefix("]")
     return format_html(' <span class="sign">{}</span>', said) if said.strip("[]") else ""
 
@@ -203,8 +208,7 @@ def _tail(token: Token) -> str:
 def _special(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Return a sign that is written behind a backslash, or as an entity: that is said."""
     token = tokens[index]
-    written = format_html('<span class="sign">{}</span>', token.markup) if token.info == "entity" else ""
-    return f"{escape(token.content)}{written}"
+    return f"{escape(token.content)}{beside(token)}"
 
 
 def _table(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

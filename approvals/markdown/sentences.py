@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from markdown_it.token import Token
 
 from approvals.markdown.parsing import LONGEST
-from approvals.markdown.rendering import render_with
+from approvals.markdown.rendering import beside, render_with
 from assent_client.text import invisible
 
 #: A mark before a sentence: its number between two characters that `invisible.plain` leaves in no text.
@@ -111,6 +111,8 @@ class _Linking:
                 token.children = self._changed(token.children or [])
             elif token.type in ("fence", "code_block"):
                 tokens[index] = self._code(token)
+            elif token.type == "html_block":  # what Markdown drops
+                token.content = _MARK.sub("", token.content)
             for name, value in token.attrs.items():
                 token.attrs[name] = _MARK.sub("", str(value))
 
@@ -120,10 +122,13 @@ class _Linking:
         for child in children:
             if child.type in ("text", "text_special", "code_inline", "image"):
                 self._words(child)
+                self._beside(child)
             elif child.type in _BREAKS:
                 self._space.append(child)
+            elif child.type == "html_inline":  # the number of an item, as it is written
+                self._out.append(child)
             elif child.type in ("link_open", "link_close"):
-                continue
+                self._beside(child)
             elif child.nesting == 1:
                 self._around.append(child)
             elif child.nesting == -1 and self._around:
@@ -148,6 +153,11 @@ class _Linking:
             self._out.append(_token("text", "", words.rstrip()))
             if space := _space_after(words):
                 self._space.append(_token("text", "", space))
+
+    def _beside(self, token: Token) -> None:
+        """Show what is written beside the words of a link or a sign."""
+        if said := _MARK.sub("", beside(token)):
+            self._out.append(_token("html_inline", "", said))
 
     def _begin(self) -> None:
         """Open the link of this sentence, and what is around these words, unless that was done."""

@@ -213,12 +213,13 @@ def _revisions(clean: Sequence[Proposal], waiting: Sequence[Proposal]) -> tuple[
     ids = {each.pk for each in clean}
     if not ids and not contested:
         return [], []
-    is_contesting = Q(
-        proposal__status__in=DECIDABLE,
-        proposal__owner__in={owner for owner, *_of in contested},
-        proposal__target__in={target for *_of, target in contested},
-        number=F("proposal__current_revision_number"),
+    contesting_ones = Proposal.objects.filter(
+        status__in=DECIDABLE,
+        owner__in={owner for owner, *_of in contested},
+        target__in={target for *_of, target in contested},
     )
+    # By their ids on both sides of the OR: else the databases read every revision.
+    is_contesting = Q(proposal__in=contesting_ones.values("pk"), number=F("proposal__current_revision_number"))
     columns = ("id", "proposal", "number", "edits", "note_changes", "base_sha256")
     of_proposal = ("owner", "target_kind", "target", "kind", "mergeability", "result_sha256", "created_at")
     found = (

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -13,6 +14,7 @@ from approvals.markdown.rendering import render
 from approvals.markdown.unseen import dropped
 from memory_app.text import worddiff
 from tests.approvals.markdown.test_redline import PIECES, _Text, redline, side
+from tests.approvals.markdown.test_rendering import linked
 from tests.support.constructs import CONSTRUCTS, WORDS, written
 
 pytestmark = pytest.mark.pure
@@ -118,17 +120,17 @@ class _Page(_Text):
             self._numbers.pop()
 
 
-def page_of(text: str) -> str:
+def page_of(text: str, draw: Callable[[str], str] = render) -> str:
     page = _Page()
-    page.feed(str(render(text)))
+    page.feed(str(draw(text)))
     page.close()
     return page.words
 
 
 def left_out(text: str) -> dict[str, int]:
-    """Return the letters and digits of a text that its page does not draw so often."""
-    written, drawn = (Counter(filter(str.isalnum, each)) for each in (text, page_of(text)))
-    return dict(written - drawn)
+    """Return the letters and digits of a text that its page, or that of its sentences, does not draw so often."""
+    written, *drawn = (Counter(filter(str.isalnum, each)) for each in (text, page_of(text), page_of(text, linked)))
+    return dict((written - drawn[0]) | (written - drawn[1]))
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)

@@ -223,7 +223,7 @@ def test_a_proposal_says_where_it_stands_and_what_is_beside_it_that_one_may_see(
     assert "1 of 2" in words(of_muse)
     assert 'rel="prev"' not in of_muse.content.decode()
     assert f'rel="next" href="{last}?list=agent%3Dmuse"' in of_muse.content.decode()
-    assert '<a href="/?agent=muse">Review</a>' in of_muse.content.decode()
+    assert '<a href="/?agent=muse" aria-current="true">Review' in of_muse.content.decode()
 
 
 @pytest.mark.parametrize("query", ["agent%3Dmuse", "tab%3Ddecided", "%00", "=", "owner%3D" + "x" * 5000])
@@ -246,9 +246,9 @@ def test_after_a_decision_the_next_is_of_the_same_list(htmx: bool, as_tim: Clien
     content = answer.content.decode()
     assert "Approved by Tim Okafor" in words(answer)
     assert f'href="{address(mixed[0])}" data-next' in content
-    assert '<a class="button" href="/?agent=muse">Back to Review</a>' in content
     done = decide(mixed[0], "reject", reason="wrong")
     assert "That was the last one in this list." in words(done)
+    assert '<a class="button" href="/?agent=muse">Back to Review</a>' in done.content.decode()
     assert "data-next" not in done.content.decode()
 
 

@@ -78,6 +78,6 @@ def test_the_view_chosen_last_is_shown_on_the_next_proposal(
 
 
 def chosen(page: Any) -> str:
-    switch = page.content.decode().split('class="switch"')[1].split("</nav>")[0]
+    switch = page.content.decode().split('class="menu view-menu"')[1].split("</nav>")[0]
     [name] = re.findall(r'aria-current="page">([^<]+)<', switch)
     return str(name)
