@@ -44,8 +44,9 @@ def _without_addresses(logger: Any, method: str, event: dict[str, Any]) -> dict[
         return event
     status = getattr(record, "status_code", 500)
     said = HTTPStatus(status).phrase
-    if record.name == "django.security.csrf":  # "Origin checking failed - https://… does not match any …"
-        said += f" ({str(record.args[0]).partition(' - ')[0]})"
+    if record.name == "django.security.csrf":  # "Forbidden (Origin checking failed - https://… does not match …): /…"
+        reason = str(event["event"]).partition("(")[2].partition("): ")[0]
+        said += f" ({reason.partition(' - ')[0]})"
     error = (event.pop("exc_info", None) or (None, None))[1]
     if error and status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         event["exception"] = _traceback(request, error)

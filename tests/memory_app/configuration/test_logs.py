@@ -83,6 +83,7 @@ def test_no_argument_query_or_header_is_in_the_log(alice: User, token: str) -> N
     for said in (json.getvalue(), console.getvalue()):
         assert "feed/<str:feed_key>/" in said
         assert "no route" in said
+        assert "Forbidden (Origin checking failed): sign-in/" in said
         assert [line for line in said.splitlines() if MARK in line or str(VALUES[1]) in line] == []
 
 
