@@ -279,7 +279,8 @@ def _offered(
         offered.append(("decided", _("Decided"), AGES.items()))
     else:
         offered.insert(4, ("state", _("State"), Mergeability.choices))
-    if tab is Tab.YOURS:
+    # Where nothing is assigned, nobody looks for it: a lone reviewer, above all.
+    if tab is Tab.YOURS and visible.filter(assigned_to__isnull=False).exists():
         offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
     if people is None or len(people) > 1:
         offered.insert(0, ("owner", _("Whose memory"), sorted((people or {}).items(), key=_by_name)))

@@ -151,7 +151,7 @@ def side_by_side(segments: Iterable[Segment]) -> tuple[DiffRow, ...]:
             alone[full].append(len(rows))
         if any(row):
             rows.append(row)
-    numbers = [accumulate(map(bool, side)) for side in zip(*rows, strict=True)]
+    numbers = [accumulate(int(bool(line)) for line in side) for side in zip(*rows, strict=True)]
     return tuple(_row(*row, *lines) for row, *lines in zip(rows, *numbers, strict=True))
 
 

@@ -15,14 +15,15 @@ TEXT, CONTROL = 4.5, 3.0  # WCAG 2.2 AA: 1.4.3 and 1.4.11
 
 #: What is written on each ground; and lines that tell a control from it.
 INKS = {
-    "paper": "ink ink-2 ink-3 accent added removed",
-    "surface": "ink ink-2 ink-3 accent added removed",
+    "paper": "ink ink-2 ink-3 accent added removed warn",
+    "surface": "ink ink-2 ink-3 accent added removed warn",
     "sunken": "ink ink-2 ink-3 accent",
     "accent-soft": "accent ink-2 ink-3",
     "accent": "on-accent",
     "accent-hover": "on-accent",
     "added-bg": "added ink-3",
     "removed-bg": "removed ink-3",
+    "warn": "on-warn",
     "ink": "surface",
     "ink-2": "surface",
 }

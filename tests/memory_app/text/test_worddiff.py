@@ -243,6 +243,8 @@ def test_a_paragraph_that_was_split_is_no_rewritten_one() -> None:
 
 def test_side_by_side_puts_lines_that_share_text_in_one_row() -> None:
     rows = side_by_side(diff("a\nb one\nc\n", "new\na\nb two\nd\ne\nc\n"))
+    # As they are drawn: the number 1, not what is equal to it.
+    assert (str(rows[0].right_line), str(rows[1].left_line)) == ("1", "1")
     assert [(marked(row.left), marked(row.right), row.left_line, row.right_line, row.changed) for row in rows] == [
         ("", "{+new\n+}", None, 1, True),
         ("a\n", "a\n", 1, 2, False),
