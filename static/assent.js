@@ -99,16 +99,12 @@
     }
   });
   // A panel that opens puts the focus into its first field.
-  document.addEventListener(
-    "toggle",
-    (event) => {
-      const panel = event.target;
-      if (!panel.open || !panel.matches?.(".decide-panel, .decide-more details, .row-reject") || panel.dataset.quiet) return;
-      const fields = [...panel.querySelectorAll("input:not([type=hidden]), textarea, select")].filter((field) => field.checkVisibility());
-      (fields.find((field) => field.getAttribute("aria-invalid") === "true") ?? fields[0])?.focus();
-    },
-    true,
-  );
+  document.addEventListener("toggle", (event) => {
+    const panel = event.target;
+    if (!panel.open || !panel.matches?.(".decide-panel, .decide-more details, .row-reject") || panel.dataset.quiet) return;
+    const fields = [...panel.querySelectorAll("input:not([type=hidden]), textarea, select")].filter((field) => field.checkVisibility());
+    (fields.find((field) => field.getAttribute("aria-invalid") === "true") ?? fields[0])?.focus();
+  }, true);
 
   // -- the time zone -------------------------------------------------------------------------------
 
@@ -118,15 +114,13 @@
     const select = document.getElementById(offer.dataset.timeZoneOffer);
     const here = [...select.options].find((option) => option.value === zone);
     const take = offer.querySelector("button");
-    const show = () => (offer.hidden = !here || select.value === zone);
+    offer.hidden = !here || select.value === zone;
     take.textContent = here?.textContent ?? "";
     take.addEventListener("click", () => {
       select.value = zone;
       select.focus();
-      show();
+      offer.hidden = true;
     });
-    select.addEventListener("change", show);
-    show();
   }
 
   // -- keyboard ------------------------------------------------------------------------------------
@@ -186,9 +180,10 @@
     field?.focus();
   };
 
-  const choose = (reason) => {
-    reason.click();
-    reason.focus();
+  // As a click with Shift: all from the last one that was ticked.
+  const tickTo = (box) => {
+    if (box) box.checked = false;
+    box?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: true }));
   };
 
   const tick = () => {
@@ -209,6 +204,7 @@
     u: undo,
     e: () => verb("edit"),
     x: () => (here() === document ? tick() : here().querySelector("[data-tick], [data-pick]")?.click()),
+    X: () => tickTo(document.activeElement?.closest?.("[data-row]")?.querySelector("[data-tick], [data-pick]")),
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
     p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),
     "/": search,
@@ -219,10 +215,11 @@
     if (body.dataset.shortcuts !== "on" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, dialog, [contenteditable]")) return;
     const reason = /^[1-9]$/.test(event.key) && visible(".reject-form input[name=reason]")[event.key - 1];
-    const act = keys[event.key] ?? (reason && (() => choose(reason)));
-    if (!act) return;
+    if (!reason && !keys[event.key]) return;
     event.preventDefault();
-    act();
+    keys[event.key]?.();
+    if (reason) reason.click();
+    if (reason) reason.focus();
   });
 
   // Where a key on another page led here.

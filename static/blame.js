@@ -59,8 +59,7 @@
     pinned = null;
     for (const each of links) each.removeAttribute("aria-current");
     mark(null);
-    if (hint) panel().replaceChildren(hint.cloneNode(true));
-    else panel().replaceChildren();
+    panel().replaceChildren(...(hint ? [hint.cloneNode(true)] : []));
     history.replaceState(null, "", `${origin}${text.matches(".blame-by-age") ? "?by=age" : ""}`);
     isQuiet = true;
     link?.focus({ preventScroll: true });
@@ -70,10 +69,7 @@
   const pin = (link) => {
     clearTimeout(later);
     mark(link);
-    for (const each of links) {
-      if (each.dataset.sentence === link.dataset.sentence) each.ariaCurrent = "true";
-      else each.removeAttribute("aria-current");
-    }
+    for (const each of links) each.ariaCurrent = each.dataset.sentence === link.dataset.sentence ? "true" : null;
     pinned = link;
     const [address] = link.getAttribute("href").split("#");
     history.replaceState(null, "", origin + address);

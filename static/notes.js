@@ -21,25 +21,11 @@
   };
 
   let last = -1;
-  const pickTo = (at, checked) => {
-    for (let number = Math.min(at, last); number <= Math.max(at, last); number++) picks[number].checked = checked;
-  };
   form.addEventListener("click", (event) => {
     const at = picks.indexOf(event.target);
     if (at < 0) return;
-    if (event.shiftKey && last >= 0) pickTo(at, picks[at].checked);
-    last = at;
-    show();
-  });
-  // As in Review: x selects the note one is at (assent.js clicks its box), with Shift all from the last one.
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "X" || !event.shiftKey || document.body.dataset.shortcuts !== "on") return;
-    if (event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog")) return;
-    const at = picks.indexOf(document.activeElement?.closest?.("[data-row]")?.querySelector("[data-pick]"));
-    if (at < 0) return;
-    event.preventDefault();
-    if (last < 0) last = at;
-    pickTo(at, true);
+    const from = event.shiftKey && last >= 0 ? last : at;
+    for (const pick of picks.slice(Math.min(from, at), Math.max(from, at) + 1)) pick.checked = picks[at].checked;
     last = at;
     show();
   });

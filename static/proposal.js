@@ -80,29 +80,21 @@
 
   // -- what has warnings takes two presses ---------------------------------------------------------
 
-  document.addEventListener(
-    "submit",
-    (event) => {
-      const button = [...event.target.elements].find((each) => each.matches("[data-again]"));
-      const despite = event.target.elements.despite_warnings;
-      if (!button || despite.value || event.submitter?.name) return;
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      const words = button.textContent;
-      button.textContent = document.getElementById("live").textContent = button.dataset.again;
-      despite.value = "1";
-      button.addEventListener(
-        "blur",
-        () => {
-          button.textContent = words;
-          despite.value = "";
-        },
-        { once: true },
-      );
-      button.focus({ preventScroll: true });
-    },
-    true,
-  );
+  document.addEventListener("submit", (event) => {
+    const button = [...event.target.elements].find((each) => each.matches("[data-again]"));
+    const despite = event.target.elements.despite_warnings;
+    if (!button || despite.value || event.submitter?.name) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const words = button.textContent;
+    button.textContent = document.getElementById("live").textContent = button.dataset.again;
+    despite.value = "1";
+    button.addEventListener("blur", () => {
+      button.textContent = words;
+      despite.value = "";
+    }, { once: true });
+    button.focus({ preventScroll: true });
+  }, true);
 
   // -- the editor opens where the first change is --------------------------------------------------
 
@@ -127,16 +119,12 @@
 
   // Narrow, a panel of the bar takes half of the window: what it is about goes to the top of the other half.
   const narrow = matchMedia("(width < 40rem)");
-  document.addEventListener(
-    "toggle",
-    (event) => {
-      if (!event.target.matches?.(".decide-panel[open], .decide-more details[open]") || !narrow.matches) return;
-      const first = document.querySelector("#change .changed, #change [data-change]") ?? document.getElementById("change");
-      const top = first.getBoundingClientRect().top;
-      if (top < 0 || top > innerHeight / 4) scrollBy({ top: top - 16, behavior: "instant" });
-    },
-    true,
-  );
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.matches?.(".decide-panel[open], .decide-more details[open]") || !narrow.matches) return;
+    const first = document.querySelector("#change .changed, #change [data-change]") ?? document.getElementById("change");
+    const top = first.getBoundingClientRect().top;
+    if (top < 0 || top > innerHeight / 4) scrollBy({ top: top - 16, behavior: "instant" });
+  }, true);
 
   let waiting = false;
   const soon = () => {

@@ -65,15 +65,6 @@
       act();
     }
   });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "X" || !event.shiftKey || document.body.dataset.shortcuts !== "on") return;
-    if (event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog")) return;
-    const tick = document.activeElement?.closest?.("[data-row]")?.querySelector("[data-tick]");
-    if (!tick) return;
-    event.preventDefault();
-    range(last ?? tick, tick, true);
-    last = tick;
-  });
   document.body.addEventListener("htmx:afterSettle", show);
   window.addEventListener("pageshow", show);
   show();

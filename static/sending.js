@@ -46,13 +46,9 @@
   });
 
   // What is held back is neither opened nor sent, by pointer or by key.
-  document.addEventListener(
-    "click",
-    (event) => {
-      if (event.target.closest?.(".button[aria-disabled=true]")) event.preventDefault();
-    },
-    true,
-  );
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.(".button[aria-disabled=true]")) event.preventDefault();
+  }, true);
   body.addEventListener("htmx:confirm", (event) => {
     const region = event.detail.elt.closest(".decide, [data-row]");
     if (event.detail.triggeringEvent?.type === "submit" && region?.querySelector("[aria-busy=true]")) event.preventDefault();

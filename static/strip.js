@@ -15,8 +15,7 @@
   const choose = (bar) => {
     for (const each of bars) {
       each.classList.toggle("is-chosen", each === bar);
-      if (each === bar) each.setAttribute("aria-current", "true");
-      else each.removeAttribute("aria-current");
+      each.ariaCurrent = each === bar ? "true" : null;
       each.classList.remove("is-end");
     }
   };
@@ -25,7 +24,7 @@
     clearTimeout(later);
     const address = location.pathname + bar.getAttribute("href").split("#")[0];
     history.replaceState(null, "", address);
-    htmx.ajax("GET", address, SWAP);
+    return htmx.ajax("GET", address, SWAP);
   };
 
   // One stop for the Tab key, and the arrow keys from there on.
@@ -98,9 +97,7 @@
     const rel = link.rel;
     stopAt(bar);
     choose(bar);
-    const address = location.pathname + bar.getAttribute("href").split("#")[0];
-    history.replaceState(null, "", address);
-    htmx.ajax("GET", address, SWAP).then(() => {
+    show(bar).then(() => {
       (document.querySelector(`#shown a[rel=${rel}]`) ?? document.getElementById("version-title"))?.focus();
     });
   });
