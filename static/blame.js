@@ -54,10 +54,14 @@
     panel().replaceChildren(card);
   };
 
+  const release = () => {
+    pinned = null;
+    for (const each of links) each.ariaCurrent = null;
+  };
+
   const unpin = () => {
     const link = pinned;
-    pinned = null;
-    for (const each of links) each.removeAttribute("aria-current");
+    release();
     mark(null);
     panel().replaceChildren(...(hint ? [hint.cloneNode(true)] : []));
     history.replaceState(null, "", `${origin}${text.matches(".blame-by-age") ? "?by=age" : ""}`);
@@ -98,17 +102,13 @@
     if (!isQuiet) tell(link);
   });
 
-  const steps = { ArrowRight: 1, ArrowLeft: -1 };
   text.addEventListener("keydown", (event) => {
     const at = stops.indexOf(linkOf(event.target));
     if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
-    const to = { Home: 0, End: stops.length - 1 }[event.key] ?? (steps[event.key] ? at + steps[event.key] : -1);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: stops.length - 1 }[event.key];
     if (!stops[to]) return;
     event.preventDefault();
-    if (pinned) {
-      pinned = null;
-      for (const each of links) each.removeAttribute("aria-current");
-    }
+    release();
     stops[to].focus();
   });
 
