@@ -81,16 +81,12 @@ def repeated(error: edits.EditError, subject: Subject) -> ApiError:
     more = f" and {len(lines) - _LINES_SHOWN} more" if len(lines) > _LINES_SHOWN else ""
     where = "on line" if len(lines) == 1 else "on lines"
     made = ", counted after the edits before it" if error.index else ""
-    return _about_edit(
-        error,
-        subject,
-        ErrorCode.OLD_STRING_REPEATED,
+    message = (
         f"old_string appears {count} times in block '{subject.label}'. Provide a larger unique string "
-        "with more surrounding context, or set replace_all=True to replace all occurrences.",
-        f"It begins {where} {shown}{more}{made}.",
-        count=count,
-        lines=list(lines[: 10 * _LINES_SHOWN]),
+        "with more surrounding context, or set replace_all=True to replace all occurrences."
     )
+    help, details = f"It begins {where} {shown}{more}{made}.", {"count": count, "lines": lines[: 10 * _LINES_SHOWN]}
+    return _about_edit(error, subject, ErrorCode.OLD_STRING_REPEATED, message, help, **details)
 
 
 def _about_edit(

@@ -176,16 +176,13 @@ def _current(proposals: ProposalQuerySet) -> QuerySet[Revision]:
     return current.select_related("proposal").only(*_COMPARED).order_by("proposal_id")[:MOST_COMPARED]
 
 
+def _others_on_block(owner: str, target: str, agent: int, pk: int) -> QuerySet[Revision]:
+    on_block = Proposal.objects.decidable().on_target(owner, TargetKind.BLOCK, target)
+    return _current(on_block.filter(agent=agent).exclude(pk=pk))
+
+
 #: Asked by each call that proposes: compiling it took 1.5 ms.
-_OF_BLOCK = Prepared(
-    lambda owner, target, agent, pk: _current(
-        Proposal.objects.decidable().on_target(owner, TargetKind.BLOCK, target).filter(agent=agent).exclude(pk=pk)
-    ),
-    owner=str,
-    target=str,
-    agent=int,
-    pk=int,
-)
+_OF_BLOCK = Prepared(_others_on_block, owner=str, target=str, agent=int, pk=int)
 
 
 def own_collisions(proposal: Proposal, read: Callable[[], Block | None]) -> tuple[Collision, ...]:
@@ -196,8 +193,7 @@ def own_collisions(proposal: Proposal, read: Callable[[], Block | None]) -> tupl
     """
     found: Iterable[Revision]
     if proposal.target_kind == TargetKind.BLOCK:
-        about = {"owner": proposal.owner, "target": proposal.target}
-        found = _OF_BLOCK.all(agent=proposal.agent_id, pk=proposal.pk, **about)
+        found = _OF_BLOCK.all(owner=proposal.owner, target=proposal.target, agent=proposal.agent_id, pk=proposal.pk)
     else:
         found = _current(others_on_target(proposal).by_agent(proposal.agent))
     others = []

@@ -260,17 +260,15 @@ def how_to_follow() -> str:
     return for_list("get_proposal tells what became of it.", or_nearest=True)
 
 
-def listed(
-    proposal: Proposal, asked: ChangeRequest | None = None, *, asks_you: bool, is_gone: bool, of_owner: bool
-) -> str:
+def listed(proposal: Proposal, asked: ChangeRequest | None, *, is_gone: bool, of_owner: bool) -> str:
     """Return in short what became of a proposal, with the reviewer's comment, and what it asks for below.
 
     Args:
-        asked, asks_you: what its agent is asked to change; whether a person commented since.
+        asked: what its agent is asked to change.
         is_gone, of_owner: see `proposal` and `target`.
     """
     line = f"- {proposal.pk}: {target(proposal, of_owner=of_owner)}, {outcome(proposal)}"
-    if asks_you:
+    if turn.thread_summary(proposal).asks_agent:
         line += " (a person commented)"
     if proposal.is_decided and proposal.decision_reason:
         line += f" ({proposal.decision_reason})"

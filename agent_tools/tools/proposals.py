@@ -84,14 +84,8 @@ def _entries(call: Call, arguments: ProposalListArguments) -> tuple[list[dict[st
     items, cursor = paging.page_that_fits(call, found, every, arguments, lambda proposal: proposal.pk)
     of_owner = representations.of_several(call)
     lines = [
-        representations.listed(
-            proposal,
-            asked.get(proposal.pk),
-            asks_you=turn.thread_summary(proposal).asks_agent,
-            is_gone=proposal.pk in gone,
-            of_owner=of_owner,
-        )
-        for proposal in found[: len(items)]
+        representations.listed(each, asked.get(each.pk), is_gone=each.pk in gone, of_owner=of_owner)
+        for each in found[: len(items)]
     ]
     return items, lines, cursor
 
