@@ -150,8 +150,7 @@ def without_links(html: str) -> str:
     ],
 )
 def test_it_is_laid_out_as_without_links(text: str) -> None:
-    shown = re.sub('<p class="unseen.*?</p>', "", str(render(text, top=2)))
-    assert without_links(linked(text)) == without_links(shown)
+    assert without_links(linked(text)) == without_links(str(render(text, top=2)))
 
 
 @given(st.text(st.sampled_from(list("ab. \n*_`|-#>[](!\\1)~")), max_size=60))
@@ -169,9 +168,9 @@ def test_each_sentence_is_reached_once_by_the_tab_key_and_leads_to_its_origin() 
 
 def test_links_of_the_text_are_its_words_and_nothing_in_it_is_markup() -> None:
     html = linked('[here](https://example.org "One. Two") ![pic](https://example.org/p.png) <script>alert(1)</script>')
-    assert "example.org" not in html
+    assert 'href="https' not in html
     assert "<script" not in html
-    assert "here pic" in without_links(html)
+    assert 'here (https://example.org "One. Two") pic (https://example.org/p.png)' in re.sub("<[^>]*>", "", html)
 
 
 def test_the_characters_that_mark_sentences_mean_nothing_in_a_text() -> None:

@@ -1,5 +1,6 @@
 """What has warnings is approved by a second press, on every page where a person approves."""
 
+import re
 from typing import Any
 
 import pytest
@@ -72,6 +73,23 @@ def test_the_warnings_are_those_of_the_text_as_it_is_edited(as_tim: Client, risk
     assert "despite" not in words(preview)
     as_tim.post(url, clean)
     assert fresh(risky).status == Status.APPROVED
+
+
+@pytest.mark.parametrize("name", ["proposal", "edit", "resolve", "preview"])
+def test_what_markdown_drops_is_shown_wherever_one_approves(
+    as_tim: Client, alice: User, goals: Block, propose: Propose, name: str
+) -> None:
+    said = "in July.\n\n> So she says.\n> [//]: # (QUOTEWORD)\n\n| a |\n|---|\n| b | CELLWORD |\n"
+    proposal = propose(goals, "in June.", said)
+    if name == "resolve":
+        edit(alice, "goals", "in June.", "in May.")
+    if name == "preview":
+        url = address("edit", proposal)
+        page = as_tim.post(url, filled(as_tim, "edit", proposal) | {"preview": "1"}, headers=htmx("preview"))
+    else:
+        page = as_tim.get(address(name, proposal))
+    shown = re.sub(r"<textarea.*?</textarea>", "", page.content.decode(), flags=re.S)
+    assert {"QUOTEWORD", "CELLWORD"} <= set(re.findall(r"[A-Z]{8,9}", re.sub(r"<[^>]*>", "", shown)))
 
 
 def test_the_part_without_its_warning_is_approved_at_once(as_tim: Client, in_part: Proposal) -> None:
