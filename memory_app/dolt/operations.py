@@ -264,13 +264,10 @@ class DoltOperations(ABC):
         found = self._read(f"{self._at_main(table)} WHERE {conditions}", list(where.values()))
         return (str(found[0].pop("commit_of_main")), found[0]) if found else None
 
-    def diff_rows(
-        self, table: str, before: str, after: str, where: dict[str, Any] | None = None, *, columns: Sequence[str] = ()
-    ) -> tuple[RowDiff, ...]:
+    def diff_rows(self, table: str, before: str, after: str, *, columns: Sequence[str] = ()) -> tuple[RowDiff, ...]:
         """Return the rows that differ between two commits, by primary key `id`, in key order.
 
         Args:
-            where: column → value that the row has at one of the two.
             columns: only these; all that exist at both by default.
 
         Raises:
@@ -281,14 +278,7 @@ class DoltOperations(ABC):
                 self.head(revision)
             source, parameters = self._diff(table, before, after)
             wanted = ", ".join(f"from_{name}, to_{name}" for name in ("id", *columns)) if columns else "*"
-            sql = f"SELECT {wanted} FROM {source}"  # noqa: S608 (names come from model metadata)
-            conditions = []
-            for column, value in (where or {}).items():
-                conditions.append(f"(from_{column} = %s OR to_{column} = %s)")
-                parameters += [value, value]
-            if conditions:
-                sql += " WHERE " + " AND ".join(conditions)
-            found = self._read(sql, parameters)
+            found = self._read(f"SELECT {wanted} FROM {source}", parameters)  # noqa: S608 (names of our own)
         return tuple(sorted(map(_row_diff, found), key=lambda row: row.key))
 
     def reset_hard(self, revision: str) -> None:
@@ -330,9 +320,9 @@ class DoltOperations(ABC):
     def is_retryable(self, error: BaseException) -> bool:
         """Whether the same work, begun again from BEGIN, may succeed."""
 
-    @abstractmethod
     def lost_connection(self, error: BaseException) -> bool:
         """Whether the server went away, so that the outcome of a commit is unknown."""
+        return False
 
     @abstractmethod
     def database_at(self, revision: str) -> str:
@@ -350,9 +340,9 @@ class DoltOperations(ABC):
             EngineUnavailable: another collection took longer than we wait, or the engine gave up.
         """
 
-    @abstractmethod
     def damage(self) -> tuple[str, ...]:
         """Return what is damaged in the database's own file, a line each; empty when it is whole or a server's."""
+        return ()
 
     def ready_to_migrate(self) -> None:
         """Make the database ready for rows without a number, those of `django_migrations`; see the server's."""

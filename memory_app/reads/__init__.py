@@ -142,9 +142,13 @@ def find_block(owner: str, label: str, revision: str = MAIN) -> Block | None:
 
 def find_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Block]:
     """Return those of many (owner, label) pairs that exist now, of any owners, in one query by primary key."""
+    return {key: _block(row) for key, row in _rows_of_blocks(targets).items()}
+
+
+def _rows_of_blocks(targets: Iterable[tuple[str, str]], *columns: str) -> dict[tuple[str, str], Row]:
     ids = [block_id(owner, label).hex for owner, label in dict.fromkeys(targets)]
-    rows = dolt().rows(BLOCKS, None, {"id": ids}) if ids else []
-    return {(row["owner"], row["label"]): _block(row) for row in rows}
+    rows = (row for some in batched(ids) for row in dolt().rows(BLOCKS, None, {"id": some}, columns=columns))
+    return {(row["owner"], row["label"]): row for row in rows}
 
 
 def snapshot(owner: str, label: str) -> Snapshot:
@@ -165,13 +169,8 @@ def made_at_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str
 
     It tells a block from one that had its label before and was deleted.
     """
-    ids = [block_id(owner, label).hex for owner, label in dict.fromkeys(targets)]
-    columns = ("owner", "label", "created_at")
-    return {
-        (row["owner"], row["label"]): aware(row["created_at"])
-        for some in batched(ids)
-        for row in dolt().rows(BLOCKS, None, {"id": some}, columns=columns)
-    }
+    found = _rows_of_blocks(targets, "owner", "label", "created_at")
+    return {key: aware(row["created_at"]) for key, row in found.items()}
 
 
 def _key(owner: str, label: str) -> Row:
@@ -194,8 +193,6 @@ def _block(row: Row) -> Block:
 
 NOTES = MemoryNote._meta.db_table
 
-_HASHED = ("note_id", "sha256")
-_MADE = ("note_id", "created_at")
 _WRITTEN = ("note_id", "type", "content", "tags", "created_at", "superseded_at")
 
 
@@ -267,10 +264,9 @@ def note_sha256(values: dict[str, Any]) -> str:
     return canonical_sha256(content)
 
 
-def notes(owner: str, *, include_superseded: bool = True) -> tuple[Note, ...]:
+def notes(owner: str) -> tuple[Note, ...]:
     """Return all notes of an owner now, newest first."""
-    found = _notes(dolt().rows(NOTES, None, {"owner": owner}))
-    return found if include_superseded else tuple(note for note in found if not note.is_superseded)
+    return _notes(dolt().rows(NOTES, None, {"owner": owner}))
 
 
 def memories(owner: str) -> list[Memory]:
@@ -296,13 +292,10 @@ def notes_at(owner: str, revision: str, *, with_deleted: bool = True) -> tuple[N
 
 def note(owner: str, id_: str) -> Note:
     """Return one note now. Raises NoteNotFound."""
-    found = find_note(owner, id_)
-    if found is None:
-        raise NoteNotFound(id_)
-    return found
+    return note_at(owner, id_, None)
 
 
-def note_at(owner: str, id_: str, revision: str, *, with_deleted: bool = True) -> Note:
+def note_at(owner: str, id_: str, revision: str | None, *, with_deleted: bool = True) -> Note:
     """Return one note at a revision.
 
     Raises:
@@ -365,20 +358,20 @@ def note_sha256s(owner: str, ids: Iterable[str], revision: str | None = None) ->
     Raises:
         RevisionNotFound: `revision` cannot be read.
     """
-    return {id_: row["sha256"] for id_, row in rows_of_notes(owner, ids, revision, _HASHED).items()}
+    return {id_: row["sha256"] for id_, row in rows_of_notes(owner, ids, revision, "sha256").items()}
 
 
 def made_at_of_notes(owner: str, ids: Iterable[str]) -> dict[str, datetime]:
     """Return when the notes that exist were made, by id. It tells a note from one that had its id before and was
     deleted."""
-    return {id_: aware(row["created_at"]) for id_, row in rows_of_notes(owner, ids, None, _MADE).items()}
+    return {id_: aware(row["created_at"]) for id_, row in rows_of_notes(owner, ids, None, "created_at").items()}
 
 
-def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, columns: tuple[str, ...]) -> dict[str, Row]:
-    """Return some columns of the notes that exist, by id."""
+def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, *columns: str) -> dict[str, Row]:
+    """Return some columns, beside the id, of the notes that exist, by id."""
     asked = dict.fromkeys(ids)
     where = {"owner": owner} if len(asked) > BATCH else {"id": [note_pk(owner, id_).hex for id_ in asked]}
-    rows = dolt().rows(NOTES, revision, where, columns=columns)
+    rows = dolt().rows(NOTES, revision, where, columns=("note_id", *columns))
     return {row["note_id"]: row for row in rows if row["note_id"] in asked}
 
 
@@ -472,18 +465,20 @@ def history(owner: str, kind: str, target: str, *, limit: int = 50, before: int 
         before: the id of the last row of the page before, for keyset paging.
     """
     changes = Change.objects.filter(owner=owner, target_kind=kind, target=target)
-    return _page(changes, limit, before)
+    last = Change.objects.filter(pk=before).values_list("at", "id").first() if before is not None else None
+    if last:
+        changes = changes.filter(at__lte=last[0]).exclude(at=last[0], id__gte=last[1])
+    return tuple(changes.order_by("-at", "-id")[:limit])
 
 
-def changes_of(
-    owner: str, *, limit: int = 50, before: int | None = None, leaving_out: Collection[str] = ()
-) -> tuple[Change, ...]:
+def changes_of(owner: str, *, limit: int = 50, leaving_out: Collection[str] = ()) -> tuple[Change, ...]:
     """Return changes of everything an owner has, newest first, from the ledger.
 
     Args:
         leaving_out: commits that are known already.
     """
-    return _page(Change.objects.filter(owner=owner).exclude(commit__in=leaving_out), limit, before)
+    changes = Change.objects.filter(owner=owner).exclude(commit__in=leaving_out)
+    return tuple(changes.order_by("-at", "-id")[:limit])
 
 
 def last_changes(owner: str, kind: str, targets: Collection[str]) -> dict[str, Change]:
@@ -496,12 +491,3 @@ def last_changes(owner: str, kind: str, targets: Collection[str]) -> dict[str, C
     times = changes.values_list("target").annotate(newest=Max("at"))
     newest = changes.filter(at__in={at for _, at in times})
     return {change.target: change for change in sorted(newest, key=lambda change: (change.at, change.pk))}
-
-
-def _page(changes: Any, limit: int, before: int | None) -> tuple[Change, ...]:
-    if before is not None:
-        last = Change.objects.filter(pk=before).values_list("at", "id").first()
-        if last:
-            at, pk = last
-            changes = changes.filter(at__lte=at).exclude(at=at, id__gte=pk)
-    return tuple(changes.order_by("-at", "-id")[:limit])

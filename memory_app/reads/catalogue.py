@@ -213,7 +213,7 @@ def catalogue(owner: str) -> NoteListCache:
 
 
 def _read(owner: str, commit: str) -> NoteListCache:
-    return _build(map(_entry, dolt().rows(NOTES, None, {"owner": owner}, columns=_COLUMNS)), commit)
+    return _build(map(_entry, dolt().rows(NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))), commit)
 
 
 def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache | None:
@@ -235,7 +235,7 @@ def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache |
         return None
     if not ids:
         return replace(held, commit=newest.hash)
-    now = {row["note_id"]: _entry(row) for row in rows_of_notes(owner, ids, None, _COLUMNS).values()}
+    now = {row["note_id"]: _entry(row) for row in rows_of_notes(owner, ids, None, *_COLUMNS).values()}
     changed = {id_: entry for id_, entry in held.changed.items() if id_ not in ids} | {id_: now.get(id_) for id_ in ids}
     folded = held.most_folded
     for entry in now.values():
@@ -285,7 +285,7 @@ def _place(entry: NoteSummary) -> tuple[datetime, str]:
 
 
 _COLUMNS = (
-    *("note_id", "created_at", "type", "tags", "source", "session_id", "confidence", "superseded_at", "content"),
+    *("created_at", "type", "tags", "source", "session_id", "confidence", "superseded_at", "content"),
     *("category", "rationale", "updated_at"),
 )
 

@@ -291,10 +291,14 @@ def remaining() -> float:
     return math.inf if deadline is None else deadline.remaining
 
 
-def at_most(seconds: int) -> int:
-    """Return `seconds`, or what this thread has left if that is less, in whole seconds as some drivers require."""
-    left = remaining()
-    return seconds if left >= seconds else max(1, math.ceil(left))
+def connecting(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return a driver's parameters with no longer a `connect_timeout` than this thread has left, in whole seconds.
+
+    Connecting to a server that hangs takes seconds, so it is not begun after the deadline: raises DeadlineExceeded.
+    """
+    require()
+    left, seconds = remaining(), parameters["connect_timeout"]
+    return parameters if left >= seconds else parameters | {"connect_timeout": max(1, math.ceil(left))}
 
 
 def require() -> None:

@@ -6,7 +6,7 @@ Not here: how a text becomes chunks (`ranking.chunking`), the lease and the mark
 """
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -212,8 +212,8 @@ _NEWS = prepared.Prepared(
 )
 
 
-def forget_messages(owner: str, session_id: str | None = None, message_ids: Iterable[str] | None = None) -> None:
-    """Remove the chunks of deleted messages: of all, of one session, or of some of its messages.
+def forget_messages(owner: str, session_id: str, message_ids: Collection[str]) -> None:
+    """Remove the chunks of deleted messages of a session.
 
     Call it first in the transaction that deletes the messages.
     """
@@ -222,14 +222,10 @@ def forget_messages(owner: str, session_id: str | None = None, message_ids: Iter
     lock_owner(owner)
     if not SearchIndex.objects.filter(owner=owner).exists():
         return  # not searched yet; a row created here would look like an index that is up to date
-    gone = ChunkRow.objects.filter(owner=owner, source=Source.CONVERSATION, removed=False)
-    if session_id is not None:
-        gone = gone.filter(document_id=session_id)
-    if message_ids is not None:
-        gone = gone.filter(item_id__in=list(message_ids))
+    there = ChunkRow.objects.filter(owner=owner, source=Source.CONVERSATION, removed=False)
     with transaction.atomic():
         version = index_state.next_version(owner)
-        gone.update(version=version, **_EMPTIED)
+        there.filter(document_id=session_id, item_id__in=message_ids).update(version=version, **_EMPTIED)
 
 
 def _vectors_to_keep(owner: str, embedder: str | None) -> dict[str, bytes]:

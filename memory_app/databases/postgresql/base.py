@@ -9,6 +9,4 @@ from memory_app.runtime import deadlines
 
 class DatabaseWrapper(PostgreSQLWrapper):
     def get_new_connection(self, conn_params: Any) -> Any:
-        deadlines.require()  # connecting to a server that hangs takes seconds
-        at_most = deadlines.at_most(conn_params["connect_timeout"])
-        return super().get_new_connection(conn_params | {"connect_timeout": at_most})
+        return super().get_new_connection(deadlines.connecting(conn_params))

@@ -87,9 +87,6 @@ class DoltLiteOperations(DoltOperations):
     def is_retryable(self, error: BaseException) -> bool:
         return isinstance(error, OperationalError) and bool(_BUSY.search(str(error)))
 
-    def lost_connection(self, error: BaseException) -> bool:
-        return False  # in this process: there is no connection to lose
-
     def database_at(self, revision: str) -> str:
         return f"{self.connection.settings_dict['NAME']}@{revision}"
 

@@ -8,14 +8,13 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import structlog
 from django.db.backends.mysql.base import DatabaseWrapper as MySQLWrapper
-from django.db.backends.utils import CursorWrapper
 from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
@@ -139,9 +138,6 @@ class DoltServerOperations(DoltOperations):
             highest = cursor.fetchone()[0] or 0
             cursor.execute(f"ALTER TABLE django_migrations AUTO_INCREMENT = {int(highest) + 1}")
 
-    def damage(self) -> tuple[str, ...]:
-        return ()  # the files belong to the server
-
     def gc(self, *, full: bool = False) -> None:
         with self._collecting_alone() as session:
             # Dolt's own collection takes no lock of ours. When it begins during this one, each waits for the other.
@@ -198,7 +194,7 @@ class DoltServerOperations(DoltOperations):
 
     def _stop(self, session: int) -> None:
         try:
-            with self._another_session() as cursor:
+            with closing(self.connection.copy()) as another, another.cursor() as cursor:
                 cursor.execute(f"KILL QUERY {session}")
         except DatabaseError as error:
             log.warning("collection_not_stopped", session=session, error=str(error))
@@ -206,7 +202,7 @@ class DoltServerOperations(DoltOperations):
     def _end_sessions(self, seconds: int) -> None:
         """End our user's sessions that have done nothing for so long; they connect again."""
         try:
-            with self._another_session() as cursor:
+            with closing(self.connection.copy()) as another, another.cursor() as cursor:
                 cursor.execute(
                     "SELECT id FROM information_schema.processlist "
                     "WHERE command = 'Sleep' AND time >= %s AND user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)",
@@ -220,15 +216,6 @@ class DoltServerOperations(DoltOperations):
         else:
             if idle:
                 log.warning("idle_sessions_ended", sessions=len(idle))
-
-    @contextmanager
-    def _another_session(self) -> Iterator[CursorWrapper]:
-        connection = self.connection.copy()
-        try:
-            with connection.cursor() as cursor:
-                yield cursor
-        finally:
-            connection.close()
 
     def back_up(self, to: Path) -> None:
         try:
@@ -286,9 +273,7 @@ class DatabaseWrapper(MySQLWrapper):
         self.writable = False
 
     def get_new_connection(self, conn_params: Any) -> Any:
-        deadlines.require()  # connecting to a server that hangs takes seconds
-        at_most = deadlines.at_most(conn_params["connect_timeout"])
-        return super().get_new_connection(conn_params | {"connect_timeout": at_most})
+        return super().get_new_connection(deadlines.connecting(conn_params))
 
     def _start_transaction_under_autocommit(self) -> None:
         # Instead of turning autocommit off and on again, which costs two more round trips for each transaction.

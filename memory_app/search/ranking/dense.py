@@ -94,16 +94,6 @@ def query_vector(embedder: WordEmbedder, words: Sequence[str], idfs: Sequence[fl
     return unit(mixed)
 
 
-def whole_vector(embedder: Embedder, query: str) -> Vector:
-    """Return the vector of a query by an embedder without vectors for single words, length 1.
-
-    Raises:
-        EmbedderUnavailable: the embedder does not answer.
-    """
-    vector: Vector = unit(embedder.embed([query]))[0]
-    return vector
-
-
 class WordLlama:
     """wordllama's vectors (MIT, 256 numbers, 16 MB, inside its package).
 

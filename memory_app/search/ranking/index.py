@@ -21,7 +21,7 @@ from memory_app.search.ranking.dense import (
     WordEmbedder,
     loaded,
     query_vector,
-    whole_vector,
+    unit,
 )
 from memory_app.search.ranking.postings import (
     CONVERSATION,
@@ -226,7 +226,8 @@ class OwnerIndex:
             if not self._eligible(filters).any():
                 return None
         try:
-            return whole_vector(self._embedder, query[:LONGEST_QUERY])
+            whole: Vector = unit(self._embedder.embed([query[:LONGEST_QUERY]]))[0]
+            return whole
         except EmbedderUnavailable:
             return None
 

@@ -51,9 +51,11 @@ def waiting(alice: User, scribe: Agent, ask_first: None) -> Proposal:
 
 
 def exported(owner: str = "alice") -> str:
-    found = reads.notes(owner, include_superseded=False)
+    found = reads.notes(owner)
     return memories_md.write(
-        Memory(note.id, note.type, note.content, note.tags, note.created_at.date()) for note in found
+        Memory(note.id, note.type, note.content, note.tags, note.created_at.date())
+        for note in found
+        if not note.is_superseded
     )
 
 
