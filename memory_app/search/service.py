@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
 from typing import Any
 
 from django.conf import settings
@@ -333,7 +332,7 @@ def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[
     # What was deleted is left out before the ranking: its words would otherwise change the IDFs of the rest.
     blocks = reads.blocks_at(owner, commit, with_deleted=with_deleted)
     notes = reads.notes_at(owner, commit, with_deleted=with_deleted)
-    return [*chain.from_iterable(map(store.block_chunks, blocks)), *chain.from_iterable(map(store.note_chunks, notes))]
+    return store.memory_chunks(blocks, notes)
 
 
 def _most_useful(owner: str, made: Mapping[str, datetime | None]) -> Sequence[str]:

@@ -6,10 +6,11 @@ Not here: how a text becomes chunks (`ranking.chunking`), the lease and the mark
 """
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import structlog
@@ -37,15 +38,6 @@ from memory_app.search.ranking.chunking import (
 from memory_app.search.ranking.dense import Embedder, EmbedderUnavailable, Vector, stored
 
 
-@dataclass(frozen=True)
-class Document:
-    """A block or a note with its chunks; without chunks where it was deleted."""
-
-    source: Source
-    id: str
-    chunks: tuple[TextChunk, ...]
-
-
 def block_chunks(block: reads.Block) -> tuple[TextChunk, ...]:
     return chunks_of_block(
         label=block.label,
@@ -70,18 +62,8 @@ def note_chunks(note: reads.Note) -> tuple[TextChunk, ...]:
     )
 
 
-def block_documents(owner: str, labels: Sequence[str] | None) -> list[Document]:
-    """Return blocks of an owner; without `labels` all of them."""
-    found = reads.blocks(owner) if labels is None else reads.find_blocks([(owner, each) for each in labels]).values()
-    there = {block.label: block_chunks(block) for block in found}
-    return [Document(Source.MEMORY_BLOCK, label, there.get(label, ())) for label in labels or there]
-
-
-def note_documents(owner: str, ids: Sequence[str] | None) -> list[Document]:
-    """Return notes of an owner; without `ids` all of them."""
-    found = reads.notes(owner) if ids is None else reads.find_notes(owner, ids).values()
-    there = {note.id: note_chunks(note) for note in found}
-    return [Document(Source.USER_MEMORY, id_, there.get(id_, ())) for id_ in ids or there]
+def memory_chunks(blocks: Iterable[reads.Block], notes: Iterable[reads.Note]) -> list[TextChunk]:
+    return [*chain.from_iterable(map(block_chunks, blocks)), *chain.from_iterable(map(note_chunks, notes))]
 
 
 def message_chunks(owner: str, *, after: int) -> list[TextChunk]:
@@ -102,7 +84,7 @@ def message_chunks(owner: str, *, after: int) -> list[TextChunk]:
 
 log = structlog.get_logger(__name__)
 
-#: Documents written in one transaction: SQLite has one writer, and others wait for it.
+#: Changes, or chunks, written in one transaction: SQLite has one writer, and others wait for it.
 PORTION = 500
 #: More changes than this are not indexed by a process that has other work: 2,000 take a second.
 MANY = 300
@@ -188,15 +170,16 @@ def _follow(owner: str, state: index_state.IndexState) -> Reindexed:
         is_last = number == len(portions)
         labels = dict.fromkeys(target for kind, target, *_ in some if kind == TargetKind.BLOCK)
         ids = dict.fromkeys(target for kind, target, *_ in some if kind == TargetKind.NOTE)
-        changed = [*block_documents(owner, [*labels]), *note_documents(owner, [*ids])]
+        blocks, notes = reads.find_blocks((owner, label) for label in labels), reads.find_notes(owner, ids)
         has_messages = is_last and state.newest_message > state.message_id
         messages = message_chunks(owner, after=state.message_id) if has_messages else []
         if some:
             reached, commit = some[-1][2:]
         newest_message = state.newest_message if is_last else state.message_id
         marks = {"change_id": reached, "message_id": newest_message, "commit": commit}
-        has_vectors &= _write(owner, changed, messages, marks)
-        documents += len(changed) + len(messages)
+        chunks = memory_chunks(blocks.values(), notes.values()) + messages
+        has_vectors &= _write(owner, chunks, marks, {Source.MEMORY_BLOCK: [*labels], Source.USER_MEMORY: [*ids]})
+        documents += len(labels) + len(ids) + len(messages)
     return Reindexed(documents, has_vectors)
 
 
@@ -238,9 +221,8 @@ def _vectors_to_keep(owner: str, embedder: str | None) -> dict[str, bytes]:
 
 
 def _rebuild(owner: str, state: index_state.IndexState) -> Reindexed:
-    documents: list[Document] = [*block_documents(owner, None), *note_documents(owner, None)]
-    messages = message_chunks(owner, after=0)
-    total, has_vectors = len(documents) + len(messages), True
+    chunks = memory_chunks(reads.blocks(owner), reads.notes(owner)) + message_chunks(owner, after=0)
+    documents, has_vectors = len({(chunk.source, chunk.document_id, chunk.item_id) for chunk in chunks}), True
     commit = Change.objects.filter(id=state.newest_change).values_list("commit", flat=True).first() or ""
     marks = {"change_id": state.newest_change, "message_id": state.newest_message, "commit": commit}
     kept = _vectors_to_keep(owner, state.embedder)
@@ -251,41 +233,40 @@ def _rebuild(owner: str, state: index_state.IndexState) -> Reindexed:
             floor=version, embedder=embedders.configured_name(), change_id=0, message_id=0, commit=""
         )
         ChunkRow.objects.filter(owner=owner).delete()
-    for start in range(0, max(len(documents), 1), PORTION):
-        part = documents[start : start + PORTION]
-        is_last = start + PORTION >= len(documents)
-        has_vectors &= _write(owner, part, messages if is_last else [], marks if is_last else {}, kept)
-    if total > PORTION:
-        log.info("reindexed", user_id=owner, documents=total, has_vectors=has_vectors)
-    return Reindexed(total, has_vectors, is_anew=True)
+    for start in range(0, max(len(chunks), 1), PORTION):
+        is_last = start + PORTION >= len(chunks)
+        has_vectors &= _write(owner, chunks[start : start + PORTION], marks if is_last else {}, {}, kept)
+    if len(chunks) > PORTION:
+        log.info("reindexed", user_id=owner, documents=documents, has_vectors=has_vectors)
+    return Reindexed(documents, has_vectors, is_anew=True)
 
 
 def _write(
     owner: str,
-    documents: Sequence[Document],
-    messages: Sequence[TextChunk],
+    chunks: Sequence[TextChunk],
     marks: Mapping[str, object],
+    replaced: Mapping[Source, Sequence[str]],
     kept: Mapping[str, bytes] | None = None,
 ) -> bool:
-    """Replace the chunks of documents, add those of messages, and move the marks, in one transaction.
+    """Add chunks in place of those that their documents had, and move the marks, in one transaction.
 
     Args:
         marks: what the chunks reflect after this, as fields of `SearchIndex`; none while more is to come.
-        kept: vectors to use again, by what they were made of; given where these documents have no chunks yet.
+        replaced: the documents that may have chunks already, the deleted ones too.
+        kept: vectors to use again, by what they were made of.
 
     Returns:
         Whether the embedder answered.
     """
-    chunks = [chunk for document in documents for chunk in document.chunks] + list(messages)
     vectors, has_vectors = _vectors(chunks, kept or {})
     embedder = embedders.configured_name() if has_vectors else embedders.WORDS_ONLY
     with transaction.atomic():
         version = index_state.next_version(owner)
-        for source in {document.source for document in documents if kept is None}:
-            ids = [document.id for document in documents if document.source is source]
-            of_these = {"owner": owner, "source": source.value, "document_id": ids, "removed": False}
-            prepared.update(ChunkRow, _EMPTIED | {"version": version}, where=of_these)
-        gone = _deleted_since(owner, messages)
+        for source, ids in replaced.items():
+            if ids:
+                of_these = {"owner": owner, "source": source.value, "document_id": ids, "removed": False}
+                prepared.update(ChunkRow, _EMPTIED | {"version": version}, where=of_these)
+        gone = _deleted_since(owner, [chunk for chunk in chunks if chunk.source is Source.CONVERSATION])
         rows = [
             _row(owner, chunk, vector, version)
             for chunk, vector in zip(chunks, vectors, strict=True)

@@ -307,7 +307,7 @@ def test_a_message_deleted_while_it_is_being_indexed_is_not_found_after_all(alic
     conversations.keep("alice", "s1", [conversations.Turn("user", "My sister is called Ada.", id="m1")])
     read = store.message_chunks("alice", after=0)
     conversations.delete("alice", "s1")
-    store._write("alice", [], read, {})
+    store._write("alice", read, {}, {})
     assert not Chunk.objects.filter(text__contains="Ada").exists()
     assert texts("sister Ada", sources=["conversation"]) == []
 

@@ -12,11 +12,12 @@ from django.utils import timezone
 from approvals.models import User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
-from memory_app import conversations
+from memory_app import conversations, reads
 from memory_app.models import Chunk, Message, SearchIndex
 from memory_app.runtime import background
 from memory_app.search import index_state, service, store
 from memory_app.search.cache import IndexCache, indices
+from memory_app.search.ranking.chunking import Source
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.service import rank_notes, search
@@ -114,10 +115,11 @@ def test_an_index_that_stays_behind_shows_nothing_that_is_gone(
 def test_what_a_process_without_its_lease_writes_late_is_written_again(alice: User, kayak: str) -> None:
     """It read the note before the next change, stood still until another had indexed that, and then wrote."""
     late = index_state.state_of("alice")
-    read = store.note_documents("alice", [kayak])
+    read = store.memory_chunks([], [reads.note("alice", kayak)])
     notes.update(by=ChangeContext(actor=alice), owner="alice", note_id=kayak, content="Kayak 1")
     up_to_date()
-    store._write("alice", read, [], {"change_id": late.change_id, "commit": late.commit})
+    marks = {"change_id": late.change_id, "commit": late.commit}
+    store._write("alice", read, marks, {Source.USER_MEMORY: [kayak]})
     SearchIndex.objects.update(busy_until=None)
     assert texts("kayak") == ["Kayak 1"]
     assert Chunk.objects.filter(removed=False).count() == 1
