@@ -6,7 +6,6 @@ from django.apps import AppConfig
 class AgentToolsConfig(AppConfig):
     name = "agent_tools"
     verbose_name = "Agent tools"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from agent_tools import auth

@@ -14,7 +14,6 @@ log = structlog.get_logger(__name__)
 class MemoryAppConfig(AppConfig):
     name = "memory_app"
     verbose_name = "Memory"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         # Importing `checks` registers it; the Celery app must exist before a `shared_task` is called.

@@ -156,7 +156,6 @@ STORAGES = {
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },
 }
-WHITENOISE_USE_FINDERS = DEBUG
 # Served at the root: browsers ask for /favicon.ico unasked.
 WHITENOISE_ROOT = BASE_DIR / "static" / "root"
 

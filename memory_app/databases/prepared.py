@@ -192,9 +192,6 @@ class _Insert:
         return values
 
 
-_inserts: dict[tuple[type[models.Model], str], _Insert] = {}
-
-
 def insert(instance: Model) -> Model:
     """Insert a new row and set the instance's primary key; as `save(force_insert=True)` without signals.
 
@@ -220,8 +217,7 @@ def insert_all(instances: Sequence[models.Model]) -> None:
 
 def _insert_of(instance: models.Model) -> tuple[_Insert, BaseDatabaseWrapper]:
     using = router.db_for_write(type(instance), instance=instance)
-    connection = connections[using]
-    return _inserts.get((type(instance), using)) or _prepared_insert(type(instance), using, connection), connection
+    return _prepared_insert(type(instance), using), connections[using]
 
 
 def update(model: type[models.Model], values: Mapping[str, Any], *, where: Mapping[str, Any]) -> bool:
@@ -251,21 +247,20 @@ def update(model: type[models.Model], values: Mapping[str, Any], *, where: Mappi
         return bool(cursor.rowcount)
 
 
-def _prepared_insert(model: type[models.Model], using: str, connection: BaseDatabaseWrapper) -> _Insert:
+@functools.cache
+def _prepared_insert(model: type[models.Model], using: str) -> _Insert:
     pk = model._meta.pk
     is_numbered = isinstance(pk, models.AutoField | models.BigAutoField)
     fields = [field for field in model._meta.local_concrete_fields if not (is_numbered and field is pk)]
-    quote = connection.ops.quote_name
+    quote = connections[using].ops.quote_name
     names = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join("%s" for _ in fields)
     sql = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"  # noqa: S608 (names from the model)
-    kept = _Insert(
+    return _Insert(
         sql,
         tuple((field, *_preparation(field), type(field).pre_save is not models.Field.pre_save) for field in fields),
         f" RETURNING {quote(str(pk.column))}" if is_numbered and pk is not None else "",
     )
-    _inserts[model, using] = kept
-    return kept
 
 
 @functools.cache

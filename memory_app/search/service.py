@@ -21,7 +21,6 @@ from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state, store
 from memory_app.search.cache import indices
 from memory_app.search.ranking.chunking import Source, TextChunk, row_of
-from memory_app.search.ranking.dense import EmbedderUnavailable, stored
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks
 from memory_app.search.ranking.postings import ChunkFilters
 from memory_app.search.ranking.query import is_broad
@@ -354,12 +353,8 @@ def _search_the_past(
     chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
     notes = {chunk.item_id: chunk.at for chunk in chunks if is_broad and chunk.source is Source.USER_MEMORY}
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
-    vectors = [b""] * len(chunks)
-    if embedder and chunks:
-        try:
-            vectors = [stored(vector) for vector in embedder.embed([chunk.meaning for chunk in chunks])]
-        except EmbedderUnavailable:
-            embedder = None
+    vectors, has_vectors = store.vectors_of(chunks, embedder)
+    embedder = embedder if has_vectors else None
     rows = [row_of(number, chunk, vector) for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))]
     found = run(OwnerIndex(rows, embedder), _most_useful(owner, notes), top_k)
     return SearchAnswer(

@@ -258,7 +258,7 @@ def _write(
     Returns:
         Whether the embedder answered.
     """
-    vectors, has_vectors = _vectors(chunks, kept or {})
+    vectors, has_vectors = vectors_of(chunks, embedders.configured(), kept)
     embedder = embedders.configured_name() if has_vectors else embedders.WORDS_ONLY
     with transaction.atomic():
         version = index_state.next_version(owner)
@@ -299,10 +299,13 @@ def _deleted_since(owner: str, messages: Sequence[TextChunk]) -> set[tuple[str, 
     return gone
 
 
-def _vectors(chunks: Sequence[TextChunk], kept: Mapping[str, bytes]) -> tuple[list[bytes], bool]:
-    embedder = embedders.configured()
+def vectors_of(
+    chunks: Sequence[TextChunk], embedder: Embedder | None, kept: Mapping[str, bytes] | None = None
+) -> tuple[list[bytes], bool]:
+    """Return the stored vectors of chunks, empty ones without an embedder, and False where that did not answer."""
     if embedder is None or not chunks:
         return [b""] * len(chunks), True
+    kept = kept or {}
     fresh = [chunk for chunk in chunks if chunk.meaning not in kept]
     try:
         made = iter(_embedded(embedder, fresh))

@@ -191,13 +191,13 @@ by_the_call = pytest.mark.skipif(not environment.is_embedded(), reason="there a 
 @pytest.fixture
 def slowly(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Vectors take a second and a half, as from a service far away."""
-    made = store._vectors
+    made = store.vectors_of
 
     def slow(*asked: Any) -> Any:
         time.sleep(1.5)
         return made(*asked)
 
-    monkeypatch.setattr(store, "_vectors", slow)
+    monkeypatch.setattr(store, "vectors_of", slow)
     return monkeypatch
 
 
