@@ -167,7 +167,7 @@ def waits(proposal: Proposal) -> str:
 def old_string_not_found(error: edits.EditError, subject: Subject) -> ApiError:
     block = reads.find_block(subject.call.owner, subject.label) or _proposed_block(subject)
     if block is None:
-        return block_not_found(BlockNotFound(subject.call.owner, subject.label), subject)
+        return block_not_found(BlockNotFound(subject.label), subject)
     edit = subject.edits[error.index]
     if not isinstance(edit, edits.Replace):
         raise error

@@ -263,7 +263,7 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
         registry.require_notes(call.name)
     found = _find(call, target)
     if found is None:
-        missing = reads.NoteNotFound(target.name) if target.is_note else reads.BlockNotFound(call.owner, target.name)
+        missing = reads.NoteNotFound(target.name) if target.is_note else reads.BlockNotFound(target.name)
         search = " memory_search finds notes by what they say." if target.is_note else ""
         refused = refusals.explain(missing, representations.Subject(call, label=target.name))
         raise _in_words(refused, target, f"list_files names the files there are.{search}")

@@ -116,7 +116,7 @@ def block_history(call: Call, arguments: HistoryArguments) -> Answer:
         # The reasons and comments before tell of another block, which was deleted.
         found = tuple(change for change in found if block and _is_of(change, block))
     if block is None and not found and (before is None or not call.may_read_deleted):
-        raise refusals.explain(reads.BlockNotFound(call.owner, label), representations.Subject(call, label=label))
+        raise refusals.explain(reads.BlockNotFound(label), representations.Subject(call, label=label))
     changes, cursor = paging.page(call, found, arguments, lambda change: change.pk)
     reasons = dict(
         Proposal.objects.of_owner(call.owner)

@@ -278,7 +278,7 @@ def _write(actor: User, write: BlockWrite, *, action: Change.Action, comment: st
             actor, write.owner, action, (write,), targets=targets, subject=subject, comment=comment
         )
     except rows.TargetMoved as error:
-        raise BlockChanged(error.current) from error
+        raise BlockChanged(reads.find_block(write.owner, write.label)) from error
     log.info("block_written", action=str(action), user_id=write.owner, target=write.label, actor=actor.username)
     return change
 

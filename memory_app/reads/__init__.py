@@ -38,16 +38,9 @@ BLOCKS = MemoryBlock._meta.db_table
 
 
 class BlockNotFound(Exception):
-    """The owner has no block of that label, at that revision.
+    """The owner has no block of that label, at that revision."""
 
-    Attributes:
-        owner: username.
-        label: the label asked for.
-    """
-
-    def __init__(self, owner: str, label: str) -> None:
-        self.owner = owner
-        self.label = label
+    def __init__(self, label: str) -> None:
         super().__init__(f"Memory block '{label}' not found.")
 
 
@@ -127,7 +120,7 @@ def block_at(owner: str, label: str, revision: str, *, with_deleted: bool = True
     """
     found, key = find_block(owner, label, revision), (owner, label)
     if found is None or not (with_deleted or made_at_of_blocks([key]).get(key) == found.created_at):
-        raise BlockNotFound(owner, label)
+        raise BlockNotFound(label)
     return found
 
 
@@ -159,7 +152,7 @@ def snapshot(owner: str, label: str) -> Snapshot:
     """
     found = retrying(lambda: dolt().row_at_main(BLOCKS, _key(owner, label)))
     if found is None:
-        raise BlockNotFound(owner, label)
+        raise BlockNotFound(label)
     commit, row = found
     return Snapshot(commit=commit, block=_block(row))
 

@@ -75,7 +75,7 @@ def write_main(
                 message = entry.message(subject, at, most=verbs.merge_message_limit)
                 return verbs.merge(work, message, author), at
             if len(work) == 1 and closes_circle(work[0]):  # an import supersedes no notes
-                raise TargetMoved(None)
+                raise TargetMoved
             write_rows(work)
             # Inside the transaction, so that the ledger's times follow the order of the commits. After writing the
             # rows, so that no row is younger than its commit.

@@ -14,15 +14,7 @@ from memory_app.writing.values import BlockWrite, NoteWrite, Write
 
 
 class TargetMoved(Exception):
-    """The row changed since the writer read it; nothing was written.
-
-    Attributes:
-        current: the current block, None when there is none.
-    """
-
-    def __init__(self, current: reads.Block | None) -> None:
-        self.current = current
-        super().__init__("the target changed meanwhile")
+    """The row changed since the writer read it; nothing was written."""
 
 
 def write_rows(writes: tuple[Write, ...]) -> None:
@@ -38,14 +30,14 @@ def _write_notes(writes: list[NoteWrite]) -> None:
         try:  # a duplicate key says that there is one, so no query is needed before
             insert(_note_row(note_pk(writes[0].owner, writes[0].id), writes[0].note))
         except IntegrityError as error:
-            raise TargetMoved(None) from error
+            raise TargetMoved from error
         return
     keys = {note_pk(write.owner, write.id): write for write in writes}
     present: dict[UUID, str] = {}
     for some in batched(list(keys)):
         present |= _sha256s(some)
     if any(present.get(key, "") != write.expected_sha256 for key, write in keys.items()):
-        raise TargetMoved(None)
+        raise TargetMoved
     rows = {
         key: _note_row(key, write.note)
         for key, write in keys.items()
@@ -103,7 +95,7 @@ def write_block(write: BlockWrite) -> None:
     values = content | {"sha256": sha256, "updated_at": now}
     if write.expected_sha256:
         if not update(MemoryBlock, values, where={"id": key, "sha256": write.expected_sha256}):
-            raise TargetMoved(reads.find_block(write.owner, write.label))
+            raise TargetMoved
         return
     _require_as_expected(write)
     insert(MemoryBlock(id=key, owner=write.owner, label=write.label, created_at=write.made_at or now, **values))
@@ -112,4 +104,4 @@ def write_block(write: BlockWrite) -> None:
 def _require_as_expected(write: BlockWrite) -> None:
     present = MemoryBlock.objects.filter(pk=block_id(write.owner, write.label)).values_list("sha256", flat=True).first()
     if (present or "") != write.expected_sha256:
-        raise TargetMoved(reads.find_block(write.owner, write.label))
+        raise TargetMoved
