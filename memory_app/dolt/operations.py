@@ -209,10 +209,8 @@ class DoltOperations(ABC):
 
         Looks in the log rather than in `dolt_commit_ancestors`: 18 ms against up to 1.2 s.
         """
-        for commit in self.log(f"{since}..{MAIN}"):
-            if Trailers.of(commit.message).operation == operation:
-                return commit
-        return None
+        log = self.log(f"{since}..{MAIN}")
+        return next((commit for commit in log if Trailers.of(commit.message).operation == operation), None)
 
     def dirty_tables(self) -> tuple[str, ...]:
         """Return the tables with uncommitted changes on this connection's branch."""

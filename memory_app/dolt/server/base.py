@@ -114,11 +114,8 @@ class DoltServerOperations(DoltOperations):
         return None
 
     def is_retryable(self, error: BaseException) -> bool:
-        if not isinstance(error, DatabaseError):
-            return False
-        return _code(error) in {_DEADLOCK, _LOCK_TIMEOUT} or (
-            _code(error) == _OTHER and bool(_RACES.search(str(error)))
-        )
+        is_race = _code(error) == _OTHER and _RACES.search(str(error)) is not None
+        return isinstance(error, DatabaseError) and (is_race or _code(error) in {_DEADLOCK, _LOCK_TIMEOUT})
 
     def lost_connection(self, error: BaseException) -> bool:
         raw = error.__cause__ if isinstance(error, errors.EngineUnavailable) else error
