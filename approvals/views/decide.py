@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals import services
-from approvals.accounts.sign_in import display_names, kept_fields, local_path, viewer_of
+from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.memory import in_words
 from approvals.forms.proposal import (
     ApproveForm,
@@ -299,7 +299,7 @@ def undo(request: Request, pk: int) -> HttpResponse:
     if request.method != "POST":
         if ReviewAction.UNDO not in available_actions(user, found):
             return redirect(url_of("proposal", request, found))
-        kept = kept_fields(request)
+        kept = typed_before(request)
         return _undo_page(request, found, UndoForm(initial=kept), list_query=kept.get("list", ""))
     form = UndoForm(request.POST)
     if not form.is_valid():

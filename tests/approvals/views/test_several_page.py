@@ -68,6 +68,10 @@ def test_all_that_are_small_and_clean_are_ticked_by_a_link_and_with_htmx_their_r
     answer = as_tim.post(SEVERAL, sent, headers=htmx(), follow=True)
     assert_says(answer, "3 approved", "Undo all 3")
     assert "data-row" not in html(answer)  # they are one line now, and the list is narrowed to them
+    asked_again = as_tim.get(reverse("batch", args=[Batch.objects.get().pk]), headers=htmx("batch"))
+    for page in (answer, asked_again):  # beside Review
+        assert '<span id="waiting" hx-swap-oob="true"><span class="count count-strong">1<' in page.content.decode()
+    assert '<span class="count count-strong" id="count-yours">1</span>' in answer.content.decode()
     assert_says(as_tim.get("/"), "3 approved", "Undo all 3")  # until it is dismissed
 
 
