@@ -24,14 +24,7 @@ def remember_rejections(apps, schema_editor):
         revision = Revision.objects.filter(proposal=proposal, origin="agent").order_by("-number").first()
         if revision is None:
             continue
-        said = turn.said_of_revision(
-            proposal.target_kind,
-            proposal.target,
-            base_text=revision.base_text,
-            result_text=revision.result_text,
-            asked=revision.edits,
-            note_changes=revision.note_changes,
-        )
+        said = turn.said_of_revision(proposal.target_kind, proposal.target, revision)
         secret = turn.secrets(proposal.agent_id, proposal.owner)[0]
         of = {
             "proposal": proposal,

@@ -3,10 +3,6 @@
 No text of a memory, no secret, no key of one: names of people and agents, kinds and addresses.
 """
 
-from importlib import import_module
-
-from django.conf import settings
-from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.utils import timezone
@@ -70,8 +66,3 @@ class BrowserSession(AbstractBaseSession):
     def reference(self) -> str:
         """Return what a page names it by."""
         return salted_hmac("approvals.session", self.session_key).hexdigest()[:32]
-
-    @classmethod
-    def get_session_store_class(cls) -> type[SessionBase]:
-        store: type[SessionBase] = import_module(settings.SESSION_ENGINE).SessionStore
-        return store

@@ -13,13 +13,10 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from approvals.accounts.sign_in import display_names
 from approvals.models import TAKEN, Kind, Proposal, Status, User
 from approvals.permissions import can_be_undone, may_decide
-from approvals.review.note_changes import FieldChange
 from memory_app import reads
 from memory_app.models import Change, TargetKind
 
@@ -190,26 +187,3 @@ def version(owner: str, label: str, revision: str) -> Version:
     commit, at = point_in_history(revision)
     block, last = reads.find_block(owner, label, commit), changes.filter(at__lte=at).first() if at else None
     return Version(commit=commit, block=block, at=at, last=last, first=changes.last())
-
-
-_FIELDS = (
-    ("title", gettext_lazy("Title")),
-    ("description", gettext_lazy("Description")),
-    ("limit", gettext_lazy("Limit in characters")),
-    ("read_only", gettext_lazy("Read-only for agents")),
-)
-
-
-def field_changes(before: object | None, after: object | None) -> tuple[FieldChange, ...]:
-    """Return the fields other than the text in which two blocks (or their `BlockFields`) differ."""
-    changes = (FieldChange(name, str(label), _shown(before, name), _shown(after, name)) for name, label in _FIELDS)
-    return tuple(change for change in changes if change.before != change.after)
-
-
-def _shown(block: object | None, name: str) -> str:
-    if block is None:
-        return ""
-    value = getattr(block, name)
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    return str(value)

@@ -15,7 +15,6 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
 from django.db.models import F, Max, Q
-from django.utils import timezone
 from redis.exceptions import RedisError
 
 from approvals.models import (
@@ -160,23 +159,22 @@ def _approve(proposal: Proposal, row: Change) -> None:
     # DoltLite's log has whole seconds for older commits: the decision must not precede the proposal's events.
     at = max([row.at, *proposal.events.values_list("at", flat=True)])
     with transaction.atomic(durable=True):
-        closed = Proposal.objects.filter(pk=proposal.pk, status__in=DECIDABLE).update(
-            status=Status.APPROVED,
+        values = {
+            "status": Status.APPROVED,
             # Whether conflicts were resolved, or only a part was accepted, is not in the memory.
-            approval=Approval.EDITED if proposal.current_revision.made_by_id else "",
-            current_revision_number=proposal.current_revision_number,
-            mergeability=Mergeability.CLEAN,
-            decided_by=person,
-            decided_at=at,
-            decision_comment=row.comment,
-            merge_operation=Trailers.of(merge.message).operation,
-            main_before=merge.parents[0],
-            merge_commit=row.commit,
-            updated_at=timezone.now(),
-        )
-        if closed:
-            proposal.proposed_notes.all().delete()
-            events.record(proposal, Event.What.APPROVED, actor=person, text=row.comment, at=at, commit=row.commit)
+            "approval": Approval.EDITED if proposal.current_revision.made_by_id else "",
+            "current_revision_number": proposal.current_revision_number,
+            "mergeability": Mergeability.CLEAN,
+            "decided_by_id": person.pk if person else None,
+            "decided_at": at,
+            "decision_comment": row.comment,
+            "merge_operation": Trailers.of(merge.message).operation,
+            "main_before": merge.parents[0],
+            "merge_commit": row.commit,
+        }
+        said: dict[str, Any] = {"text": row.comment, "at": at, "commit": row.commit}
+        expected = {"status": list(DECIDABLE)}
+        events.move(proposal, values, Event.What.APPROVED, expected=expected, actor=person, **said)
     proposal.refresh_from_db()
     drop_branches(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
@@ -221,21 +221,8 @@ def _conflicting(revisions: Sequence[Revision], most: int) -> tuple[list[tuple[R
     clean = next((each for each in revisions if each.proposal.mergeability == Mergeability.CLEAN), None)
     if clean is None:
         return [], most
-    proposal = clean.proposal
-    at = proposal.created_at
-    block = Block(
-        owner=proposal.owner,
-        label=proposal.target,
-        title="",
-        description="",
-        body=clean.base_text,
-        limit=sys.maxsize,
-        read_only=False,
-        schema_ref=None,
-        sha256=clean.base_sha256,
-        created_at=at,
-        updated_at=at,
-    )
+    as_made = targets.made_of(clean, targets.NewBlock("", "", sys.maxsize))
+    block = replace(as_made, body=clean.base_text, sha256=clean.base_sha256)
     found = []
     for one, other in combinations([_ChangeToday(each, block) for each in revisions], 2):
         this, that = (other, one) if targets.is_deletion(one.revision) else (one, other)

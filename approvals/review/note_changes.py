@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from approvals.models import Proposal
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
-from memory_app.models import MemoryNote
+from memory_app.models import MemoryBlock, MemoryNote
 from memory_app.text import worddiff
 from memory_app.text.lines import first_words
 
@@ -32,6 +32,8 @@ MOST_TITLE = 200
 
 #: Fields of a note that a reviewer does not see in the table beside its text.
 _NOT_IN_TABLE = ("id", "owner", "content", "session_id", "sha256", "created_at", "updated_at")
+#: And those of a block, beside its own.
+BLOCK_FIELDS = ("title", "description", "limit", "read_only")
 NOTE_FIELDS = tuple(each.name for each in fields(reads.Note) if each.name not in _NOT_IN_TABLE)
 
 
@@ -166,13 +168,24 @@ def _note_review(change: NoteChange, replacements: dict[str, reads.Note], propos
 
 def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -> tuple[FieldChange, ...]:
     """Return the fields other than the text in which two versions of a note differ."""
-    changes = []
     # When a note began is news only where an import says another day; of a new one `NoteReview.dated` says it.
     names = (*NOTE_FIELDS, "created_at") if before and after else NOTE_FIELDS
+    return field_changes(before, after, names=names, model=MemoryNote)
+
+
+def field_changes(
+    before: object | None,
+    after: object | None,
+    *,
+    names: Sequence[str] = BLOCK_FIELDS,
+    model: type[MemoryBlock | MemoryNote] = MemoryBlock,
+) -> tuple[FieldChange, ...]:
+    """Return the fields other than the text in which two blocks differ, or what is written of them."""
+    changes = []
     for name in names:
-        old, new = (_shown(getattr(note, name)) if note else "" for note in (before, after))
+        old, new = (_shown(getattr(side, name)) if side else "" for side in (before, after))
         if old != new:
-            label = MemoryNote._meta.get_field(name).verbose_name  # type: ignore[union-attr]
+            label = model._meta.get_field(name).verbose_name  # type: ignore[union-attr]
             changes.append(FieldChange(name, str(label), old, new))
     return tuple(changes)
 
@@ -180,6 +193,8 @@ def field_changes_of_note(before: reads.Note | None, after: reads.Note | None) -
 def _shown(value: object) -> str | datetime:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return value if isinstance(value, datetime) else str(value)

@@ -129,7 +129,7 @@ def _is_there(wanted: tuple[edits.Edit, ...], body: str) -> bool:
     )
 
 
-_CREATE, _DELETE = WHOLE_OPERATIONS = ("create_block", "delete_block")
+_CREATE, _DELETE = "create_block", "delete_block"
 
 #: What is kept of a revision that deletes its block.
 DELETION: list[dict[str, Any]] = [{"op": _DELETE}]
@@ -189,7 +189,7 @@ def is_deletion(revision: Revision) -> bool:
 
 def is_of_whole_block(revision: Revision) -> bool:
     """Whether a revision makes or deletes its block: it has no edits that could be made on a text."""
-    return _only_edit(revision).get("op") in WHOLE_OPERATIONS
+    return _only_edit(revision).get("op") in (_CREATE, _DELETE)
 
 
 def made_of(revision: Revision, new: NewBlock) -> Block:

@@ -235,13 +235,9 @@ def needs_in_words(needs: str) -> str:
 # -- Whom rules are about.
 
 
-def _active_agents(owner: str) -> set[int]:
-    return set(Agent.objects.filter(is_active=True).values_list("pk", flat=True))
-
-
 #: Returns the ids of the agents that can reach an owner's memory. Tokens are known to the layer above, which puts its
 #: own function here.
-serving: list[Callable[[str], set[int]]] = [_active_agents]
+serving: list[Callable[[str], set[int]]] = []
 
 
 def agents_serving(owner: str) -> list[Agent]:

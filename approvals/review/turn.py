@@ -4,7 +4,7 @@ Not here: asking and amending (`approvals.services.hand_back`).
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Approval, Event, Proposal, ProposalQuerySet, RejectReason, ReviewReason, Revision, User
 from approvals.review.diff_mode import Redline, laid_out, redline
-from approvals.review.note_changes import FieldChange, NoteChange, field_changes_of_note
+from approvals.review.note_changes import FieldChange, NoteChange, field_changes, field_changes_of_note
 from approvals.review.presentation import compared
-from approvals.review.targets import DELETION, WHOLE_OPERATIONS, agents_revision, is_of_whole_block, new_block_of
-from memory_app.models import MemoryBlock, TargetKind
+from approvals.review.targets import agents_revision, is_deletion, is_of_whole_block, new_block_of
+from memory_app.models import TargetKind
 from memory_app.reads import Block
 from memory_app.text import alike, edits
 from memory_app.text.alike import Said
@@ -202,27 +202,14 @@ def reasoning_key(reasoning: str, secret: bytes) -> int:
     return alike.fingerprint(f"reasoning\x1f{alike.words_of(reasoning)}", secret)
 
 
-def said_of_revision(
-    target_kind: str,
-    target: str,
-    *,
-    base_text: str,
-    result_text: str,
-    asked: Sequence[dict[str, Any]],
-    note_changes: Sequence[dict[str, Any]],
-) -> tuple[Said, ...]:
-    """Return what a revision says: of an import, what each of its notes does.
-
-    Args:
-        asked: the edits, as stored.
-        note_changes: as stored.
-    """
+def said_of_revision(target_kind: str, target: str, revision: Revision) -> tuple[Said, ...]:
+    """Return what a revision says: of an import, what each of its notes does."""
     if target_kind != TargetKind.BLOCK:
-        return tuple(map(said_of_note, note_changes))
-    if asked and asked[0].get("op") in WHOLE_OPERATIONS:
-        # To delete a block again is the same whatever stands in it.
-        return (Said(f"{target}\x1fdeletes") if asked == DELETION else alike.said(target, "", result_text),)
-    return (alike.said(target, base_text, result_text),)
+        return tuple(map(said_of_note, revision.note_changes))
+    if is_deletion(revision):  # to delete a block again is the same whatever stands in it
+        return (Said(f"{target}\x1fdeletes"),)
+    before = "" if is_of_whole_block(revision) else revision.base_text
+    return (alike.said(target, before, revision.result_text),)
 
 
 def said_of_note(change: dict[str, Any]) -> Said:
@@ -330,11 +317,7 @@ def _is_too_long(before: str, after: str) -> bool:
 def _changed_fields(before: Revision, after: Revision) -> tuple[FieldChange, ...]:
     old_block, block = new_block_of(before), new_block_of(after)
     if old_block or block:
-        names = ((name, str(MemoryBlock._meta.get_field(name).verbose_name)) for name in ("title", "description"))  # type: ignore[union-attr]
-        changes = (
-            FieldChange(name, label, getattr(old_block, name, ""), getattr(block, name, "")) for name, label in names
-        )
-        return tuple(change for change in changes if change.before != change.after)
+        return field_changes(old_block, block, names=("title", "description"))
     if before.proposal.target_kind != TargetKind.NOTE:
         return ()
     one, other = (NoteChange.from_json(revision.note_changes[0]).after for revision in (before, after))
@@ -342,10 +325,9 @@ def _changed_fields(before: Revision, after: Revision) -> tuple[FieldChange, ...
 
 
 def _reason_before(proposal: Proposal, earlier: int, later: int) -> str:
-    said = {
-        event.revision: event.text
-        for event in proposal.events.filter(what__in=[Event.What.PROPOSED, Event.What.AMENDED]).order_by("at", "id")
-    }
-    before = next((said[number] for number in range(earlier, 0, -1) if number in said), "")
-    after = next((said[number] for number in range(later, 0, -1) if number in said), "")
+    told = proposal.events.filter(what__in=[Event.What.PROPOSED, Event.What.AMENDED]).order_by("at", "id")
+    said = dict(told.values_list("revision", "text"))
+    before, after = (
+        next((said[number] for number in range(last, 0, -1) if number in said), "") for last in (earlier, later)
+    )
     return before if before != after else ""

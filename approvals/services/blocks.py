@@ -59,7 +59,10 @@ def propose(
     def change() -> ProposedChange:
         base = reads.snapshot(owner, label)
         _require_writable(base.block, expected_sha256)
-        applied = _applied(base.block, edits)
+        applied = repairs.apply(base.block.body, edits, heading=base.block.display_title)
+        if applied.text == base.block.body:
+            raise NoChange(f"The edit leaves block '{label}' as it is.")
+        require_within(applied.text, base.block.limit)
         return change_of(kind, owner, label, base.commit, base.block, applied.text, made=applied.edits)
 
     return ask(ChangeContext(actor=agent, **said), owner, label, change)
@@ -114,15 +117,6 @@ def _require_writable(block: reads.Block, expected_sha256: str | None) -> None:
         raise Refusal(_("The block changed since it was read."), code="precondition_failed", block=block)
 
 
-def _applied(block: reads.Block, edits: Sequence[text_edits.Edit]) -> text_edits.Applied:
-    """Return the edits applied to the block. Raise if it stays the same or gets too long."""
-    applied = repairs.apply(block.body, edits, heading=block.display_title)
-    if applied.text == block.body:
-        raise NoChange(f"The edit leaves block '{block.label}' as it is.")
-    require_within(applied.text, block.limit)
-    return applied
-
-
 def propose_block(
     *, agent: Agent, owner: str, label: str, title: str, body: str, description: str = "", **said: Any
 ) -> Proposed:
@@ -145,8 +139,8 @@ def propose_block(
     new = NewBlock(title=title, description=description, limit=settings.BLOCK_LIMIT)
 
     def change() -> ProposedChange:
-        commit, block = _target(owner, label)
-        if block is not None:
+        commit = retrying(head_of_main)
+        if block := reads.find_block(owner, label, commit):
             raise label_taken(label, block)
         return change_of(Kind.CREATE_BLOCK, owner, label, commit, None, body, new=new)
 
@@ -179,16 +173,6 @@ def propose_deletion(
         return change_of(Kind.DELETE_BLOCK, owner, label, base.commit, base.block)
 
     return ask(ChangeContext(actor=agent, **said), owner, label, change)
-
-
-def _target(owner: str, label: str) -> tuple[str, reads.Block | None]:
-    """Return the head of main, and the block at it; None where there is none."""
-    try:
-        found = reads.snapshot(owner, label)
-    except reads.BlockNotFound:
-        commit = retrying(head_of_main)
-        return commit, reads.find_block(owner, label, commit)
-    return found.commit, found.block
 
 
 def _require_valid_new(label: str, title: str, description: str, body: str) -> None:

@@ -28,7 +28,7 @@ from memory_app.dolt.errors import RevisionNotFound
 #: What the fields of a decision are where there is none: an approval that failed, or one that is taken back.
 UNDECIDED = {
     "status": Status.OPEN,
-    "decided_by": None,
+    "decided_by_id": None,
     "decided_at": None,
     "approval": "",
     "handed_back_at": None,

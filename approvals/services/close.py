@@ -136,19 +136,16 @@ def close_row(
     proposal: Proposal, status: Status, *, actor: events.Actor, comment: str, fields: Mapping[str, Any]
 ) -> bool:
     """Close the row of a proposal that is as it was read, inside a transaction. Return whether it was."""
-    now, reason = timezone.now(), str(fields.get("decision_reason", ""))
     values = {
         "status": status,
-        "decided_at": now,
+        "decided_at": timezone.now(),
         "decided_by_id": actor.pk if isinstance(actor, User) else None,
         "decision_batch": "",  # that of a decision that was undone is not this one's
         "decision_comment": comment,
-        "updated_at": now,
         **fields,
     }
-    as_seen = {"status": proposal.status, "current_revision_number": proposal.current_revision_number}
-    what = Event.What(status)
-    closed = events.close(proposal, values, what, expected=as_seen, actor=actor, text=comment, reason=reason)
+    reason = str(fields.get("decision_reason", ""))
+    closed = events.move(proposal, values, Event.What(status), actor=actor, text=comment, reason=reason)
     if closed and actor is not None and status == Status.REJECTED:
         repeating.remember(proposal)
     return closed

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from approvals.models import Agent, Event, Kind, Proposal, User
+from approvals.models import DECIDED, Agent, Event, Kind, Proposal, User
 from memory_app.databases import row_order
 from memory_app.databases.prepared import insert, update
 from memory_app.runtime import waits
@@ -27,30 +27,33 @@ _DECISIONS = (
 _BY_PEOPLE = (Event.What.REOPENED, Event.What.COMMENTED)
 
 
-def close(
+def move(
     proposal: Proposal,
     values: Mapping[str, Any],
     what: Event.What,
     *,
-    expected: Mapping[str, Any],
     actor: Actor,
-    text: str,
-    **data: Any,
+    expected: Mapping[str, Any] | None = None,
+    **said: Any,
 ) -> bool:
-    """Close a proposal that is still as expected, and record the event. Call it inside a transaction.
+    """Change the row of a proposal that is still as expected, and record the event. Call it inside a transaction.
 
     Args:
-        values, expected: fields with their new values, and with the values they must have now; see `prepared.update`.
+        values: fields with their new values, see `prepared.update`; `updated_at` is now by default.
+        expected: the values that fields must have; the status and the revision that were read by default.
+        said: see `record`.
 
     Returns:
         Whether it was as expected.
     """
-    if not update(Proposal, values, where={"id": proposal.pk, **expected}):
+    values = {"updated_at": timezone.now(), **values}
+    as_read = {"status": proposal.status, "current_revision_number": proposal.current_revision_number}
+    if not update(Proposal, values, where={"id": proposal.pk, **(expected or as_read)}):
         return False
-    if proposal.kind == Kind.IMPORT:
+    if proposal.kind == Kind.IMPORT and values["status"] in DECIDED:
         proposal.proposed_notes.all().delete()
-    record(proposal, what, actor=actor, text=text, **data)
     proposal.set_written(values)
+    record(proposal, what, actor=actor, **said)
     return True
 
 

@@ -5,6 +5,7 @@ ask for it; Assent does for what no longer fits.
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -20,7 +21,6 @@ from approvals.services import events
 from approvals.services.checks import block_of, proposal_for, raise_not_open, require_revision, visible_proposal
 from approvals.services.close import close
 from approvals.services.errors import DecisionRefused
-from memory_app.databases.prepared import update
 from memory_app.dolt.errors import DoltError
 
 log = structlog.get_logger(__name__)
@@ -79,20 +79,12 @@ def back_to_review(*, actor: User, proposal_id: int, revision: int) -> Proposal:
 
 def _take_back(proposal: Proposal, actor: User | None) -> bool:
     """Let a proposal wait for a person again, if it is still as it was read. Return whether it was."""
-    values = {"status": Status.OPEN, "handed_back_at": None, "updated_at": timezone.now()}
-    number = proposal.current_revision_number
-    as_read = {"id": proposal.pk, "status": Status.CHANGES_REQUESTED, "current_revision_number": number}
+    values = {"status": Status.OPEN, "handed_back_at": None}
     with transaction.atomic(durable=True):
-        if not update(Proposal, values, where=as_read):
-            return False
-        events.record(proposal, Event.What.REOPENED, actor=actor)
-    proposal.set_written(values)
-    return True
+        return events.move(proposal, values, Event.What.REOPENED, actor=actor)
 
 
-def hand_back(
-    proposal: Proposal, *, actor: events.Actor, comment: str = "", reason: str = "", **data: str | int
-) -> bool:
+def hand_back(proposal: Proposal, *, actor: events.Actor, comment: str = "", reason: str = "", **data: Any) -> bool:
     """Hand a proposal back to its agent if it is still as it was read. Return whether it was.
 
     Call it inside a transaction; nothing is checked but the status and the revision.
@@ -102,22 +94,15 @@ def hand_back(
         data: more for the event; `automatic` says why Assent did it, instead of a comment.
     """
     now = timezone.now()
-    as_read = Proposal.objects.filter(
-        pk=proposal.pk, status=proposal.status, current_revision_number=proposal.current_revision_number
-    )
     values = {
         "status": Status.CHANGES_REQUESTED,
         "handed_back_at": now,
         "expires_at": max(proposal.expires_at, now + _TIME_TO_ANSWER),
         "lease_expires_at": None,
-        "updated_at": now,
     }
-    if not as_read.update(**values):
-        return False
-    said = {"reason": reason} if reason else {}
-    events.record(proposal, Event.What.CHANGES_REQUESTED, actor=actor, text=comment, at=now, **said, **data)
-    proposal.set_written(values)
-    return True
+    if reason:
+        data["reason"] = reason
+    return events.move(proposal, values, Event.What.CHANGES_REQUESTED, actor=actor, text=comment, at=now, **data)
 
 
 #: What the agent is told with what is closed; data of the contract, so not translated.

@@ -7,10 +7,10 @@ hash twice is harmless. See docs/architecture.md for the diagram.
 """
 
 from functools import partial
+from typing import Any
 
 import structlog
 from django.db import transaction
-from django.utils import timezone
 
 from approvals.models import Approval, Event, Mergeability, Proposal, ReviewReason, Revision, Status
 from approvals.review.targets import (
@@ -90,19 +90,10 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
         "merge_commit": commit,
         "mergeability": Mergeability.CLEAN,
         "lease_expires_at": None,
-        "updated_at": timezone.now(),
     }
-    closed = events.close(
-        proposal,
-        values,
-        Event.What.APPROVED,
-        expected={"status": Status.MERGING},
-        actor=proposal.decided_by,
-        text=proposal.decision_comment,
-        commit=commit,
-        approval=proposal.approval,
-    )
-    if not closed:
+    said: dict[str, Any] = {"text": proposal.decision_comment, "commit": commit, "approval": proposal.approval}
+    said["expected"] = {"status": Status.MERGING}
+    if not events.move(proposal, values, Event.What.APPROVED, actor=proposal.decided_by, **said):
         return
     if proposal.review_reason == ReviewReason.REPEATED and proposal.answers_id:
         repeating.forget(proposal.answers_id)
@@ -226,16 +217,10 @@ def _reopen(proposal: Proposal) -> None:
     branches = list(made_here.values_list("branch", flat=True))
     number = agents_revision(proposal).number
     with transaction.atomic(durable=True):
-        reopened = Proposal.objects.filter(pk=proposal.pk, status=Status.MERGING).update(
-            **UNDECIDED,
-            current_revision_number=number,
-            decision_batch="",
-            updated_at=timezone.now(),
-        )
-        if reopened:
+        values = {**UNDECIDED, "current_revision_number": number, "decision_batch": ""}
+        as_read = {"status": Status.MERGING}
+        if reopened := events.move(proposal, values, Event.What.REOPENED, actor=None, expected=as_read):
             made_here.delete()
-            proposal.current_revision_number = number
-            events.record(proposal, Event.What.REOPENED, actor=None)
     proposal.refresh_from_db()
     if not reopened:
         raise _LeaseLost

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -243,14 +244,9 @@ _REPEATED = trust.Verdict(applies=False, reason=ReviewReason.REPEATED)
 
 
 def _find_repeated(by: ChangeContext, change: ProposedChange) -> Repeated | None:
-    said = said_of_revision(
-        change.target_kind,
-        change.target,
-        base_text=change.before,
-        result_text=change.after,
-        asked=change.edits,
-        note_changes=change.notes,
-    )
+    texts = {"base_text": change.before, "result_text": change.after, "edits": change.edits}
+    revision = Revision(note_changes=change.notes, **texts)
+    said = said_of_revision(change.target_kind, change.target, revision)
     return find_repeated(by.agent, change.owner, said, by.reasoning, force=by.force)
 
 
@@ -432,21 +428,16 @@ def amend(
         "handed_back_at": None,
         "reminded_at": None,
         "owner_reminded_at": None,
-        "updated_at": now,
     }
-    as_read = Proposal.objects.filter(pk=proposal.pk, current_revision_number=former.number)
+    # A person may ask for changes, or take that back, at the same time: the answer is the same.
+    as_read = {"status": list(DECIDABLE), "current_revision_number": former.number}
     revision = Revision(number=number, branch=branch_name(proposal.pk, number), created_at=now, **change.texts(summary))
-    made_by = {"operation": by.operation} if by.operation else {}
+    said: dict[str, Any] = {"text": reasoning, "at": now} | ({"operation": by.operation} if by.operation else {})
     with transaction.atomic(durable=True):
-        # A person may ask for changes, or take that back, at the same time: the answer is the same.
-        moved = as_read.filter(status__in=DECIDABLE).update(**values)
+        moved = events.move(proposal, values, Event.What.AMENDED, expected=as_read, actor=proposal.agent, **said)
         if moved:
-            proposal.set_written(values)
             revision.proposal = proposal
             proposal.hold_current_revision(insert(revision))
-            events.record(
-                proposal, Event.What.AMENDED, actor=proposal.agent, text=proposal.reasoning, at=now, **made_by
-            )
             if change.kind == Kind.IMPORT:
                 proposal.proposed_notes.all().delete()
                 name_notes(proposal)

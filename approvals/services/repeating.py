@@ -5,12 +5,11 @@ when it is undone or the same is approved after all. `find_answered` links
 another wording to the rejection it answers.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
@@ -18,7 +17,7 @@ from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, RejectR
 from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.services.errors import Refusal
-from memory_app.databases.prepared import BATCH, Prepared
+from memory_app.databases.prepared import BATCH, Prepared, batched
 from memory_app.models import TargetKind
 from memory_app.text import alike, worddiff
 
@@ -81,8 +80,6 @@ _REJECTED = Prepared(
 #: Passages of a call that are quoted in its refusal.
 _MOST_PASSAGES = 10
 
-_TABLE = RejectedFingerprint._meta.db_table
-
 
 def require_new_reasoning(repeated: turn.Repeated) -> None:
     """Raise Refusal for what was rejected, unless its agent insists with reasoning that people have not read."""
@@ -104,7 +101,10 @@ def find_repeated(
         return None
     secrets = turn.secrets(agent.pk, owner)
     passages = {alike.fingerprint(each.words, secret): each.passages for secret in secrets for each in said}
-    found = dict(_proposals_with(agent, owner, list(passages)))
+    own = RejectedFingerprint.objects.filter(agent=agent, owner=owner).order_by()
+    found: dict[int, int] = {}  # the agent's proposals for this owner that left one of the keys, each with that key
+    for keys in batched(list(passages)):
+        found |= own.filter(key__in=keys).values_list("proposal_id", "key")
     if not found:
         return None
     since = timezone.now() - settings.REJECTION_COUNTS
@@ -144,14 +144,10 @@ def remember(proposal: Proposal) -> None:
         before = proposal.current_revision.result_text
     if asked.result_text == before and proposal.target_kind == TargetKind.BLOCK:
         return
-    said = turn.said_of_revision(
-        proposal.target_kind,
-        proposal.target,
-        base_text=before,
-        result_text=asked.result_text,
-        asked=asked.edits if before == asked.base_text else [],
-        note_changes=changes,
-    )
+    # Against another text, it is an edit, whatever was asked for.
+    done = asked.edits if before == asked.base_text else []
+    left = Revision(base_text=before, result_text=asked.result_text, edits=done, note_changes=changes)
+    said = turn.said_of_revision(proposal.target_kind, proposal.target, left)
     secret = turn.secrets(proposal.agent_id, proposal.owner)[0]
     of = {
         "proposal": proposal,
@@ -173,16 +169,3 @@ def purge() -> int:
     """Delete the fingerprints of rejections that count no longer; return how many there were."""
     old = timezone.now() - settings.REJECTION_COUNTS
     return RejectedFingerprint.objects.filter(decided_at__lt=old).delete()[0]
-
-
-def _proposals_with(agent: Agent, owner: str, keys: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the agent's proposals for this owner that left one of the keys, each with that key."""
-    for start in range(0, len(keys), BATCH):
-        batch = keys[start : start + BATCH]
-        marks = ", ".join(["%s"] * len(batch))
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"SELECT proposal_id, key FROM {_TABLE} WHERE agent_id = %s AND owner = %s AND key IN ({marks})",  # noqa: S608
-                [agent.pk, owner, *batch],
-            )
-            yield from cursor.fetchall()

@@ -241,28 +241,19 @@ def _verdict_now(proposal: Proposal) -> trust.Verdict:
 
 def _close_applied(proposal: Proposal, rule: TrustRule | None, commit: str) -> None:
     """Set APPLIED, in the transaction that records the commit in the ledger."""
-    now = timezone.now()
     values = {
         "status": Status.APPLIED,
         "auto_applied": True,
         "review_reason": "",
         "merge_commit": commit,
-        "decided_at": now,
+        "decided_at": timezone.now(),
         "lease_expires_at": None,
-        "updated_at": now,
     }
     # Also from OPEN: another process that finished it may have read a newer policy and set it to OPEN. The change is
     # in the memory anyway, and can be reverted.
-    events.close(
-        proposal,
-        values,
-        Event.What.APPLIED,
-        expected={"status": [Status.PREPARING, Status.OPEN]},
-        actor=proposal.agent,
-        text=proposal.reasoning,
-        commit=commit,
-        **({"rule": trust.as_data(rule)} if rule else {}),
-    )
+    said = {"text": proposal.reasoning, "commit": commit, **({"rule": trust.as_data(rule)} if rule else {})}
+    expected = {"status": [Status.PREPARING, Status.OPEN]}
+    events.move(proposal, values, Event.What.APPLIED, expected=expected, actor=proposal.agent, **said)
 
 
 def _let_wait(proposal: Proposal, base: reads.Block | None, *, reason: str = "") -> Proposal:

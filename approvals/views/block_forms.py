@@ -20,9 +20,10 @@ from approvals import permissions, services
 from approvals.accounts.sign_in import viewer_of
 from approvals.forms.memory import BlockForm, DeleteForm, NewBlockForm, RestoreForm, add_refusal
 from approvals.models import Mergeability, Proposal, User
-from approvals.pages.blocks import Version, field_changes, history_entries, version, waiting_on
+from approvals.pages.blocks import Version, history_entries, version, waiting_on
 from approvals.pages.versions import block_as_loaded, put_together
 from approvals.review.diff_mode import laid_out
+from approvals.review.note_changes import field_changes
 from approvals.review.targets import assess, fields_of
 from approvals.services import BlockFields
 from approvals.services.errors import BlockChanged, LabelTaken

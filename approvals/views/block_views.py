@@ -21,7 +21,6 @@ from approvals.pages.blocks import (
     NOW,
     HistoryEntry,
     Version,
-    field_changes,
     history_entries,
     undoable,
     version,
@@ -32,6 +31,7 @@ from approvals.pages.memory_search import find
 from approvals.pages.notes_page import Automatic, automatic_changes
 from approvals.pages.versions import ChangeBy, blamed_text, entries_of, strip_of
 from approvals.review.diff_mode import laid_out
+from approvals.review.note_changes import field_changes
 from approvals.views.request import reading_page, whole_number
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound

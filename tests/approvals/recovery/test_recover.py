@@ -238,7 +238,7 @@ def require_waiting(way: WayIn, *, mergeability: str = "clean") -> None:
     assert list(problems()) == []
 
 
-@pytest.mark.parametrize("crash", [BEFORE_THE_COMMIT, AFTER_THE_COMMIT, "events.close = die"])
+@pytest.mark.parametrize("crash", [BEFORE_THE_COMMIT, AFTER_THE_COMMIT, "events.move = die"])
 def test_what_a_rule_or_the_policy_applies_is_finished(way: WayIn, crash: str) -> None:
     assert cut(crash, way).auto_applied
     services.recover()
