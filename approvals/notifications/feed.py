@@ -110,7 +110,7 @@ def _write(person: User) -> bytes:
         feed_guid=f"tag:{host},2026:review/{person.pk}",
     )
     newest = waiting_for(person).select_related("agent").order_by("-created_at", "-pk")[:MOST_ENTRIES]
-    rows = list(with_since(newest))
+    rows = with_since(newest)
     owners = display_names({proposal.owner for proposal, _since in rows})
     for proposal, since in rows:
         said = words_of(NewsItem(proposal, since, is_reminder=False))

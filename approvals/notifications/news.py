@@ -1,16 +1,15 @@
 """What a person is to be told: proposals they may decide now, that came, came back or waited long since last time."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
-from django.db.models import DateTimeField, Exists, Max, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q
 
 from approvals.models import Event, Proposal, ProposalQuerySet, Tutorship, User
 from approvals.pages.inbox_rows import MOST_COMPARED, same_changes
 from approvals.permissions import proposals_visible_to
-from approvals.services.close import COMES
+from approvals.services.close import COMES, WAITS_SINCE
 
 
 @dataclass(frozen=True)
@@ -93,12 +92,9 @@ def news_for(person: User, *, since: datetime | None, until: datetime, most: int
     return News(items, len(ids), waiting.count())
 
 
-def with_since(proposals: ProposalQuerySet) -> Iterable[tuple[Proposal, datetime]]:
+def with_since(proposals: ProposalQuerySet) -> list[tuple[Proposal, datetime]]:
     """Return proposals with the time since when each waits for a person."""
-    comings = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES).order_by().values("proposal")
-    latest = Subquery(comings.annotate(at=Max("at")).values("at"), output_field=DateTimeField())
-    for proposal in proposals.annotate(waits_since=latest):
-        yield proposal, cast("datetime | None", proposal.waits_since) or proposal.created_at  # type: ignore[attr-defined]
+    return [(each, cast("Any", each).since) for each in proposals.annotate(since=WAITS_SINCE)]
 
 
 def _is_new(person: User, since: datetime, until: datetime) -> Q:

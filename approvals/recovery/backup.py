@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -60,12 +59,14 @@ def backup(folder: Path) -> Manifest:
     Raises:
         BackupError: the folder is not empty, or a database could not be copied; all files are removed then.
     """
-    folder = folder.absolute()
+    folder, began_at = folder.absolute(), timezone.now()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BackupError(f"{folder} is not empty: name a new folder, for example {folder}/{_now():%Y-%m-%dT%H%M%SZ}.")
+        raise BackupError(
+            f"{folder} is not empty: name a new folder, for example {folder}/{began_at:%Y-%m-%dT%H%M%SZ}."
+        )
     with _atomic_folder(folder) as partial:
-        began_at = _now()
-        default = _describe("default", connection.vendor, _version_of_default(), backups.copy_name())
+        version = ".".join(map(str, connection.get_database_version()))
+        default = _describe("default", connection.vendor, version, backups.copy_name())
         memory = _describe("memory", dolt().engine, dolt().version(), dolt().copy_name)
         backups.back_up_default(partial / default.copy)
         head = head_of_main()
@@ -73,7 +74,7 @@ def backup(folder: Path) -> Manifest:
         dolt().back_up(partial / memory.copy)
         manifest = Manifest(
             began_at=began_at.isoformat(timespec="seconds"),
-            made_at=_now().isoformat(timespec="seconds"),
+            made_at=timezone.now().isoformat(timespec="seconds"),
             default=default,
             memory=memory,
             head=head,
@@ -120,12 +121,6 @@ def _describe(alias: str, engine: str, version: str, copy: str) -> Database:
     return Database(engine=engine, version=version, copy=copy, migrations=applied_migrations(alias))
 
 
-def _version_of_default() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT sqlite_version()" if connection.vendor == "sqlite" else "SHOW server_version")
-        return str(cursor.fetchone()[0])
-
-
 def _counts() -> dict[str, int]:
     by_status = Proposal.objects.order_by().values_list("status").annotate(Count("pk"))
     return {
@@ -135,10 +130,6 @@ def _counts() -> dict[str, int]:
         "messages": Message.objects.count(),
         **{f"proposals {status}": count for status, count in by_status},
     }
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 #: What `recover` did in a restored place, and the findings of `check_memory` there.
@@ -161,7 +152,9 @@ def restore(folder: Path) -> Restored:
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.DATA_DIR, ignore_cleanup_errors=True) as name:
         scratch = Path(name)
         done = _restore_in_child(folder, {"ASSENT_DATA_DIR": str(scratch)})
-        _require_no_files()
+        if present := [str(file) for path in _in_files() for file in backups.files_of(str(path))]:
+            # A site that started meanwhile has made its files, which must not be overwritten.
+            raise BackupError(f"Something made {', '.join(present)} during the restore: is the site running?")
         connections.close_all()
         for path in _in_files():
             for made in backups.files_of(str(scratch / path.name)):
@@ -304,12 +297,6 @@ def _require_empty() -> None:
             f"There is something already: {'; '.join(contents)}. A backup is restored into an empty place: stop the "
             "site, move the files elsewhere (or make new databases), and try again."
         )
-
-
-def _require_no_files() -> None:
-    """Raise BackupError if a site started during the restore has created its files, which must not be overwritten."""
-    if present := [str(file) for path in _in_files() for file in backups.files_of(str(path))]:
-        raise BackupError(f"Something made {', '.join(present)} while the backup was restored: is the site running?")
 
 
 def _in_files() -> list[Path]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db.models import Count, Max, OuterRef, Q, Subquery
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Approval, Event, Proposal, ProposalQuerySet, RejectReason, ReviewReason, Revision, User
 from approvals.review.diff_mode import Redline, laid_out, redline
@@ -31,6 +31,12 @@ from memory_app.text.worddiff import Paragraph
 CONFLICT = "conflict"
 #: The block it is about was deleted; the block it would make was made otherwise.
 BLOCK_DELETED, BLOCK_EXISTS = "block_deleted", "block_exists"
+
+_SAID = {
+    CONFLICT: _("The text has changed and this change no longer fits. It has to be proposed again on today’s text."),
+    BLOCK_DELETED: _("The block was deleted, so there is nothing left to change."),
+    BLOCK_EXISTS: _("There is a block with this label now. What is missing there has to be proposed as an edit of it."),
+}
 
 
 @dataclass(frozen=True)
@@ -61,15 +67,7 @@ class ChangeRequest:
     @property
     def said(self) -> str:
         """Return what was asked for, in words for people."""
-        if self.automatic == CONFLICT:
-            return _(
-                "The text has changed and this change no longer fits. It has to be proposed again on today’s text."
-            )
-        if self.automatic == BLOCK_DELETED:
-            return _("The block was deleted, so there is nothing left to change.")
-        if self.automatic == BLOCK_EXISTS:
-            return _("There is a block with this label now. What is missing there has to be proposed as an edit of it.")
-        return self.comment
+        return str(_SAID.get(self.automatic, self.comment))
 
 
 def why_handed_back(revision: Revision, block: Block | None) -> str:

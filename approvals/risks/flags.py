@@ -13,7 +13,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -275,22 +275,19 @@ def said_with(reasoning: str, evidence: Iterable[Mapping[str, Any]]) -> str:
 
 def _secrets(before: str, after: str, said: str, whole: tuple[str, str]) -> Risk | None:
     """Return the flag for secrets that a change adds, and for those the agent says that neither `whole` text has."""
-    new, quoted = list(credentials.find(after)), list(credentials.find(said))
-    if not new and not quoted:  # the ordinary case, which costs one look
-        return None
-    had = _values(before)
-    new = [credential for credential in new if credential.value not in had]
-    if quoted:
-        known = _values(whole[0]) | _values(whole[1])
-        quoted = [credential for credential in quoted if credential.value not in known]
+    new, quoted = _new_secrets(after, before), _new_secrets(said, *whole)
     if not new and not quoted:
         return None
-    risk = _risk(SECRETS, "danger", [credential.masked for credential in (*new, *quoted)])
-    return replace(risk, params={**risk.params, "said": len(quoted)}) if quoted else risk
+    return _risk(SECRETS, "danger", (*new, *quoted), **({"said": len(quoted)} if quoted else {}))
 
 
-def _values(text: str) -> set[str]:
-    return {credential.value for credential in credentials.find(text)}
+def _new_secrets(text: str, *known: str) -> list[str]:
+    """Return the secrets of a text that none of those known has, masked."""
+    found = list(credentials.find(text))
+    if not found:  # the ordinary case, which costs one look
+        return []
+    had = {credential.value for each in known for credential in credentials.find(each)}
+    return [credential.masked for credential in found if credential.value not in had]
 
 
 def _hidden_characters(before: str, after: str) -> Risk | None:
@@ -298,14 +295,9 @@ def _hidden_characters(before: str, after: str) -> Risk | None:
     if not new:
         return None
     is_dangerous = any(unseen.kind in _DANGEROUS_KINDS for unseen in new)
-    risk = _risk(
-        "hidden_characters",
-        "danger" if is_dangerous else "warning",
-        [f"{unseen.code} {unseen.name}" for unseen in new],
-    )
-    if any(unseen.kind == "piled" for unseen in new):
-        return replace(risk, params={**risk.params, "hide_others": True})
-    return risk
+    more = {"hide_others": True} if any(unseen.kind == "piled" for unseen in new) else {}
+    level: Level = "danger" if is_dangerous else "warning"
+    return _risk("hidden_characters", level, [f"{unseen.code} {unseen.name}" for unseen in new], **more)
 
 
 def _not_shown(before: str, after: str, whole: tuple[str, str]) -> Risk | None:
@@ -381,7 +373,7 @@ def _contacts(text: str) -> Iterator[str]:
     yield from _PHONE.findall(text)
 
 
-def _risk(key: str, level: Level, found: Iterable[str]) -> Risk:
+def _risk(key: str, level: Level, found: Iterable[str], **more: Any) -> Risk:
     everything = list(found)
     examples = [example[:_LONGEST_EXAMPLE] for example in dict.fromkeys(everything)]
-    return Risk(key, level, {"count": len(everything), "examples": examples[:_MOST_EXAMPLES]})
+    return Risk(key, level, {"count": len(everything), "examples": examples[:_MOST_EXAMPLES], **more})

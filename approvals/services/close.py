@@ -182,6 +182,10 @@ _READ = ("expires_at", "reminded_at", "owner_reminded_at")
 #: Events after which a proposal waits for a person: it was opened, its agent changed it, or its decision was undone.
 COMES = (Event.What.PROPOSED, Event.What.AMENDED, Event.What.REOPENED, Event.What.REVERTED)
 
+_COMINGS = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES).order_by().values("proposal")
+#: Since when a proposal waits for a person: its last coming.
+WAITS_SINCE = Coalesce(Subquery(_COMINGS.annotate(last=Max("at")).values("last")), F("created_at"))
+
 
 def remind(*, now: datetime | None = None) -> int:
     """Record what has waited for so long that people are to be told again. Return how many reminders those were.
@@ -196,9 +200,7 @@ def remind(*, now: datetime | None = None) -> int:
     late = Q(created_at__lte=now - min(after)) | Q(expires_at__lte=now + BEFORE_EXPIRY)
     waiting = Proposal.objects.open().filter(late, expires_at__gt=now).order_by("created_at", "pk")
     undone = Q(reminded_at=None) | Q(owner_reminded_at=None) | Q(current_revision_number__gt=1)
-    comings = Event.objects.filter(proposal=OuterRef("pk"), what__in=COMES).order_by().values("proposal")
-    since = Coalesce(Subquery(comings.annotate(at=Max("at")).values("at")), F("created_at"))
-    due = waiting.filter(undone).annotate(since=since).only("owner", "current_revision_number", *_READ)
+    due = waiting.filter(undone).annotate(since=WAITS_SINCE).only("owner", "current_revision_number", *_READ)
     return sum(_remind(each, cast("Any", each).since, now) for each in due.iterator(chunk_size=200))
 
 

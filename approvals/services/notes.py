@@ -82,20 +82,10 @@ class NoteChangeOutcome:
 
 def new_note(by: ChangeContext, owner: str, id_: str, now: datetime, **fields: Any) -> Note:
     """Return a note that is not in the memory yet, stamped."""
-    given = {
-        "category": None,
-        "confidence": 0.8,
-        "rationale": None,
-        "importance": 1.0,
-        "session_id": by.session_id or None,
-        "superseded_by": None,
-        "superseded_reason": None,
-        "superseded_at": None,
-        "sha256": "",
-        "created_at": now,
-        "updated_at": now,
-    }
-    return stamped(Note(id=id_, owner=owner, **(given | fields)), now)
+    empty = dict.fromkeys(("category", "rationale", "superseded_by", "superseded_reason", "superseded_at"))
+    given = {"confidence": 0.8, "importance": 1.0, "session_id": by.session_id or None, "created_at": now}
+    values: dict[str, Any] = {**empty, **given, **fields}
+    return stamped(Note(id=id_, owner=owner, sha256="", updated_at=now, **values), now)
 
 
 def tidied(tags: Sequence[str]) -> tuple[str, ...]:

@@ -304,8 +304,7 @@ def _made_before(proposal: Proposal) -> Commit | None:
 def _entry(proposal: Proposal, actor: User, comment: str) -> ledger.LedgerEntry:
     undoes = proposal.merge_commit
     operation = revert_operation(proposal, undoes)
-    entry = entry_of(proposal, Change.Action.REVERTED, operation, actor=actor, comment=comment)
-    return replace(entry, undoes=undoes)
+    return entry_of(proposal, Change.Action.REVERTED, operation, actor=actor, comment=comment, undoes=undoes)
 
 
 def _take_back(proposal: Proposal, person: User, comment: str, revision: Revision | None, commit: str) -> None:

@@ -88,11 +88,13 @@ def entry_of(
     actor: User | None = None,
     comment: str = "",
     revision: Revision | None = None,
+    undoes: str = "",
 ) -> LedgerEntry:
     """Return what the ledger says of a commit about a proposal.
 
     Args:
         revision: the current one by default.
+        undoes: the commit of the decision that this one takes back.
     """
     return LedgerEntry(
         action=action,
@@ -103,4 +105,5 @@ def entry_of(
         agent=proposal.agent.name,
         proposal_id=proposal.pk,
         comment=comment,
+        undoes=undoes,
     )
