@@ -195,7 +195,7 @@ def own_collisions(proposal: Proposal, read: Callable[[], Block | None]) -> tupl
     if proposal.target_kind == TargetKind.BLOCK:
         found = _OF_BLOCK.all(owner=proposal.owner, target=proposal.target, agent=proposal.agent_id, pk=proposal.pk)
     else:
-        found = _current(others_on_target(proposal).by_agent(proposal.agent))
+        found = _current(others_on_target(proposal).filter(agent=proposal.agent))
     others = []
     for revision in found:
         revision.proposal.hold_current_revision(revision)

@@ -166,9 +166,6 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
             found.update(self.about_notes(some).order_by().values_list("pk", flat=True))
         return self.filter(pk__in=found)
 
-    def by_agent(self, agent: Agent) -> ProposalQuerySet:
-        return self.filter(agent=agent)
-
     def visible_to(self, owners: Iterable[str] | None) -> ProposalQuerySet:
         """Filter by owners, as `permissions.readable_owners` returns them; None means all."""
         return self.all() if owners is None else self.filter(owner__in=owners)

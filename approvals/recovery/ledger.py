@@ -6,11 +6,10 @@ only trusted where the other two agree with it. See docs/architecture.md.
 """
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
-from typing import TypeVar
 
 import structlog
 from django.db import transaction
@@ -18,7 +17,7 @@ from django.db import transaction
 from approvals.models import Event, Proposal, Revision
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.errors import DirtyMemory, RevisionNotFound
+from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.text.trailers import Trailers
@@ -27,25 +26,11 @@ from memory_app.writing.ledger import LedgerEntry
 
 log = structlog.get_logger(__name__)
 
-T = TypeVar("T")
-
 #: How many recorded commits each run goes back to compare the ledger with the log.
 LOOK_BACK = 100
 
 #: Actions of commits without a proposal; REVERTED is what a person changed directly, put back.
 _DIRECT = set(Change.Action) - {Change.Action.APPROVED, Change.Action.APPLIED, Change.Action.RECOVERED}
-
-
-def retry_after_committing_stray_rows(write: Callable[[], T]) -> T:
-    """Run `write`; if main has uncommitted rows, commit them as `unknown` and run it again.
-
-    Stray rows must not block reviews, nor become part of another author's commit.
-    """
-    try:
-        return write()
-    except DirtyMemory:
-        commit_stray_rows()
-        return write()
 
 
 def commit_stray_rows() -> str:

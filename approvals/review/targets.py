@@ -37,7 +37,6 @@ class Assessment:
             could not read the target may say.
         result_text: the target's text after approval; None when nothing can be approved.
         is_stale: the target changed since the base, in its text or in any other field.
-        failing_edit: position of the first edit that no longer fits, for a conflict.
         over_limit: characters by which the result would pass the block's limit, for a conflict.
         closes_circle: the note would be superseded by itself in the end, for a conflict.
         conflict: the block's text merged with the proposal as far as possible, for a conflict: `ours` is the text as it
@@ -47,7 +46,6 @@ class Assessment:
     state: Mergeability
     result_text: str | None
     is_stale: bool
-    failing_edit: int | None = None
     over_limit: int = 0
     closes_circle: bool = False
     conflict: Conflicted | None = None
@@ -72,15 +70,14 @@ def assess(revision: Revision, block: Block | None) -> Assessment:
         return _rebased(edits.reapply(block.body, wanted, base_text=revision.base_text), block)
     except edits.MadeAlready:
         return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
-    except edits.DoesNotFit as error:
+    except edits.DoesNotFit:
         if _is_there(wanted, block.body):
             return Assessment(Mergeability.ALREADY_APPLIED, None, is_stale=True)
-        failing_edit = error.index
     except edits.TextTooLong as error:
         return Assessment(Mergeability.CONFLICT, None, is_stale=True, over_limit=error.length - block.limit)
     merged = merge(revision.base_text, block.body, revision.result_text)
     if isinstance(merged, Conflicted):
-        return Assessment(Mergeability.CONFLICT, None, is_stale=True, failing_edit=failing_edit, conflict=merged)
+        return Assessment(Mergeability.CONFLICT, None, is_stale=True, conflict=merged)
     return _rebased(merged, block)
 
 

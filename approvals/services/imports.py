@@ -211,17 +211,9 @@ def _changed_note(by: ChangeContext, note: reads.Note, memory: Memory, now: date
 
 def _new_note(by: ChangeContext, owner: str, memory: Memory, now: datetime) -> reads.Note:
     is_of_today = memory.created in (None, now.date())
-    return notes.new_note(
-        by,
-        owner,
-        memory.id,
-        now,
-        content=memory.content,
-        type=memory.type,
-        tags=notes.tidied(memory.tags),
-        source=NoteSource.IMPORT,
-        created_at=now if is_of_today or memory.created is None else _midnight(memory.created),
-    )
+    began = now if is_of_today or memory.created is None else _midnight(memory.created)
+    said = {"content": memory.content, "type": memory.type, "tags": notes.tidied(memory.tags), "created_at": began}
+    return notes.new_note(by, owner, memory.id, now, source=NoteSource.IMPORT, **said)
 
 
 def _midnight(day: date) -> datetime:

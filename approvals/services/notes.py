@@ -205,7 +205,7 @@ def find_waiting(by: ChangeContext, owner: str, note_id: str) -> Proposal | None
     """Return the actor's undecided proposal that creates this note, alone or in an import; None for people."""
     if not isinstance(by.actor, Agent):
         return None
-    making = Proposal.objects.by_agent(by.actor).of_owner(owner).pending().filter(kind__in=[Kind.SAVE, Kind.IMPORT])
+    making = Proposal.objects.pending_of(by.actor, owner).filter(kind__in=[Kind.SAVE, Kind.IMPORT])
     return making.about_notes([note_id]).select_related("agent").order_by("-pk").first()
 
 
@@ -265,7 +265,7 @@ def _withdrawn(by: ChangeContext, owner: str, note_id: str) -> ProposalQuerySet:
     """Return the actor's withdrawn proposals to create this note, not those in imports; none for people."""
     if not isinstance(by.actor, Agent):
         return Proposal.objects.none()
-    making = Proposal.objects.by_agent(by.actor).on_target(owner, TargetKind.NOTE, note_id).filter(kind=Kind.SAVE)
+    making = Proposal.objects.on_target(owner, TargetKind.NOTE, note_id).filter(agent=by.actor, kind=Kind.SAVE)
     return making.filter(status=Status.WITHDRAWN).select_related("agent")
 
 

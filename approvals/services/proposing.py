@@ -369,8 +369,8 @@ def own_proposal(agent: Agent, owner: str, proposal_id: int) -> Proposal:
     Raises:
         ProposalNotFound: this agent has no proposal with this number for this owner.
     """
-    found = Proposal.objects.by_agent(agent).of_owner(owner).select_related("agent", "decided_by")
-    proposal = found.filter(pk=proposal_id).first()
+    found = Proposal.objects.filter(agent=agent, owner=owner, pk=proposal_id)
+    proposal = found.select_related("agent", "decided_by").first()
     if proposal is None or (proposal.status == Status.PREPARING and proposal.auto_applied):
         raise ProposalNotFound
     return proposal

@@ -2,16 +2,17 @@
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Proposal, Revision, User
 from approvals.permissions import may_edit
-from approvals.recovery.ledger import retry_after_committing_stray_rows
+from approvals.recovery.ledger import commit_stray_rows
 from approvals.review.targets import targets_of
 from approvals.services.errors import NoChange, Refusal
 from approvals.services.recheck import after_change
-from memory_app.dolt.errors import NothingToCommit
+from memory_app.dolt.errors import DirtyMemory, NothingToCommit
 from memory_app.dolt.types import Author
 from memory_app.models import Change
 from memory_app.writing import authors, commits
@@ -28,12 +29,16 @@ def write_main(
     since: str | None = None,
     on_record: Callable[[str], object] | None = None,
 ) -> Change:
-    """Write main as `commits.write_main` does. Rows that others left uncommitted are committed first, as `unknown`."""
-    return retry_after_committing_stray_rows(
-        lambda: commits.write_main(
-            work, entry=entry, author=author_of(by), subject=subject, since=since, on_record=on_record
-        )
-    )
+    """Write main as `commits.write_main` does. Rows that others left uncommitted are committed first, as `unknown`.
+
+    They must not block reviews, nor become part of another author's commit.
+    """
+    write = partial(commits.write_main, work, entry=entry, author=author_of(by), subject=subject, since=since)
+    try:
+        return write(on_record=on_record)
+    except DirtyMemory:
+        commit_stray_rows()
+        return write(on_record=on_record)
 
 
 def require_editor(by: User | Agent, owner: str) -> None:

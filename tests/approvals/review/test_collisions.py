@@ -67,7 +67,7 @@ def test_it_is_merged_with_what_was_changed_elsewhere(wanted: edits.Edit) -> Non
 def test_what_cannot_be_merged_says_where() -> None:
     wanted = revision(edits.Replace("- geometry", "- topology"), edits.Replace("green tea", "coffee"))
     found = assess(wanted, block(BODY.replace("- geometry", "- analysis")))
-    assert (found.state, found.result_text, found.failing_edit) == (Mergeability.CONFLICT, None, 0)
+    assert (found.state, found.result_text) == (Mergeability.CONFLICT, None)
     assert found.conflict.conflicts == (Conflict("geometry", "analysis", "topology"),)
     assert found.conflict.resolved(["topology"]) == wanted.result_text
 
