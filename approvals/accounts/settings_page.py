@@ -174,7 +174,7 @@ def policies_page(
         "rule_agents": [agent.name for agent in trust.agents_serving(user.username)],
         "rule_blocks": [block for block in reads.blocks(user.username) if not block.read_only],
         "rule_kinds": [(kind.value, trust.kind_in_words(kind)) for kind in KINDS],
-        "rule_needs": [(needs.value, trust.needs_in_words(needs)) for needs in TrustRule.Needs],
+        "rule_needs": TrustRule.Needs.choices,
         "rule_chosen": rule_form.data if rule_form else kept,
         "rule_errors": rule_form.errors if rule_form else {},
         "small_words": settings.TRUST_SMALL_WORDS,

@@ -4,7 +4,6 @@ The address is the number of the person and a secret. The person is looked up by
 in constant time. A wrong one, one that was made anew and one of a person who is not active are the same: not found.
 """
 
-import hashlib
 import html
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.cache import get_conditional_response
+from django.utils.cache import get_conditional_response, set_response_etag
 from django.utils.crypto import constant_time_compare
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.translation import gettext as _
@@ -70,10 +69,9 @@ def feed(request: HttpRequest, feed_key: str) -> HttpResponseBase:
     person = _person(feed_key)
     if person is None:
         raise Http404
-    body = _write(person)
-    etag = f'"{hashlib.sha256(body).hexdigest()}"'
-    answer = HttpResponse(body, content_type="application/atom+xml; charset=utf-8", headers={"ETag": etag})
-    return _private(get_conditional_response(request, etag=etag, response=answer) or answer)
+    answer = HttpResponse(_write(person), content_type="application/atom+xml; charset=utf-8")
+    set_response_etag(answer)
+    return _private(get_conditional_response(request, etag=answer["ETag"], response=answer) or answer)
 
 
 def _private(response: HttpResponseBase) -> HttpResponseBase:

@@ -208,7 +208,8 @@ def in_words(rule: dict[str, Any]) -> str:
         parts.append(kind_in_words(rule["kind"]))
     elif not rule.get("block"):
         parts.append(_("every change"))
-    parts.append(needs_in_words(rule.get("needs", "")))
+    needs = rule.get("needs", "")
+    parts.append(str(dict(TrustRule.Needs.choices).get(needs, needs)))
     return " · ".join(parts)
 
 
@@ -226,10 +227,6 @@ def kind_in_words(kind: str) -> str:
         Kind.IMPORT: _("imports of notes"),
     }
     return kinds.get(kind, kind)
-
-
-def needs_in_words(needs: str) -> str:
-    return str(TrustRule.Needs(needs).label) if needs in TrustRule.Needs.values else needs
 
 
 # -- Whom rules are about.

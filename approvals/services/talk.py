@@ -68,13 +68,8 @@ def mark_seen(*, actor: User, proposal: Proposal) -> int:
     before = Attention.objects.filter(person=actor, proposal=proposal).values_list("seen_revision", flat=True).first()
     if before is not None and before >= number:
         return before
-    # In one statement, with a row or without: two windows may open the same page at once.
-    Attention.objects.bulk_create(
-        [Attention(person=actor, proposal=proposal, seen_revision=number, seen_at=timezone.now())],
-        update_conflicts=True,
-        unique_fields=["proposal", "person"],
-        update_fields=["seen_revision", "seen_at"],
-    )
+    seen = {"seen_revision": number, "seen_at": timezone.now()}
+    Attention.objects.update_or_create(person=actor, proposal=proposal, defaults=seen)
     return before or 0
 
 
