@@ -87,11 +87,6 @@ def change_requests(proposals: Iterable[Proposal]) -> dict[int, ChangeRequest]:
     return _last_requests([proposal.pk for proposal in proposals if proposal.is_with_agent])
 
 
-def last_request(proposal: Proposal) -> ChangeRequest | None:
-    """Return what its agent was asked for last, also when it has answered."""
-    return _last_requests([proposal.pk]).get(proposal.pk)
-
-
 def _last_requests(ids: list[int]) -> dict[int, ChangeRequest]:
     if not ids:
         return {}
@@ -249,7 +244,7 @@ def compare_revisions(proposal: Proposal, earlier: int, shown: Revision) -> dict
     """
     before = proposal.revisions.get(number=earlier)
     texts = before.result_text, shown.result_text
-    fields, request = _changed_fields(before, shown), last_request(proposal)
+    fields, request = _changed_fields(before, shown), _last_requests([proposal.pk]).get(proposal.pk)
     return {
         "earlier": earlier,
         "later": shown.number,

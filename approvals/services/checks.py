@@ -21,7 +21,6 @@ from approvals.services.errors import (
     not_allowed,
 )
 from memory_app import reads
-from memory_app.databases.prepared import Prepared
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 
@@ -85,15 +84,10 @@ def locked_proposal(proposal_id: int) -> Proposal | None:
 
 
 def visible_proposal(actor: User, proposal_id: int) -> Proposal:
-    proposal = _WITH_PEOPLE.first(pk=proposal_id)
+    proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
     if proposal is None or not may_read(actor, proposal.owner):
         raise ProposalNotFound
     return proposal
-
-
-_WITH_PEOPLE = Prepared(
-    lambda pk: Proposal.objects.filter(pk=pk).select_related("agent", "decided_by").order_by(), pk=int
-)
 
 
 def require_revision(proposal: Proposal, revision: int) -> None:

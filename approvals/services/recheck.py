@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals.models import Kind, Mergeability, Proposal, ProposalQuerySet, Revision
+from approvals.review.collisions import current_revisions
 from approvals.review.targets import current_states
 from memory_app.databases.prepared import Prepared, batched
 from memory_app.dolt.errors import DoltError
@@ -90,16 +91,14 @@ def recheck_unknown() -> int:
 def _check(owner: str, ids: Sequence[int]) -> None:
     """Compare proposals with their current targets, and write the mergeability that changed."""
     for portion in batched(ids, PORTION):
-        some = Proposal.objects.decidable().filter(pk__in=portion).order_by("id")
-        proposals = {proposal.pk: proposal for proposal in some}
-        revisions = Revision.objects.filter(proposal__in=proposals).order_by("proposal_id").defer("risk_report")
-        current = [each for each in revisions if each.number == proposals[each.proposal_id].current_revision_number]
-        states = _states(owner, [(proposals[revision.proposal_id], revision) for revision in current])
+        some = list(Proposal.objects.decidable().filter(pk__in=portion).order_by("id"))
+        pairs = list(current_revisions(some))
+        states = _states(owner, pairs)
         # One statement per new state: writing 200 rows one by one took as long as the decision itself.
         changed: defaultdict[tuple[Mergeability, int], list[int]] = defaultdict(list)
-        for revision, state in zip(current, states, strict=True):
-            if proposals[revision.proposal_id].mergeability != state:
-                changed[state, revision.number].append(revision.proposal_id)
+        for (proposal, revision), state in zip(pairs, states, strict=True):
+            if proposal.mergeability != state:
+                changed[state, revision.number].append(proposal.pk)
         for (state, number), pks in changed.items():
             Proposal.objects.decidable().filter(pk__in=pks, current_revision_number=number).update(
                 mergeability=state, updated_at=timezone.now()

@@ -6,7 +6,7 @@ another wording to the rejection it answers.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from approvals.models import Agent, Kind, Proposal, RejectedFingerprint, RejectR
 from approvals.review import turn
 from approvals.review.targets import agents_revision
 from approvals.services.errors import Refusal
-from memory_app.databases.prepared import BATCH, Prepared, batched
+from memory_app.databases.prepared import BATCH, batched
 from memory_app.models import TargetKind
 from memory_app.text import alike, worddiff
 
@@ -38,17 +38,21 @@ def find_answered(proposal: Proposal, segments: Sequence[worddiff.Segment], resu
     """
     if proposal.kind == Kind.IMPORT:
         return None
-    found = _REJECTED.all(agent=proposal.agent.pk, owner=proposal.owner, since=timezone.now() - RECENTLY)
+    rejected = Proposal.objects.filter(
+        agent=proposal.agent, owner=proposal.owner, status=Status.REJECTED, decided_at__gte=timezone.now() - RECENTLY
+    )
+    counting = rejected.filter(redacted_at=None).exclude(decision_reason=RejectReason.DUPLICATE)
+    found = counting.order_by("-decided_at", "-id").values_list("pk", "kind", "target_kind", "target")
     if proposal.kind == Kind.SAVE:
         # A new note gets a new id: what it says has to tell.
         for pk, text in _texts((pk for pk, kind, *_target in found if kind == Kind.SAVE), _MOST_NOTES):
             if alike.have_much_in_common(text.result_text, result_text):
                 return pk
         return None
-    rejected = [pk for pk, _kind, *target in found if target == [proposal.target_kind, proposal.target]]
+    same = [pk for pk, _kind, *target in found if target == [proposal.target_kind, proposal.target]]
     if proposal.target_kind != TargetKind.BLOCK:
-        return rejected[0] if rejected else None
-    for pk, text in _texts(rejected, _MOST_BLOCKS):
+        return same[0] if same else None
+    for pk, text in _texts(same, _MOST_BLOCKS):
         if alike.are_alike(worddiff.diff(text.base_text, text.result_text), segments):
             return pk
     return None
@@ -60,21 +64,6 @@ def _texts(ids: Iterable[int], most: int) -> Iterable[tuple[int, Revision]]:
     last = Revision.objects.filter(proposal__in=some, number=F("proposal__current_revision_number"))
     found = {each.proposal_id: each for each in last.only("proposal", "base_text", "result_text").order_by()}
     return [(pk, found[pk]) for pk in some if pk in found]
-
-
-_REJECTED = Prepared(
-    lambda agent, owner, since: (
-        Proposal.objects.filter(
-            agent=agent, owner=owner, status=Status.REJECTED, decided_at__gte=since, redacted_at=None
-        )
-        .exclude(decision_reason=RejectReason.DUPLICATE)
-        .order_by("-decided_at", "-id")
-        .values_list("pk", "kind", "target_kind", "target")
-    ),
-    agent=int,
-    owner=str,
-    since=datetime,
-)
 
 
 #: Passages of a call that are quoted in its refusal.
