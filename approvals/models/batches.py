@@ -24,12 +24,9 @@ class BatchAction(models.TextChoices):
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
-    def unfinished(self) -> BatchQuerySet:
-        return self.filter(finished_at=None)
-
     def without_lease(self) -> BatchQuerySet:
         """Filter those that no process works on: nobody began yet, or what did was killed."""
-        return self.unfinished().filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now()))
+        return self.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now()), finished_at=None)
 
 
 class Batch(models.Model):

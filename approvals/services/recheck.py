@@ -93,7 +93,7 @@ def _check(owner: str, ids: Sequence[int]) -> None:
     for portion in batched(ids, PORTION):
         some = list(Proposal.objects.decidable().filter(pk__in=portion).order_by("id"))
         pairs = list(current_revisions(some))
-        states = _states(owner, pairs)
+        states = mergeability_of(owner, pairs)
         # One statement per new state: writing 200 rows one by one took as long as the decision itself.
         changed: defaultdict[tuple[Mergeability, int], list[int]] = defaultdict(list)
         for (proposal, revision), state in zip(pairs, states, strict=True):
@@ -105,7 +105,8 @@ def _check(owner: str, ids: Sequence[int]) -> None:
             )
 
 
-def _states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[Mergeability]:
+def mergeability_of(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[Mergeability]:
+    """Return how each of an owner's proposals stands to its target now; `unknown` where that cannot be read."""
     try:
         targets = current_states(owner, pairs)
     except DoltError:

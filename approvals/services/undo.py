@@ -24,7 +24,6 @@ from approvals.models import (
     TAKEN,
     Event,
     Kind,
-    Mergeability,
     Proposal,
     ProposalQuerySet,
     RejectReason,
@@ -35,7 +34,7 @@ from approvals.models import (
 )
 from approvals.permissions import ReviewAction, available_actions, may_decide
 from approvals.recovery.ledger import revert_operation
-from approvals.review.targets import WHOLE_KINDS, agents_revision, current_state, sha256_kept, targets_of
+from approvals.review.targets import WHOLE_KINDS, agents_revision, sha256_kept, targets_of
 from approvals.review.undo import UndoPlan, plan_undo
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposal
@@ -43,11 +42,11 @@ from approvals.services.close import close_row
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, DecisionRefused, not_allowed
 from approvals.services.hand_back import take_back_others
 from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
-from approvals.services.recheck import after_change
+from approvals.services.recheck import after_change, mergeability_of
 from approvals.services.writing import entry_of, write_main
 from memory_app import reads
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.errors import DoltError, NothingToCommit, RevisionNotFound
+from memory_app.dolt.errors import NothingToCommit, RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.runtime import deadlines
@@ -179,7 +178,7 @@ def _wait_again(proposal: Proposal, revision: Revision) -> bool:
     values = {
         **UNDECIDED,
         "current_revision_number": revision.number,
-        "mergeability": _mergeability(proposal, revision),
+        "mergeability": mergeability_of(proposal.owner, [(proposal, revision)])[0],
         "expires_at": now + settings.PROPOSAL_EXPIRY,
         "reminded_at": None,
         "owner_reminded_at": None,
@@ -193,14 +192,6 @@ def _wait_again(proposal: Proposal, revision: Revision) -> bool:
     name_notes(proposal)
     repeating.forget(proposal.pk)
     return True
-
-
-def _mergeability(proposal: Proposal, revision: Revision) -> Mergeability:
-    try:
-        return current_state(proposal, revision).assess(revision).state
-    except DoltError:
-        log.exception("target_unreadable", proposal=proposal.pk)
-        return Mergeability.UNKNOWN
 
 
 # -- A rejection, or what has expired.
