@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
 
 from agent_tools import auth
 from agent_tools.calls import toolsets
@@ -21,9 +22,7 @@ from agent_tools.errors import ErrorCode
 from agent_tools.forms import RotateForm
 from agent_tools.models import (
     AgentToken,
-    DeliveryState,
     DisabledWhy,
-    EventType,
     IdempotencyKey,
     Scope,
     ToolCall,
@@ -31,8 +30,8 @@ from agent_tools.models import (
     WebhookEndpoint,
 )
 from agent_tools.webhooks import deliveries
-from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, values_filter
-from approvals.models import User
+from approvals.accounts.sign_in import viewer_of
+from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, register_read_only, values_filter
 
 
 class NewTokenForm(forms.ModelForm[AgentToken]):
@@ -58,10 +57,7 @@ class NewTokenForm(forms.ModelForm[AgentToken]):
 @admin.register(AgentToken)
 class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
     form = NewTokenForm
-    list_display = (
-        *("prefix", "agent", "serves", "scopes", "created_by"),
-        *("replaces", "created_at", "last_used_at", "state"),
-    )
+    list_display = tuple("prefix agent serves scopes created_by replaces created_at last_used_at state".split())
     list_filter = ["agent", "all_owners", "revoked_at"]
     search_fields = ["prefix", "agent__name", "owners__username"]
     list_select_related = ["agent", "created_by", "replaces", "replaces__agent"]
@@ -77,16 +73,7 @@ class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
         return False
 
     def save_model(self, request: HttpRequest, obj: AgentToken, form: Any, change: bool) -> None:
-        assert isinstance(request.user, User)
-        issued = auth.issue(
-            agent=obj.agent,
-            scopes=form.cleaned_data["scopes"],
-            toolset=form.cleaned_data["toolset"],
-            owners=form.cleaned_data["owners"],
-            all_owners=obj.all_owners,
-            created_by=request.user,
-            expires_at=obj.expires_at,
-        )
+        issued = auth.issue(created_by=viewer_of(request), **form.cleaned_data)
         obj.__dict__.update(issued.token.__dict__)
         request.issued = issued  # type: ignore[attr-defined]
 
@@ -112,9 +99,8 @@ class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
         if not form.is_valid():
             context["title"] = _("Rotate a token")
             return TemplateResponse(request, "agents/admin_rotate.html", context)
-        assert isinstance(request.user, User)
         try:
-            issued = auth.rotate(chosen[0], by=request.user, until=form.until)
+            issued = auth.rotate(chosen[0], by=viewer_of(request), until=form.until)
         except auth.NotRotatable:
             messages.error(request, _("This token can’t be rotated: it was replaced, has ended or has no secret."))
             return None
@@ -131,41 +117,37 @@ class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
         messages.success(request, _("Revoked: %(number)d.") % {"number": len(chosen)})
 
     @admin.display(description=_("serves"))
-    def serves(self, token: AgentToken) -> str:
-        if token.all_owners:
-            return str(_("everyone"))
-        return ", ".join(owner.username for owner in token.owners.all())
+    def serves(self, token: AgentToken) -> StrOrPromise:
+        return _("everyone") if token.all_owners else ", ".join(map(str, token.owners.all()))
 
     @admin.display(description=_("state"))
-    def state(self, token: AgentToken) -> str:
-        if token.revoked_at:
-            return str(_("revoked"))
-        if not token.is_usable:
-            return str(_("expired"))
-        return str(_("usable") if token.works else _("its agent or who made it lost access"))  # type: ignore[attr-defined]
+    def state(self, token: AgentToken) -> StrOrPromise:
+        if token.works:  # type: ignore[attr-defined]
+            return _("usable")
+        if token.is_usable:
+            return _("its agent or who made it lost access")
+        return _("revoked") if token.revoked_at else _("expired")
 
 
-admin.site.register(
+register_read_only(
     ToolCall,
-    ReadOnlyAdmin,
-    list_display=["at", "agent", "owner", "tool", "target", "outcome", "status", "duration_ms", "request_id"],
+    "at agent owner tool target outcome status duration_ms request_id",
+    "owner target session_id request_id agent__name",
     list_filter=[
         values_filter("tool", _("tool"), ChainMap[str, Any](TOOLS, ENDPOINTS)),
         values_filter("outcome", _("outcome"), ["ok", *(code.code for code in ErrorCode)]),
         "agent",
         "at",
     ],
-    search_fields=["owner", "target", "session_id", "request_id", "agent__name"],
     list_select_related=["agent"],
 )
-admin.site.register(
+register_read_only(
     IdempotencyKey,
-    ReadOnlyAdmin,
-    list_display=["key", "token", "status", "created_at", "lease_expires_at"],
+    "key token status created_at lease_expires_at",
+    "key operation token__prefix",
     list_filter=["created_at"],
     ordering=["-id"],
-    search_fields=["key", "operation", "token__prefix"],
-    list_select_related=["token", "token__agent"],
+    list_select_related=["token__agent"],
     exclude=["response"],  # it quotes the memory's text
 )
 
@@ -174,10 +156,7 @@ admin.site.register(
 class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
     """Without secrets, and of addresses the host alone: the rest may contain a secret of the receiver's."""
 
-    list_display = (
-        *("agent", "host", "created_by", "all_owners"),
-        *("state", "disabled_why", "last_success_at", "failing_since"),
-    )
+    list_display = tuple("agent host created_by all_owners state disabled_why last_success_at failing_since".split())
     list_filter = ["state", "disabled_why", "all_owners", "agent"]
     search_fields = ["agent__name", "created_by__username"]  # not the address, of which the list shows the host alone
     list_select_related = ["agent", "created_by"]
@@ -199,15 +178,8 @@ class WebhookEndpointAdmin(ReadOnlyAdmin[WebhookEndpoint]):
 
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
-    list_display = (
-        *("created_at", "endpoint", "type", "proposal_id", "state"),
-        *("last", "tries", "next_attempt", "done_at"),
-    )
-    list_filter = [
-        values_filter("type", _("type"), EventType.values),
-        values_filter("state", _("state"), DeliveryState.values),
-        "created_at",
-    ]
+    list_display = tuple("created_at endpoint type proposal_id state last tries next_attempt done_at".split())
+    list_filter = ["type", "state", "created_at"]
     search_fields = ["message_id", "endpoint__agent__name"]
     list_select_related = ["endpoint", "endpoint__agent"]
     raw_id_fields = ["proposal"]

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.sign_in import viewer_of
-from approvals.admin.through_services import MemoryForm, ReadOnlyAdmin, ThroughServices
-from approvals.forms.memory import check_label, with_line_breaks_of
+from approvals.admin.through_services import MemoryForm, ReadOnlyAdmin, ThroughServices, register_read_only
+from approvals.forms.memory import check_label, tags_of
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields, delete_messages, notes
 from approvals.services.errors import BlockChanged, NotesChanged, Refusal
@@ -34,6 +34,7 @@ from memory_app.reads import BlockNotFound, NoteNotFound
 
 
 class BlockAdminForm(MemoryForm[MemoryBlock]):
+    texts = ("description", "body")
     limit = forms.IntegerField(label=gettext_lazy("Limit in characters"), min_value=1, max_value=MAX_BLOCK_LIMIT)
 
     class Meta:
@@ -48,17 +49,8 @@ class BlockAdminForm(MemoryForm[MemoryBlock]):
         super().__init__(*args, **kwargs)
         if "body" in self.fields:
             self.fields["body"].strip = False  # type: ignore[attr-defined]
-
-    def clean_label(self) -> str:
-        label: str = self.cleaned_data["label"]
-        check_label(label)
-        return label
-
-    def clean_description(self) -> str:
-        return with_line_breaks_of(self._loaded.description, self.cleaned_data["description"])
-
-    def clean_body(self) -> str:
-        return with_line_breaks_of(self._loaded.body, self.cleaned_data["body"])
+        if "label" in self.fields:
+            self.fields["label"].validators.append(check_label)
 
 
 @admin.register(MemoryBlock)
@@ -71,14 +63,12 @@ class MemoryBlockAdmin(ThroughServices[MemoryBlock]):
     search_fields = ["owner", "label", "title", "body"]
     names = ["owner", "label"]
     content = ["title", "description", "body", "limit", "read_only"]
+    text = "body"
     readonly_fields = ["schema_ref", "sha256", "created_at", "updated_at"]
 
     @admin.display(description=gettext_lazy("length"))
     def used(self, block: MemoryBlock) -> int:
         return len(block.body)
-
-    def text_of(self, row: MemoryBlock) -> str:
-        return row.body
 
     def pages_of(self, row: MemoryBlock) -> list[tuple[str, str]]:
         return [
@@ -119,6 +109,7 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
 
 
 class NoteAdminForm(MemoryForm[MemoryNote]):
+    texts = ("content", "rationale")
     type = forms.ChoiceField(label=gettext_lazy("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
     tags = forms.CharField(
         label=gettext_lazy("Tags"),
@@ -138,17 +129,7 @@ class NoteAdminForm(MemoryForm[MemoryNote]):
             self.initial["tags"] = ", ".join(self.instance.tags)
 
     def clean_tags(self) -> tuple[str, ...]:
-        typed: str = self.cleaned_data["tags"]
-        # A tag may contain a comma; unchanged tags come back as they are.
-        if self._loaded.sha256 and typed.strip() == ", ".join(self._loaded.tags):
-            return tuple(self._loaded.tags)
-        return notes.tidied(typed.split(","))
-
-    def clean_content(self) -> str:
-        return with_line_breaks_of(self._loaded.content, self.cleaned_data["content"])
-
-    def clean_rationale(self) -> str:
-        return with_line_breaks_of(self._loaded.rationale or "", self.cleaned_data["rationale"] or "")
+        return tags_of(self.cleaned_data["tags"], self._loaded.tags)
 
 
 @admin.register(MemoryNote)
@@ -161,6 +142,7 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     search_fields = ["note_id", "owner", "content"]
     names = ["owner"]
     content = ["content", "type", "tags", "category", "confidence", "rationale"]
+    text = "content"
     readonly_fields = [
         *("note_id", "importance", "source", "session_id"),
         *("superseded_at", "superseded_by", "superseded_reason"),
@@ -170,9 +152,6 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     @admin.display(description=gettext_lazy("content"))
     def opening(self, note: MemoryNote) -> str:
         return Truncator(note.content).chars(80)
-
-    def text_of(self, row: MemoryNote) -> str:
-        return row.content
 
     def pages_of(self, row: MemoryNote) -> list[tuple[str, str]]:
         return [(_("Page and history"), reverse("note", args=[row.owner, row.note_id]))]
@@ -209,9 +188,8 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
         return bool(request.user.is_superuser)  # people may ask for it
 
     def delete_model(self, request: HttpRequest, obj: Message) -> None:
-        delete_messages(
-            actor=viewer_of(request), owner=obj.owner, session_id=obj.session_id, message_id=obj.message_id
-        )  # which makes search forget it too
+        named = {"owner": obj.owner, "session_id": obj.session_id, "message_id": obj.message_id}
+        delete_messages(actor=viewer_of(request), **named)  # which makes search forget it too
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> None:
         for message in queryset:
@@ -219,17 +197,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
 
 
 # What people wrote without a proposal, as it was announced before it was made.
-admin.site.register(
-    DirectWrite,
-    ReadOnlyAdmin,
-    list_display=["at", "owner", "action", "actor", "operation"],
-    list_filter=["action"],
-    search_fields=["owner", "operation", "actor", "comment"],
+register_read_only(
+    DirectWrite, "at owner action actor operation", "owner operation actor comment", list_filter=["action"]
 )
-admin.site.register(
-    NoteAccess,
-    ReadOnlyAdmin,
-    list_display=["owner", "note_id", "count", "last_at"],
-    list_filter=["last_at"],
-    search_fields=["owner", "note_id"],
-)
+register_read_only(NoteAccess, "owner note_id count last_at", "owner note_id", list_filter=["last_at"])

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import audit
 from approvals.accounts.sign_in import viewer_of
-from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, values_filter
+from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, register_read_only
 from approvals.forms.accounts import time_zones
 from approvals.models import Agent, Attention, AuditEvent, Policy, SavedFilter, TrustRule, Tutorship, User
 
@@ -54,6 +54,7 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
     search_fields = ["username", "first_name", "last_name", "email"]
     date_hierarchy = "date_joined"
     readonly_fields = ["last_login", "date_joined"]
+    names = ["username"]
     fieldsets = [
         (None, {"fields": ["username", "password"]}),
         (_("Person"), {"fields": ["first_name", "last_name", "email", "mail", "time_zone", "shortcuts"]}),
@@ -72,7 +73,7 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
-        fixed = [*self.readonly_fields, *(["username"] if obj else [])]
+        fixed = super().get_readonly_fields(request, obj)
         # Otherwise staff who may edit people could give themselves every right.
         return fixed if request.user.is_superuser else [*fixed, *_RIGHTS]
 
@@ -128,9 +129,7 @@ class TutorshipAdmin(PlainList[Tutorship]):
     date_hierarchy = "created_at"
     autocomplete_fields = ["tutor", "owner"]
     readonly_fields = ["created_at"]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Tutorship | None = None) -> list[str]:
-        return [*self.readonly_fields, *(["tutor", "owner"] if obj else [])]  # end it and make another
+    names = ["tutor", "owner"]  # end it and make another
 
     def log_addition(self, request: HttpRequest, obj: Tutorship, message: Any) -> Any:
         audit.record(AuditEvent.Act.TUTOR_ASSIGNED, owner=obj.owner.username, detail=obj.tutor.username)
@@ -166,28 +165,14 @@ class AgentAdmin(NeverDeleted, PlainList[Agent]):
     date_hierarchy = "created_at"
     autocomplete_fields = ["created_by"]
     readonly_fields = ["created_at"]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> list[str]:
-        return [*self.readonly_fields, *(["name"] if obj else [])]
+    names = ["name"]
 
 
 admin.site.register(
     Policy, PlainList, list_display=["owner", "notes", "updated_at"], list_filter=["notes"], search_fields=["owner"]
 )
-admin.site.register(
-    Attention,
-    ReadOnlyAdmin,
-    list_display=["proposal_id", "person", "seen_revision", "seen_at"],
-    list_select_related=["person"],
-    search_fields=["person__username"],
-)
-admin.site.register(
-    SavedFilter,
-    ReadOnlyAdmin,
-    list_display=["person", "name", "query"],
-    list_select_related=["person"],
-    search_fields=["person__username", "name"],
-)
+register_read_only(Attention, "proposal_id person seen_revision seen_at", "person__username")
+register_read_only(SavedFilter, "person name query", "person__username name")
 
 
 @admin.register(AuditEvent)
@@ -195,7 +180,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     """What people did; filtered and searched, and exported as it is shown."""
 
     list_display = ["at", "what", "actor", "owner", "detail", "address", "request_id"]
-    list_filter = [values_filter("what", _("what"), AuditEvent.Act.values), "at"]
+    list_filter = ["what", "at"]
     search_fields = ["actor", "owner", "detail", "address", "request_id"]
     actions = ["export"]
 

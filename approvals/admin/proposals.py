@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.sign_in import viewer_of
-from approvals.admin.through_services import ReadOnlyAdmin, ReadOnlyInline
+from approvals.admin.through_services import ReadOnlyAdmin, ReadOnlyInline, register_read_only
 from approvals.forms.proposal import SeveralForm, ticked
 from approvals.models import Batch, Event, Proposal, ProposedNote, RejectedFingerprint, Revision, Status
 from approvals.pages.inbox_rows import rows_of
@@ -145,44 +145,24 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         return TemplateResponse(request, "admin/approvals/proposal/decide.html", context, status=status)
 
 
-admin.site.register(
-    Batch,
-    ReadOnlyAdmin,
-    list_display=["person", "action", "created_at", "finished_at"],
-    list_filter=["action", "created_at"],
-    list_select_related=["person"],
-    search_fields=["person__username"],
+register_read_only(
+    Batch, "person action created_at finished_at", "person__username", list_filter=["action", "created_at"]
 )
-admin.site.register(
+register_read_only(
     Revision,
-    ReadOnlyAdmin,
-    list_display=["proposal", "number", "origin", "branch", "created_at"],
+    "proposal number origin branch created_at",
+    "=proposal__id proposal__owner proposal__target branch base_commit head_commit",
     list_filter=["origin", "created_at"],
     ordering=["-id"],  # not the model's, which sorts all texts by their proposals
     list_select_related=["proposal"],
-    search_fields=["=proposal__id", "proposal__owner", "proposal__target", "branch", "base_commit", "head_commit"],
 )
-admin.site.register(
+register_read_only(
     Event,
-    ReadOnlyAdmin,
-    list_display=["at", "what", "actor", "actor_kind", "owner", "proposal", "revision"],
+    "at what actor actor_kind owner proposal revision",
+    "=proposal__id owner actor text",
     list_filter=["what", "actor_kind", "at"],
     ordering=["-id"],
     list_select_related=["proposal"],
-    search_fields=["=proposal__id", "owner", "actor", "text"],
 )
-admin.site.register(
-    ProposedNote,
-    ReadOnlyAdmin,
-    list_display=["proposal", "note_id"],
-    list_select_related=["proposal"],
-    search_fields=["=proposal__id", "proposal__owner", "=note_id"],
-)
-admin.site.register(
-    RejectedFingerprint,
-    ReadOnlyAdmin,
-    list_display=["proposal", "owner", "agent", "decided_at"],
-    list_filter=["agent"],
-    list_select_related=["proposal", "agent"],
-    search_fields=["=proposal__id", "owner"],
-)
+register_read_only(ProposedNote, "proposal note_id", "=proposal__id proposal__owner =note_id")
+register_read_only(RejectedFingerprint, "proposal owner agent decided_at", "=proposal__id owner", list_filter=["agent"])

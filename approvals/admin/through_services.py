@@ -29,7 +29,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_protect
 
 from approvals import audit
-from approvals.forms.memory import MAX_COMMENT, REFUSALS, add_refusal
+from approvals.forms.memory import MAX_COMMENT, REFUSALS, add_refusal, with_line_breaks_of
 from approvals.models import User
 from approvals.services.errors import LabelTaken
 from assent_client.text import invisible
@@ -91,6 +91,11 @@ class PlainList(admin.ModelAdmin[M]):
     """
 
     show_facets = admin.ShowFacets.NEVER  # a count of the whole table for each value of each filter
+    #: Fields that are typed once, for a new row.
+    names: ClassVar[list[str]] = []
+
+    def get_readonly_fields(self, request: HttpRequest, obj: M | None = None) -> list[str]:
+        return [*self.readonly_fields, *(self.names if obj else [])]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return OwnFilters
@@ -147,14 +152,25 @@ class ReadOnlyAdmin(ReadOnly, PlainList[M]):
         return found
 
 
+def register_read_only(model: type[Model], columns: str, searched: str, **options: Any) -> None:
+    """Register a model whose rows nobody changes here.
+
+    Args:
+        columns, searched: names of what its list shows and searches, with blanks between them.
+        options: others of `ModelAdmin`.
+    """
+    options |= {"list_display": columns.split(), "search_fields": searched.split()}
+    admin.site.register(model, ReadOnlyAdmin, **options)
+
+
 class ReadOnlyInline(ReadOnly, admin.TabularInline[M, Parent]):
     extra = 0
     show_change_link = True
 
 
 def values_filter(field: str, title: Any, values: Iterable[str]) -> type[admin.SimpleListFilter]:
-    """Return a filter by the values a column may have. Django's own asks the whole table for them, and its date
-    hierarchy for the days: 50,000 tool calls took 0.4 s a page."""
+    """Return a filter by the values that a column without choices may have. Django's own asks the whole table for them,
+    and its date hierarchy for the days: 50,000 tool calls took 0.4 s a page."""
     column, shown_title = field, title
 
     class ValuesFilter(admin.SimpleListFilter):
@@ -173,19 +189,13 @@ def values_filter(field: str, title: Any, values: Iterable[str]) -> type[admin.S
 SOURCES = ("user_memory", "memory_block", "conversation")
 
 
-admin.site.register(
-    SearchIndex,
-    ReadOnlyAdmin,
-    list_display=["owner", "embedder", "change_id", "message_id", "version", "updated_at"],
-    search_fields=["owner"],
-)
-admin.site.register(
+register_read_only(SearchIndex, "owner embedder change_id message_id version updated_at", "owner")
+register_read_only(
     Chunk,
-    ReadOnlyAdmin,
+    "owner source document_id title type at removed",
+    "owner document_id text",
     exclude=["vector"],
-    list_display=["owner", "source", "document_id", "title", "type", "at", "removed"],
     list_filter=[values_filter("source", gettext_lazy("source"), SOURCES), "removed"],
-    search_fields=["owner", "document_id", "text"],
 )
 
 
@@ -211,6 +221,9 @@ class MemoryForm(forms.ModelForm[MemoryRow]):
     )
     loaded_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
+    #: Texts of several lines, which a browser sends with others.
+    texts: ClassVar[tuple[str, ...]]
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["loaded_sha256"] = self.instance.sha256
@@ -224,6 +237,8 @@ class MemoryForm(forms.ModelForm[MemoryRow]):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        for name in self.texts:
+            cleaned[name] = with_line_breaks_of(getattr(self._loaded, name) or "", cleaned.get(name) or "")
         if isinstance(self.refusal, Gone):
             self.add_error(None, _("Someone deleted it. Saving creates it again."))
         elif self.refusal is not None:
@@ -243,9 +258,9 @@ class ThroughServices(PlainList[MemoryRow]):
     changed: ClassVar[type[Exception]]
     not_found: ClassVar[type[Exception]]
 
-    #: Fields that are typed once, for a new row, and those that may change.
-    names: ClassVar[list[str]]
+    #: Fields that may change, and the one shown beside what was typed and before the row is deleted.
     content: ClassVar[list[str]]
+    text: ClassVar[str]
 
     actions = None  # bulk deletion writes rows outside a commit
     # No date_hierarchy: it truncates dates in SQL by time zone names, which Dolt does not know.
@@ -254,10 +269,6 @@ class ThroughServices(PlainList[MemoryRow]):
     change_form_template = "admin/memory_app/change_form_of_memory.html"
     delete_confirmation_template = "admin/memory_app/delete_confirmation_of_memory.html"
 
-    def text_of(self, row: MemoryRow) -> str:
-        """Return what the row says, to be shown beside what was typed and before it is deleted."""
-        raise NotImplementedError
-
     def pages_of(self, row: MemoryRow) -> list[tuple[str, str]]:
         """Return titles and addresses of people's pages about the row."""
         raise NotImplementedError
@@ -265,9 +276,6 @@ class ThroughServices(PlainList[MemoryRow]):
     def delete_seen(self, request: HttpRequest, row: MemoryRow, *, loaded_sha256: str, comment: str) -> None:
         """Delete the row by its service, if it still is what the confirmation showed."""
         raise NotImplementedError
-
-    def get_readonly_fields(self, request: HttpRequest, obj: MemoryRow | None = None) -> list[str]:
-        return [*self.readonly_fields, *self.names] if obj else []
 
     def get_fieldsets(self, request: HttpRequest, obj: MemoryRow | None = None) -> Any:
         fieldsets: list[Any] = [(None, {"fields": [*self.names, *self.content, "comment", "loaded_sha256"]})]
@@ -312,7 +320,7 @@ class ThroughServices(PlainList[MemoryRow]):
             row = self._row(request, object_id)
             if row is None:
                 return self._made_again(request, context)
-            context["current"] = self.text_of(row)
+            context["current"] = getattr(row, self.text)
             _amend(request, loaded_sha256=row.sha256)
         response = self._form(request, object_id, form_url, context)
         response.status_code = 409 if isinstance(error, (self.changed, Gone, LabelTaken)) else 422
@@ -357,7 +365,7 @@ class ThroughServices(PlainList[MemoryRow]):
     def _confirmation(self, request: HttpRequest, object_id: str, context: dict[str, Any]) -> HttpResponse:
         """Return the answer of Django's own view without the `atomic()` around it."""
         row = self._row(request, object_id)
-        context["text"] = self.text_of(row) if row else ""
+        context["text"] = getattr(row, self.text, "")
         return cast(HttpResponse, self._delete_view(request, object_id, context))  # type: ignore[attr-defined]
 
     def delete_model(self, request: HttpRequest, obj: MemoryRow) -> None:

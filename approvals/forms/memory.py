@@ -6,7 +6,7 @@ No database work: the services answer whether a change is allowed, fits its limi
 import binascii
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,11 @@ def with_line_breaks_of(original: str, typed: str) -> str:
     if "\r\n" in original and "\n" not in original.replace("\r\n", ""):
         return text.replace("\n", "\r\n")
     return text
+
+
+def tags_of(typed: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags in a text field. A tag may contain a comma: unchanged, they come back as they are `known`."""
+    return tuple(known) if typed.strip() == ", ".join(known) else tuple(typed.split(","))
 
 
 def comment_field(help_text: StrOrPromise) -> forms.CharField:
@@ -217,13 +222,10 @@ class NoteForm(forms.Form):
             current: the note it is typed over, whose line breaks are kept.
         """
         data = self.cleaned_data
-        tags = data["tags"]
-        # A tag may contain a comma; unchanged tags come back as they are.
-        same = current is not None and tags.strip() == ", ".join(current.tags)
         return {
             "content": with_line_breaks_of(current.content if current else "", data["content"]),
             "type": data["type"],
-            "tags": current.tags if current and same else tuple(tags.split(",")),
+            "tags": tags_of(data["tags"], current.tags if current else ()),
             "category": data["category"] or None,
             "confidence": data["confidence"],
             "rationale": with_line_breaks_of((current and current.rationale) or "", data["rationale"]) or None,
