@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-import structlog
 from django.conf import settings
-from django.db import Error as DatabaseError
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -36,8 +34,6 @@ from memory_app.databases.prepared import Prepared
 from memory_app.models import USERNAME
 from memory_app.runtime import deadlines, rate_limit
 from memory_app.runtime.unavailable import of_cache
-
-log = structlog.get_logger(__name__)
 
 PREFIX = "asn_"
 _PREFIX_LENGTH = len(PREFIX) + 8
@@ -107,7 +103,7 @@ def issue(
             all_owners=all_owners,
             created_by=created_by,
             expires_at=expires_at,
-            tells_after=_newest_event(),
+            tells_after=newest_event(),
         )
     _record(AuditEvent.Act.TOKEN_MADE, issued.token, owners)
     return issued
@@ -193,11 +189,8 @@ def touch(token: AgentToken) -> None:
     now = timezone.now()
     if token.last_used_at is not None and token.last_used_at >= now - _TOUCH_EVERY:
         return
-    try:
-        with deadlines.within(_TOUCH_SECONDS):
-            AgentToken.objects.filter(pk=token.pk).update(last_used_at=now)
-    except DatabaseError as error:
-        log.warning("token_use_not_noted", token=token.prefix, error=type(error).__name__)
+    with deadlines.briefly(_TOUCH_SECONDS, "token_use_not_noted", token=token.prefix):
+        AgentToken.objects.filter(pk=token.pk).update(last_used_at=now)
 
 
 def revoke(token: AgentToken) -> None:
@@ -216,7 +209,8 @@ def stop_serving(token: AgentToken, owner: User) -> None:
     _record(AuditEvent.Act.TOKEN_REVOKED, token, [owner])
 
 
-def _newest_event() -> int:
+def newest_event() -> int:
+    """Return the id of the last event there is; 0 without any."""
     return Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 

@@ -17,12 +17,10 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.password_validation import MinimumLengthValidator
 from django.contrib.auth.signals import user_logged_out, user_login_failed
-from django.db import Error as DatabaseError
 from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
-from redis.exceptions import RedisError
 
 from approvals.models import AuditEvent, BrowserSession, User
 from assent_client.text import invisible
@@ -74,11 +72,8 @@ def record(what: AuditEvent.Act, *, owner: str = "", detail: str = "", actor: st
 
 def _write(event: AuditEvent, values: dict[str, str]) -> None:
     log.info("audit", **values)
-    try:
-        with deadlines.within(_SECONDS):
-            event.save()
-    except DatabaseError as error:
-        log.warning("audit_not_stored", what=event.what, error=type(error).__name__)
+    with deadlines.briefly(_SECONDS, "audit_not_stored", what=event.what):
+        event.save()
 
 
 #: What is opened, by the third part of the address of its page; other pages are of the memory as a whole.
@@ -112,10 +107,8 @@ def limited(of: str, name: str, window: timedelta) -> None:
 
 
 def _is_first(what: str, window: timedelta) -> bool:
-    try:
-        return not rate_limit.hit(rate_limit.key_of("audit", what), 1, window)
-    except RedisError:  # rather twice than not at all
-        return True
+    # Without a cache rather twice than not at all.
+    return not rate_limit.is_over(rate_limit.key_of("audit", what), 1, window)
 
 
 def purge() -> int:

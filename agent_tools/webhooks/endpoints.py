@@ -73,7 +73,7 @@ def create(*, actor: User, agent: Agent, url: str, events: Iterable[str], all_ow
         url=url,
         events=_in_order(events),
         secret=signing.make_secret(),
-        seen_event=outbox.newest_event(),
+        seen_event=auth.newest_event(),
     )
 
 

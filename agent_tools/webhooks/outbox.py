@@ -18,11 +18,12 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from redis.exceptions import RedisError
 
+from agent_tools import auth
 from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
 from approvals.models import Event, Proposal, Status
 from memory_app.databases.prepared import BATCH
@@ -69,11 +70,6 @@ def listening() -> QuerySet[WebhookEndpoint]:
     return endpoints.filter(Q(all_owners=False) | Q(created_by__is_staff=True))
 
 
-def newest_event() -> int:
-    """Return the id of the last event there is; 0 without any."""
-    return Event.objects.aggregate(last=Max("pk"))["last"] or 0
-
-
 def collect() -> int:
     """Make the deliveries of events that have none. Return how many were new.
 
@@ -82,7 +78,7 @@ def collect() -> int:
     endpoints = list(listening().select_related("created_by"))
     if not endpoints:
         return 0
-    newest = newest_event()
+    newest = auth.newest_event()
     made = 0
     for rows in _events(endpoints):
         made += _insert(endpoints, rows)

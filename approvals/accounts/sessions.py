@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
-from django.db import Error as DatabaseError
 from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -45,11 +44,8 @@ class SessionStore(DatabaseStore):
     def _get_session_from_db(self) -> BrowserSession | None:
         row: BrowserSession | None = super()._get_session_from_db()  # type: ignore[misc]
         if row is not None and row.user_id and row.seen_at < timezone.now() - _SEEN_EVERY:
-            try:
-                with deadlines.within(_SECONDS):
-                    BrowserSession.objects.filter(pk=row.pk).update(seen_at=timezone.now())
-            except DatabaseError:
-                pass  # the next request writes it
+            with deadlines.briefly(_SECONDS, "session_use_not_noted"):  # else the next request writes it
+                BrowserSession.objects.filter(pk=row.pk).update(seen_at=timezone.now())
         return row
 
 

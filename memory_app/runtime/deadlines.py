@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import structlog
+from django.db import Error as DatabaseError
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -38,6 +39,16 @@ class DeadlineExceeded(OperationalError):
 
     def __init__(self) -> None:
         super().__init__("the time for this call is up")
+
+
+@contextlib.contextmanager
+def briefly(seconds: float, failed: str, **about: object) -> Iterator[None]:
+    """Write in this block what nothing has to wait for; log `failed` where the database does not take it in time."""
+    try:
+        with within(seconds):
+            yield
+    except DatabaseError as error:
+        log.warning(failed, **about, error=type(error).__name__)
 
 
 class Deadline:

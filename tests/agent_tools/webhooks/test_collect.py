@@ -229,7 +229,7 @@ def test_what_is_settled_is_not_looked_at_again(
 ) -> None:
     approve(alice, propose(goals, "math", "algebra"))
     outbox.collect()
-    last = outbox.newest_event()
+    last = auth.newest_event()
     endpoint.refresh_from_db()
     assert endpoint.seen_event < last
     _let_the_cache_age()
