@@ -19,9 +19,6 @@ from memory_app.runtime import deadlines
 from memory_app.runtime.unavailable import is_away
 from memory_app.webserver import requests
 
-#: Addresses without a session: agents have none, and a health check must not query a database for one.
-_MACHINES = ("/api/", "/healthz", "/readyz")
-
 #: Characters of an address without its query. Ours have at most 250. Without this limit, anyone could keep a processor
 #: busy: the admin's own URL pattern takes half a second to reject `/admin/r/////…` of 8,000 characters.
 LONGEST_PATH = 1_000
@@ -47,7 +44,9 @@ class ReadableMiddleware(_Middleware):
                 return panels.bad_request(request)
             if len(request.path) > LONGEST_PATH:
                 return panels.not_found(request)
-            if _length(request) > _largest_body(request):
+            length = whole_number(request.META.get("CONTENT_LENGTH") or "", digits=19) or 0
+            most = {"api": settings.REQUEST_LIMIT, "form": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
+            if length > requests.largest_body(request.path, **most):
                 return panels.bad_request(request, RequestDataTooBig())
         return self.get_response(request)
 
@@ -57,18 +56,6 @@ def _has_nul(request: HttpRequest) -> bool:
     if request.path.startswith("/admin/") and "%00" in request.META["QUERY_STRING"]:
         return True
     return "\0" in request.path or any("\0" in cookie for cookie in request.COOKIES.values())
-
-
-def _length(request: HttpRequest) -> int:
-    return whole_number(request.META.get("CONTENT_LENGTH") or "", digits=19) or 0
-
-
-def _largest_body(request: HttpRequest) -> int:
-    return requests.largest_body(request.path, api=settings.REQUEST_LIMIT, form=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-
-
-def _is_machine(request: HttpRequest) -> bool:
-    return request.path.startswith(_MACHINES) or requests.is_mcp(request.path)
 
 
 class DeadlineMiddleware(_Middleware):
@@ -87,19 +74,17 @@ class TimezoneMiddleware(_Middleware):
     """Activate `User.time_zone` for the request; UTC where this machine does not know the zone."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # Without a cookie there is no session to load.
-        user = request.user if request.COOKIES and not _is_machine(request) else None
+        zone = None
         try:
-            is_person = isinstance(user, User)  # loads the session and the person
+            # Without a cookie there is no session to load. A health check must not query a database for one.
+            if request.COOKIES and not requests.is_machine(request.path) and isinstance(request.user, User):
+                zone = zone_of(request.user)
         except Exception as error:
             if not is_away(error):
                 raise
             return panels.away(request, error)
-        if is_person:
-            assert isinstance(user, User)
-            with timezone.override(zone_of(user)):
-                return self.get_response(request)
-        return self.get_response(request)
+        with timezone.override(zone):
+            return self.get_response(request)
 
 
 class PageMiddleware(_Middleware):
@@ -112,7 +97,7 @@ class PageMiddleware(_Middleware):
         response = self.get_response(request)
         if settings.DEBUG and response.status_code == 404 and request.resolver_match is None:
             response = panels.not_found(request)  # Django would show its list of addresses
-        if response.status_code == 405 and not _is_machine(request):
+        if response.status_code == 405 and not requests.is_machine(request.path):
             response = panels.not_allowed(request, response["Allow"])
         # One address answers whole pages and parts of them. Without this header, the browser's Back button shows a
         # part as a page.

@@ -103,14 +103,8 @@ def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction
 
 #: What whoever may decide does with an open proposal.
 _ON_OPEN = frozenset(
-    {
-        ReviewAction.APPROVE,
-        ReviewAction.APPROVE_SOME,
-        ReviewAction.EDIT,
-        ReviewAction.RESOLVE,
-        ReviewAction.REJECT,
-        ReviewAction.REQUEST_CHANGES,
-    }
+    {ReviewAction.APPROVE, ReviewAction.APPROVE_SOME, ReviewAction.EDIT, ReviewAction.RESOLVE}
+    | {ReviewAction.REJECT, ReviewAction.REQUEST_CHANGES}
 )
 
 #: And with one whose agent is asked for changes.

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
@@ -125,32 +125,26 @@ def _before(cursor: str) -> Q:
 _MOST_REJECTED = 5
 
 
-def about_agent(request: HttpRequest, agent: Agent | None) -> dict[str, Any]:
+def about_agent(request: HttpRequest, agent: Agent) -> dict[str, Any]:
     """Return what every tab of an agent's page needs.
 
     Raises:
-        Http404: there is no such agent, or nothing about it that this viewer may see.
+        Http404: there is nothing about it that this viewer may see.
     """
     viewer = viewer_of(request)
     proposals, context = agents.narrowed(request)
     proposals = proposals.filter(agent=agent)
-    if agent is None:
-        raise Http404
     has_calls, has_webhooks = serves(agent, viewer), endpoints.concern(viewer, agent)
     if not (has_calls or has_webhooks or proposals.exists()):
         raise Http404
     return context | {"agent": agent, "proposals": proposals, "has_calls": has_calls, "has_webhooks": has_webhooks}
 
 
-def _named(agent: str) -> Agent | None:
-    return Agent.objects.filter(name=agent).first()
-
-
 @reading_page
 @never_cache
 def activity(request: HttpRequest, agent: str) -> HttpResponse:
     """Show an agent's tokens, and what became of its proposals, week by week."""
-    viewer, context = viewer_of(request), about_agent(request, _named(agent))
+    viewer, context = viewer_of(request), about_agent(request, get_object_or_404(Agent, name=agent))
     (counts,) = agents.agents_of(context["proposals"], context["began"], others=[agent])
     context |= {
         "tab": "activity",
@@ -167,7 +161,7 @@ def activity(request: HttpRequest, agent: str) -> HttpResponse:
 @never_cache
 def calls(request: HttpRequest, agent: str) -> HttpResponse:
     """Show what an agent called about the viewer's own memory. One that called nothing there is not found."""
-    viewer, context = viewer_of(request), about_agent(request, _named(agent))
+    viewer, context = viewer_of(request), about_agent(request, get_object_or_404(Agent, name=agent))
     if not context["has_calls"]:
         raise Http404
     narrowed = {name: request.GET.get(name, "").replace("\0", "")[:100] for name in ("tool", "outcome", "before")}

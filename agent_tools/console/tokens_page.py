@@ -6,8 +6,8 @@ from typing import Any
 from django.contrib import messages
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -76,15 +76,9 @@ def agents(request: HttpRequest) -> HttpResponse:
         form.add_error("name", _("An agent of this name was just created. Create the token again."))
         return tokens_page(request, viewer, form, status=422)
     mark_used(request)
-    issued = auth.issue(
-        agent=form.agent,
-        scopes=form.cleaned_data["scopes"],
-        toolset=form.cleaned_data["toolset"],
-        owners=[viewer],
-        created_by=viewer,
-        expires_at=form.expires_at,
-    )
-    return tokens_page(request, viewer, issued=issued)
+    given = {name: form.cleaned_data[name] for name in ("scopes", "toolset")}
+    made = auth.issue(agent=form.agent, owners=[viewer], created_by=viewer, expires_at=form.expires_at, **given)
+    return tokens_page(request, viewer, issued=made)
 
 
 @partial(form_page, return_to=lambda pk: reverse("agents"))
@@ -93,10 +87,9 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then end a token; one that serves others too only stops serving this person."""
     viewer = viewer_of(request)
     serving_me = AgentToken.objects.usable().filter(owners=viewer, all_owners=False).select_related("agent")
-    token = serving_me.filter(pk=pk).first()
-    if token is None:
-        raise Http404
-    old = list(serving_me.filter(pk__in=_replaced_by(token)))
+    token = get_object_or_404(serving_me, pk=pk)
+    family = Q(first=token.original_id) | Q(pk=token.original_id)
+    old = list(serving_me.filter(family, pk__lt=token.pk))
     if request.method != "POST":
         context = {"section": "agents", "token": token, "old": old}
         return render(request, "agents/revoke.html", context)
@@ -109,14 +102,6 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
         % {"prefix": "…, ".join(each.prefix for each in ended), "agent": token.agent.name},
     )
     return redirect("agents")
-
-
-def _replaced_by(token: AgentToken) -> list[int]:
-    """Return the ids of the tokens that this one took over from."""
-    if token.first_id is None:
-        return []
-    family = AgentToken.objects.filter(Q(first=token.first_id) | Q(pk=token.first_id), pk__lt=token.pk)
-    return list(family.values_list("pk", flat=True))
 
 
 def _has_made_its_token(request: HttpRequest) -> bool:
@@ -172,16 +157,14 @@ def address_of(request: HttpRequest) -> str:
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask how long the old secret stays valid, then show the new one, in the answer to the POST only."""
     viewer = viewer_of(request)
-    found = usable_of(viewer).filter(pk=pk).select_related("agent", "replaced_by").prefetch_related("owners").first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(usable_of(viewer).select_related("agent", "replaced_by"), pk=pk)
     if request.method == "POST" and _has_made_its_token(request):
         return redirect("agents")
     if not auth.may_rotate(found, viewer):
         messages.warning(request, _("This token can’t be rotated here. It was rotated before, or an admin created it."))
         return redirect("agents")
     form = RotateForm(request.POST if request.method == "POST" else None)
-    if request.method != "POST" or not form.is_valid():
+    if not form.is_valid():
         context = {"section": "agents", "token": found, "form": form, "nonce": new_nonce()}
         return render(request, "agents/rotate.html", context, status=422 if form.is_bound else 200)
     try:

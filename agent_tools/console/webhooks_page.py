@@ -84,7 +84,7 @@ class NewEndpointForm(EndpointForm):
 def webhooks(request: HttpRequest, agent: str) -> HttpResponse:
     """Show a person's webhooks of an agent, and create one. A new secret is in the answer to the POST only."""
     viewer = viewer_of(request)
-    context = about_agent(request, Agent.objects.filter(name=agent).first())
+    context = about_agent(request, get_object_or_404(Agent, name=agent))
     if not context["has_webhooks"]:
         raise Http404
     if request.method != "POST":
@@ -96,21 +96,17 @@ def webhooks(request: HttpRequest, agent: str) -> HttpResponse:
         return redirect("agent_webhooks", agent)
     if not endpoints.may_create(viewer, context["agent"]):
         form.add_error(None, _("This agent has no token for your memory any more."))
-    if not form.is_valid():
-        return _list(request, context, form, status=422)
-    try:
-        made = endpoints.create(
-            actor=viewer,
-            agent=context["agent"],
-            url=form.cleaned_data["url"],
-            events=form.cleaned_data["events"],
-            all_owners=form.cleaned_data.get("everyone", False),
-        )
-    except endpoints.TooManyWebhooks:
-        form.add_error(None, _("You have %(most)d webhooks. Delete one first.") % {"most": endpoints.MOST})
-        return _list(request, context, form, status=422)
-    mark_used(request)
-    return _list(request, context, NewEndpointForm(person=viewer), made=made)
+    if form.is_valid():
+        given = {name: form.cleaned_data[name] for name in ("url", "events")}
+        for_all = form.cleaned_data.get("everyone", False)
+        try:
+            made = endpoints.create(actor=viewer, agent=context["agent"], all_owners=for_all, **given)
+        except endpoints.TooManyWebhooks:
+            form.add_error(None, _("You have %(most)d webhooks. Delete one first.") % {"most": endpoints.MOST})
+        else:
+            mark_used(request)
+            return _list(request, context, NewEndpointForm(person=viewer), made=made)
+    return _list(request, context, form, status=422)
 
 
 @form_page
@@ -121,7 +117,7 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
     if request.method == "POST":
         form = EndpointForm(request.POST)
         if form.is_valid():
-            endpoints.change(endpoint, url=form.cleaned_data["url"], events=form.cleaned_data["events"])
+            endpoints.change(endpoint, **form.cleaned_data)
             messages.success(request, _("Saved."))
             return redirect("webhook", pk)
         return _page(request, endpoint, form, status=422)
@@ -253,16 +249,16 @@ def _list(
 
 
 def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *, status: int = 200) -> HttpResponse:
-    shown = request.GET.get("state", "")
+    state = request.GET.get("state", "")
+    shown = state if state in DeliveryState.values else ""
     before = request.GET.get("before", "")
-    log = WebhookDelivery.objects.filter(endpoint=endpoint).order_by("-pk")
-    if shown in DeliveryState.values:
+    log = endpoint.deliveries.order_by("-pk")
+    if shown:
         log = log.filter(state=shown)
     if (last := whole_number(before, digits=18)) is not None:
         log = log.filter(pk__lt=last)
     found = list(log[: PAGE + 1])
-    rows = WebhookDelivery.objects.filter(endpoint=endpoint).order_by().values_list("state").annotate(Count("pk"))
-    counts = dict(rows)
+    counts = dict(endpoint.deliveries.order_by().values_list("state").annotate(Count("pk")))
     context = about_agent(request, endpoint.agent) | {
         "tab": "webhook",
         "endpoint": endpoint,
@@ -273,7 +269,7 @@ def _page(request: HttpRequest, endpoint: WebhookEndpoint, form: EndpointForm, *
         "rows": [(each, _shown(each.attempts[-1]) if each.attempts else None) for each in found[:PAGE]],
         "older": found[PAGE - 1].pk if len(found) > PAGE else None,
         "is_first_page": not before,
-        "shown": shown if shown in DeliveryState.values else "",
+        "shown": shown,
         "filters": [(state.value, state.label, counts[state]) for state in DeliveryState if state in counts],
         "total": sum(counts.values()),
     }

@@ -18,16 +18,14 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
 from memory_app.runtime import deadlines
+from memory_app.webserver.requests import is_machine, is_utf8
 from memory_app.webserver.requests import is_mcp as is_address_of_mcp
-from memory_app.webserver.requests import is_utf8
 
 if TYPE_CHECKING:
     from agent_tools.errors import ApiError
 
 # Goes into logs and headers as it is, so nothing in it may break a line or a terminal.
 _VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
-
-_MACHINES = ("/api/", "/healthz", "/readyz")
 
 
 class RequestIdMiddleware:
@@ -41,10 +39,8 @@ class RequestIdMiddleware:
         request_id = given if _VALID.fullmatch(given) else uuid.uuid4().hex
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)
-            if request.path.startswith(_MACHINES):
-                response = _in_our_shape(response, is_mcp=False)
-            elif is_address_of_mcp(request.path):
-                response = _in_our_shape(response, is_mcp=True)
+            if is_machine(request.path):
+                response = _in_our_shape(response, is_mcp=is_address_of_mcp(request.path))
         response["X-Request-ID"] = request_id
         if not response.streaming and not response.has_header("Content-Length"):
             response["Content-Length"] = str(len(response.content))  # the web server would send it in chunks

@@ -12,23 +12,22 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import services
 from approvals.accounts.sessions import end_sessions, sessions_of
-from approvals.accounts.sign_in import display_names, signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import display_names, typed_before, viewer_of
 from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
 from approvals.models import AuditEvent, Policy, TrustRule, Tutorship, User
 from approvals.review import trust
 from approvals.services.errors import Refusal
+from approvals.views.request import form_page, verb
 from memory_app import reads
 
 #: Rows of the table of who looked at one's memory.
 MOST_LOOKS = 20
 
 
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     """Show and save name, mail, time zone and shortcuts; show the feed, and the tutors, whom admins assign."""
@@ -58,8 +57,7 @@ def account(request: HttpRequest) -> HttpResponse:
     )
 
 
-@signed_in(return_to=lambda: reverse("settings"))
-@require_POST
+@verb(lambda: reverse("settings"))
 def sessions_end(request: HttpRequest) -> HttpResponse:
     """End one of the viewer's other sessions, or all others."""
     ended = end_sessions(viewer_of(request), request.POST.get("session", ""), request.session.session_key)
@@ -71,21 +69,18 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("settings") + "#sessions")
 
 
-@signed_in(return_to=lambda: reverse("settings"))
-@require_POST
+@verb(lambda: reverse("settings"))
 def feed_address(request: HttpRequest) -> HttpResponse:
     """Make a new address of the feed, which ends the old one, or end it."""
-    is_on = request.POST.get("feed") == "on"
-    User.objects.filter(pk=viewer_of(request).pk).update(feed_key=secrets.token_urlsafe(32) if is_on else "")
-    if is_on:
-        messages.success(request, _("The feed has a new address. Earlier ones no longer work."))
-    else:
-        messages.success(request, _("The feed is off. Its address no longer works."))
+    key, said = "", _("The feed is off. Its address no longer works.")
+    if request.POST.get("feed") == "on":
+        key, said = secrets.token_urlsafe(32), _("The feed has a new address. Earlier ones no longer work.")
+    User.objects.filter(pk=viewer_of(request).pk).update(feed_key=key)
+    messages.success(request, said)
     return redirect(reverse("settings") + "#feed")
 
 
-@signed_in(return_to=lambda: reverse("policies"))
-@require_POST
+@verb(lambda: reverse("policies"))
 def create_rule(request: HttpRequest) -> HttpResponse:
     user = viewer_of(request)
     form = RuleForm(request.POST)
@@ -99,8 +94,7 @@ def create_rule(request: HttpRequest) -> HttpResponse:
     return _to_rules(request, _("Rule created: %(rule)s."), rule)
 
 
-@signed_in(return_to=lambda pk: reverse("policies"))
-@require_POST
+@verb(lambda pk: reverse("policies"))
 def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
     user, form = viewer_of(request), NeedsForm(request.POST)
     if not form.is_valid():
@@ -112,8 +106,7 @@ def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
     return _to_rules(request, _("Rule changed: %(rule)s."), rule)
 
 
-@signed_in(return_to=lambda pk: reverse("policies"))
-@require_POST
+@verb(lambda pk: reverse("policies"))
 def delete_rule(request: HttpRequest, pk: int) -> HttpResponse:
     user = viewer_of(request)
     try:
@@ -132,8 +125,7 @@ def _to_rules(request: HttpRequest, said: str, rule: TrustRule | None = None) ->
     return redirect(reverse("policies") + "#rules")
 
 
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def policies(request: HttpRequest) -> HttpResponse:
     """Show the policy for notes about oneself and one's rules, and, read-only, those of one's students."""
     if request.method != "POST":
@@ -157,8 +149,7 @@ def policies_page(
     if form is None:
         policy = Policy.objects.filter(owner=user.username).first() or Policy(owner=user.username)
         form = PolicyForm(instance=policy, initial={"notes": kept["notes"]} if "notes" in kept else None)
-    tutorships = Tutorship.objects.filter(tutor=user).select_related("owner").order_by("owner__username")
-    students = [each.owner for each in tutorships]
+    students = User.objects.filter(tutors__tutor=user).order_by("username")
     rules, offered = trust.rules_with_records(user.username)
     context = {
         "section": "settings",

@@ -32,7 +32,6 @@ from django.views.generic import FormView
 from django_htmx.middleware import HtmxDetails
 
 from approvals import audit
-from approvals.audit import client_address
 from approvals.forms.accounts import SignInForm, is_time_zone
 from approvals.models import User
 from memory_app.runtime import background, rate_limit
@@ -65,7 +64,7 @@ class AttemptLimiter:
     def __init__(self, what: str, request: HttpRequest, name: str) -> None:
         # As Django reads a name when it signs in: `ａlice` is alice.
         same = unicodedata.normalize("NFKC", name).strip().lower()
-        address = client_address(request)
+        address = audit.client_address(request)
         self._name = name
         self._of_address = rate_limit.key_of(what, address)
         self._of_name = rate_limit.key_of(what, f"{same}\n{address}")

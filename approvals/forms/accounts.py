@@ -8,6 +8,7 @@ from zoneinfo import available_timezones
 from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models import Kind, Mail, Policy, TrustRule, User
@@ -42,17 +43,16 @@ class AccountForm(forms.ModelForm[User]):
         fields = ["first_name", "last_name", "email", "mail", "time_zone", "shortcuts"]
         labels = {"mail": _("Mail when proposals are waiting for you")}
         help_texts = {
+            "mail": format_lazy(
+                _(
+                    "At once: within a minute. Once a day: at {hour}:00 your time; once a week: on Mondays. Each mail "
+                    "has the changed words and a link."
+                ),
+                hour=settings.MAIL_HOUR,
+            ),
             "email": _("For password resets and mail about proposals. No one else sees it."),
             "shortcuts": _("j and k move through lists, ? shows all of them."),
         }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        hour = f"{settings.MAIL_HOUR}:00"
-        self.fields["mail"].help_text = _(
-            "At once: within a minute. Once a day: at %(hour)s your time; once a week: on Mondays. Each mail has the "
-            "changed words and a link."
-        ) % {"hour": hour}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -27,6 +27,11 @@ def is_mcp(path: str) -> bool:
     return path == "/mcp" or path.startswith("/mcp/")
 
 
+def is_machine(path: str) -> bool:
+    """Whether a path is one of those that machines ask for: they have no session."""
+    return path.startswith(("/api/", "/healthz", "/readyz")) or is_mcp(path)
+
+
 def path_of(target: str) -> str:
     """Return the path that Django would see for the target of a request line; empty if it is not an address."""
     if not target.startswith("/"):
