@@ -153,10 +153,15 @@ def _terminal(address: str, token: str) -> tuple[Way, ...]:
 
 def _coding_agents(address: str) -> tuple[Way, ...]:
     mcp = f"{address}/mcp"
-    command = Snippet("claude-code-command", "In the project’s folder", "sh", claude_code_command(mcp))
+    # In single quotes: the shell leaves the variable as it is, and Claude Code reads it when it starts.
+    header = shlex.quote("Authorization: Bearer ${MEMORY_TOKEN}")
+    add = f"claude mcp add --transport http --scope project assent {shlex.quote(mcp)} \\\n  --header {header}"
+    # A JSON string is a TOML string.
+    table = f'[mcp_servers.assent]\nurl = {json.dumps(mcp)}\nbearer_token_env_var = "MEMORY_TOKEN"'
+    command = Snippet("claude-code-command", "In the project’s folder", "sh", add)
     file = Snippet("claude-code-file", ".mcp.json", "json", claude_code_file(mcp))
     cursor = Snippet("cursor", ".cursor/mcp.json", "json", _json_file(mcp, variable="${env:MEMORY_TOKEN}"))
-    codex = Snippet("codex", "~/.codex/config.toml", "toml", codex_file(mcp))
+    codex = Snippet("codex", "~/.codex/config.toml", "toml", table)
     return (
         Way("claude-code", "Claude Code", "Either of the two: the command writes the file.", (command, file)),
         Way("cursor", "Cursor", "For one project, or for all of them in your home folder.", (cursor,)),
@@ -164,24 +169,9 @@ def _coding_agents(address: str) -> tuple[Way, ...]:
     )
 
 
-def claude_code_command(mcp: str) -> str:
-    """Return the command that adds the server to a project.
-
-    In single quotes: the shell leaves the variable as it is, and Claude Code reads it when it starts.
-    """
-    header = shlex.quote("Authorization: Bearer ${MEMORY_TOKEN}")
-    return f"claude mcp add --transport http --scope project assent {shlex.quote(mcp)} \\\n  --header {header}"
-
-
 def claude_code_file(mcp: str) -> str:
     """Return `.mcp.json`."""
     return _json_file(mcp, variable="${MEMORY_TOKEN}", type="http")
-
-
-def codex_file(mcp: str) -> str:
-    """Return what goes into `~/.codex/config.toml`."""
-    # A JSON string is a TOML string.
-    return f'[mcp_servers.assent]\nurl = {json.dumps(mcp)}\nbearer_token_env_var = "MEMORY_TOKEN"'
 
 
 def _json_file(mcp: str, *, variable: str, **more: str) -> str:

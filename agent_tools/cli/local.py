@@ -38,39 +38,34 @@ class LocalMemories:
         if not settings.MEMORIES_ENABLED:
             raise Failed("Notes are switched off in this installation (MEMORIES_ENABLED is off).")
         from approvals.models import User
+        from approvals.services.notes import ChangeContext
 
         with _failing():
             user = User.objects.filter(username=owner, is_active=True).first()
         if user is None:
             raise Failed(f"There is nobody called {owner}.")
-        self._user = user
-
-    @property
-    def _by(self) -> Any:
-        from approvals.services.notes import ChangeContext
-
-        return ChangeContext(actor=self._user)
+        self._owner, self._by = user.username, ChangeContext(actor=user)
 
     def add(self, content: str, *, type: str, tags: Sequence[str]) -> ChangeResult:
         from approvals.services import notes
         from memory_app import reads
 
         with _failing():
-            id = next(id for _ in range(_TRIES) if not reads.find_note(self._user.username, id := memories_md.new_id()))
-            made = notes.save(by=self._by, owner=self._user.username, content=content, type=type, tags=tags, note_id=id)
+            id = next(id for _ in range(_TRIES) if not reads.find_note(self._owner, id := memories_md.new_id()))
+            made = notes.save(by=self._by, owner=self._owner, content=content, type=type, tags=tags, note_id=id)
         return ChangeResult(made.note_id, "known" if made.known else "applied")
 
     def get(self, id: str) -> memories_md.Memory:
         from memory_app import reads
 
         with _failing(id):
-            return _memory(reads.note(self._user.username, id))
+            return _memory(reads.note(self._owner, id))
 
     def delete(self, id: str) -> ChangeResult:
         from approvals.services import notes
 
         with _failing(id):
-            done = notes.delete(by=self._by, owner=self._user.username, note_id=id)
+            done = notes.delete(by=self._by, owner=self._owner, note_id=id)
         return ChangeResult(id, "applied" if done.is_applied else "open")
 
     def export_file(self, *, portable: bool) -> bytes:
@@ -79,8 +74,8 @@ class LocalMemories:
 
         with _failing():
             if portable:
-                return portable_file(self._user.username).encode()
-            found = reads.memories(self._user.username)
+                return portable_file(self._owner).encode()
+            found = reads.memories(self._owner)
         return memories_md.write(found).encode()
 
     def find(self, query: str, *, type: str | None, tags: Sequence[str], limit: int | None) -> list[memories_md.Memory]:
@@ -89,9 +84,9 @@ class LocalMemories:
         wanted = notes_page.Wanted(type=type, tags=tags)
         with _failing():
             if query:
-                found, _index_behind = notes_page.search_notes(self._user.username, query, wanted, most=limit)
+                found, _index_behind = notes_page.search_notes(self._owner, query, wanted, most=limit)
             else:
-                found = notes_page.newest(self._user.username, wanted, most=limit)
+                found = notes_page.newest(self._owner, wanted, most=limit)
         return [_memory(note) for note in found]
 
     def prime(
@@ -102,13 +97,13 @@ class LocalMemories:
 
         filters = ContextFilters(types=types, tags=tags, recent=recent or 0)
         with _failing():
-            return guidance.prime(self._user.username, budget=budget, filters=filters, format=format).text
+            return guidance.prime(self._owner, budget=budget, filters=filters, format=format).text
 
     def import_file(self, data: bytes, *, items: bool = False) -> ImportResult:
         from approvals.services import imports
 
         with _failing():
-            came = imports.import_file(by=self._by, owner=self._user.username, data=data, items=items)
+            came = imports.import_file(by=self._by, owner=self._owner, data=data, items=items)
         return ImportResult(
             status="applied" if came.outcome else "unchanged",
             created=came.created,

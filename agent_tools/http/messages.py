@@ -45,7 +45,8 @@ def read_json(request: HttpRequest) -> bytes:
     """
     raw = _read(request, settings.REQUEST_LIMIT)
     if raw.strip():
-        _check_media_type(request)
+        message = "Send the arguments as JSON, with the header Content-Type: application/json."
+        _check_media_type(request, ("application/json", "+json"), message)
     return raw
 
 
@@ -56,13 +57,8 @@ def read_markdown(request: HttpRequest, limit: int) -> bytes:
         ApiError: body_too_large, length_required, unsupported_media_type.
     """
     raw = _read(request, limit)
-    media_type = (request.content_type or "").lower()
-    if media_type not in ("text/markdown", "text/plain"):
-        raise ApiError(
-            ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-            "Send the file with the header Content-Type: text/markdown.",
-            details={"content_type": media_type},
-        )
+    message = "Send the file with the header Content-Type: text/markdown."
+    _check_media_type(request, ("text/markdown", "text/plain"), message)
     return raw
 
 
@@ -81,14 +77,10 @@ def _read(request: HttpRequest, limit: int) -> bytes:
     return body
 
 
-def _check_media_type(request: HttpRequest) -> None:
+def _check_media_type(request: HttpRequest, endings: tuple[str, ...], message: str) -> None:
     media_type = (request.content_type or "").lower()
-    if media_type != "application/json" and not media_type.endswith("+json"):
-        raise ApiError(
-            ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-            "Send the arguments as JSON, with the header Content-Type: application/json.",
-            details={"content_type": media_type},
-        )
+    if not media_type.endswith(endings):
+        raise ApiError(ErrorCode.UNSUPPORTED_MEDIA_TYPE, message, details={"content_type": media_type})
 
 
 def too_large(limit: int) -> ApiError:

@@ -40,15 +40,13 @@ def cursor_of(params: dict[str, Any]) -> str | None:
     cursor = params.get("cursor")
     if cursor is None:
         return None
-    if not isinstance(cursor, str) or len(cursor) > _LONGEST:
-        raise bad_cursor()
     try:
-        (said,) = unpack(cursor)
-    except ValueError as error:
-        raise bad_cursor() from error
-    if not isinstance(said, str):
+        said = unpack(cursor) if isinstance(cursor, str) and len(cursor) <= _LONGEST else []
+    except ValueError:
+        said = []
+    if len(said) != 1 or not isinstance(said[0], str):
         raise bad_cursor()
-    return said
+    return said[0]
 
 
 def bad_cursor() -> RpcError:
@@ -214,34 +212,24 @@ def read_resource(exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
 def _page(exchange: Exchange, owner: str, kind: str, inner: str) -> tuple[list[dict[str, Any]], str | None]:
     """Return a page of one kind, and the cursor of the next one of that kind."""
     given = {"user_id": owner, "limit": SIZE} | ({"cursor": inner} if inner else {})
-    if kind == _BLOCKS:
-        data = exchange.run(block_list, given)["data"]
-        found = [_block(owner, item) for item in data["items"]]
-    else:
-        data = exchange.run(note_list, given)["data"]
-        found = [_note(owner, item) for item in data["items"]]
+    data = exchange.run(block_list if kind == _BLOCKS else note_list, given)["data"]
+    found = [_resource(owner, kind, item) for item in data["items"]]
     return found, f"{kind} {data['next']}" if data["next"] else None
 
 
-def _block(owner: str, item: dict[str, Any]) -> dict[str, Any]:
-    described = {"description": item["description"]} if item["description"] else {}
+def _resource(owner: str, kind: str, item: dict[str, Any]) -> dict[str, Any]:
+    if kind == _BLOCKS:
+        name, title, about = item["label"], item["title"], item["description"]
+    else:
+        name, about = item["id"], f"A note of the type {item['type']}."
+        title = invisible.escaped(" ".join(item["content"].split()))
+        title = title if len(title) <= _TITLE else f"{title[:_TITLE].rstrip()}…"
+    described = {"description": about} if about else {}
     return {
-        "uri": f"memory://{owner}/blocks/{item['label']}",
-        "name": item["label"],
-        "title": item["title"],
+        "uri": f"memory://{owner}/{kind}/{name}",
+        "name": name,
+        "title": title,
         **described,
-        "mimeType": _MARKDOWN,
-        "annotations": {"lastModified": item["updated_at"]},
-    }
-
-
-def _note(owner: str, item: dict[str, Any]) -> dict[str, Any]:
-    content = invisible.escaped(" ".join(item["content"].split()))
-    return {
-        "uri": f"memory://{owner}/notes/{item['id']}",
-        "name": item["id"],
-        "title": content if len(content) <= _TITLE else f"{content[:_TITLE].rstrip()}…",
-        "description": f"A note of the type {item['type']}.",
         "mimeType": _MARKDOWN,
         "annotations": {"lastModified": item["updated_at"]},
     }

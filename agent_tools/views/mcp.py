@@ -97,13 +97,7 @@ def _check_request(request: HttpRequest) -> None:
             outcome="origin_not_allowed",
         )
     if request.method != "POST":
-        error = ApiError(
-            ErrorCode.METHOD_NOT_ALLOWED,
-            "This endpoint answers to POST only: each message is one request, and nothing is sent unasked.",
-            details={"allowed": ["POST"]},
-            headers={"Allow": "POST"},
-        )
-        raise json_rpc.refusal(error)
+        raise json_rpc.refusal(messages.not_allowed(["POST"]))
 
 
 def _is_ours(origin: str, request: HttpRequest) -> bool:

@@ -248,7 +248,7 @@ def test_a_run_that_was_killed_within_a_step_is_finished_and_dated_by_the_next(w
 @pytest.mark.usefixtures("debug")
 def test_the_printed_call_proposes_an_edit_may_be_repeated_and_applies_whatever_became_of_the_one_before() -> None:
     for _ in range(2):
-        words = printed_call(demo(port=8123))
+        words = printed_call(demo(address="http://127.0.0.1:8123"))
         assert words[1].startswith("http://127.0.0.1:8123/")
         answer, again = send(words), send(words)
         assert answer.status_code < 300, answer.content

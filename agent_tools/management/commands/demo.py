@@ -27,19 +27,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--address", default=settings.PUBLIC_URL, help="of the server, as printed (%(default)s)")
-        parser.add_argument("--port", type=int, help="short for --address http://127.0.0.1:PORT")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
             raise CommandError("The demo's passwords are public: it is made only with ASSENT_DEBUG=1.")
-        address = f"http://127.0.0.1:{options['port']}" if options["port"] else options["address"].rstrip("/")
         try:
             with _quiet():
                 load(self._progress)
                 token = _token()
         except DatabaseError as error:
             raise CommandError(f"The databases are not ready ({error}): run `manage.py migrate` first.") from error
-        self._say(address, token)
+        self._say(options["address"].rstrip("/"), token)
 
     def _progress(self, done: int, total: int) -> None:
         """Show on a terminal that it goes on: the whole takes some seconds."""

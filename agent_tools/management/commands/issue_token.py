@@ -34,27 +34,17 @@ class Command(BaseCommand):
         )
         parser.add_argument("--days", type=int, help="how long it is valid (default: until it is revoked)")
 
-    def handle(
-        self,
-        *args: Any,
-        agent: str,
-        owner: list[str],
-        all_owners: bool,
-        scope: list[str] | None,
-        toolset: list[str] | None,
-        days: int | None,
-        **options: Any,
-    ) -> None:
-        if not owner and not all_owners:
+    def handle(self, *args: Any, days: int | None = None, **options: Any) -> None:
+        if not options["owner"] and not options["all_owners"]:
             raise CommandError("Say whom the token may serve: --owner NAME (more than once) or --all-owners.")
         if days is not None and days < 1:
             raise CommandError("--days must be 1 or more.")
         issued = auth.issue(
-            agent=_agent(agent),
-            owners=[_owner(name) for name in owner],
-            all_owners=all_owners,
-            scopes=scope or Scope.usual(),
-            toolset=",".join(toolset or []),
+            agent=_agent(options["agent"]),
+            owners=[_owner(name) for name in options["owner"]],
+            all_owners=options["all_owners"],
+            scopes=options["scope"] or Scope.usual(),
+            toolset=",".join(options["toolset"] or []),
             expires_at=timezone.now() + timedelta(days=days) if days else None,
         )
         self.stdout.write(issued.secret)
