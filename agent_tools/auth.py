@@ -119,7 +119,9 @@ def _record(what: AuditEvent.Act, token: AgentToken, owners: Iterable[User], mor
 
 def _made(owners: Iterable[User], **fields: Any) -> Issued:
     """Return a new token with these fields that serves these owners, and its secret."""
-    prefix, secret = _new_secret()
+    alphabet = string.ascii_lowercase + string.digits
+    prefix = PREFIX + "".join(secrets.choice(alphabet) for _ in range(_PREFIX_LENGTH - len(PREFIX)))
+    secret = f"{prefix}_{secrets.token_urlsafe(32)}"
     token = AgentToken.objects.create(prefix=prefix, sha256=_sha256(secret), **fields)
     token.owners.set(owners)
     return Issued(token=token, secret=secret)
@@ -212,13 +214,6 @@ def stop_serving(token: AgentToken, owner: User) -> None:
 def newest_event() -> int:
     """Return the id of the last event there is; 0 without any."""
     return Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-
-
-def _new_secret() -> tuple[str, str]:
-    """Return a prefix and the secret that begins with it."""
-    alphabet = string.ascii_lowercase + string.digits
-    prefix = PREFIX + "".join(secrets.choice(alphabet) for _ in range(_PREFIX_LENGTH - len(PREFIX)))
-    return prefix, f"{prefix}_{secrets.token_urlsafe(32)}"
 
 
 def _sha256(secret: str) -> str:

@@ -142,14 +142,9 @@ def tokens_page(
         "issued": issued,
         "old": old,
         # What to type to connect: with the new secret, or with the variable it belongs into.
-        "ways": snippets.ways(address_of(request), issued.secret if issued else "asn_…"),
+        "ways": snippets.ways(request.build_absolute_uri("/").rstrip("/"), issued.secret if issued else "asn_…"),
     }
     return render(request, "agents/agents.html", context, status=status)
-
-
-def address_of(request: HttpRequest) -> str:
-    """Return the address of this installation as the viewer reaches it, without a slash at the end."""
-    return request.build_absolute_uri("/").rstrip("/")
 
 
 @partial(form_page, return_to=lambda pk: reverse("agents"))

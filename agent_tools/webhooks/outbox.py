@@ -11,7 +11,7 @@ agent chose its words; so do titles, reasons and comments. A receiver that may r
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -78,21 +78,15 @@ def collect() -> int:
     endpoints = list(listening().select_related("created_by"))
     if not endpoints:
         return 0
-    newest = auth.newest_event()
-    made = 0
-    for rows in _events(endpoints):
-        made += _insert(endpoints, rows)
-    _advance(newest)
-    return made
-
-
-def _events(endpoints: list[WebhookEndpoint]) -> Iterator[list[dict[str, Any]]]:
+    newest, made = auth.newest_event(), 0
     last = min(endpoint.seen_event for endpoint in endpoints)
     agents = {endpoint.agent_id for endpoint in endpoints}
     told = Event.objects.filter(tells__in=agents, what__in=_TOLD).order_by("pk")
     while rows := list(told.filter(pk__gt=last).values(*_READ)[:BATCH]):
-        yield rows
+        made += _insert(endpoints, rows)
         last = rows[-1]["id"]
+    _advance(newest)
+    return made
 
 
 def _insert(endpoints: list[WebhookEndpoint], rows: list[dict[str, Any]]) -> int:

@@ -84,8 +84,7 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
             return
         if {"email", "mail"} & set(form.changed_data):
             obj.mail_failure = ""
-        many = {field.name for field in User._meta.many_to_many}
-        obj.save(update_fields=[*(set(form.changed_data) & {f.name for f in User._meta.fields} - many), "mail_failure"])
+        obj.save(update_fields=[*(set(form.changed_data) & {f.name for f in User._meta.fields}), "mail_failure"])
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)

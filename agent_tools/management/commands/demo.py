@@ -5,8 +5,7 @@ import json
 import logging
 import os
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,14 @@ class Command(BaseCommand):
         if not settings.DEBUG:
             raise CommandError("The demo's passwords are public: it is made only with ASSENT_DEBUG=1.")
         try:
-            with _quiet():
-                load(self._progress)
-                token = _token()
+            # Warnings and errors are still logged.
+            logging.disable(logging.INFO)
+            load(self._progress)
+            token = _token()
         except DatabaseError as error:
             raise CommandError(f"The databases are not ready ({error}): run `manage.py migrate` first.") from error
+        finally:
+            logging.disable(logging.NOTSET)
         self._say(options["address"].rstrip("/"), token)
 
     def _progress(self, done: int, total: int) -> None:
@@ -84,22 +86,14 @@ def curl(address: str, token: str, arguments: Mapping[str, str]) -> str:
     )
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the log of every step off the terminal; warnings and errors are still logged."""
-    logging.disable(logging.INFO)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
-
-
 def _token() -> str:
     """Return the raw token of the demo's agent. Tokens are stored hashed, so a file beside the data keeps it."""
     path = _token_path()
     token = path.read_text().strip() if path.exists() else ""
     if not _opens_the_memory(token):
-        token = _issued()
+        out = io.StringIO()
+        call_command("issue_token", "--agent", story.AGENT, "--owner", story.CALL_TARGET[0], stdout=out)
+        token = out.getvalue().strip()
         # Made anew with its mode, so that it is never readable by others, not even before a chmod.
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -109,12 +103,6 @@ def _token() -> str:
 
 def _token_path() -> Path:
     return Path(settings.DATA_DIR) / "demo_token"
-
-
-def _issued() -> str:
-    out = io.StringIO()
-    call_command("issue_token", "--agent", story.AGENT, "--owner", story.CALL_TARGET[0], stdout=out)
-    return out.getvalue().strip()
 
 
 def _opens_the_memory(secret: str) -> bool:
