@@ -322,7 +322,10 @@ def owner_for(token: AgentToken, user_id: object) -> str:
             does not serve that owner, whether there is one of that name or not.
     """
     if user_id is None:
-        return _only_owner(token)
+        if owner := sole_owner(token):
+            return owner
+        serves = "every owner" if token.all_owners else "several owners" if _served(token) else "nobody"
+        raise _bad_user_id(f"is required: this token serves {serves}", whom_it_serves(token))
     if not isinstance(user_id, str) or not USERNAME.fullmatch(user_id):
         raise _bad_user_id("must be a username: 1 to 64 of a-z, 0-9, dot, underscore and dash", whom_it_serves(token))
     served = _OWNER.first(name=user_id) if token.all_owners else _SERVED.first(name=user_id, token=token.pk)
@@ -398,13 +401,6 @@ _ONE_OF_SERVED = Prepared(
 def agents_serving(owner: str) -> set[int]:
     """Return the ids of the agents with a usable token for an owner; for `approvals.review.trust`."""
     return set(AgentToken.objects.working().serving(owner).order_by().values_list("agent_id", flat=True))
-
-
-def _only_owner(token: AgentToken) -> str:
-    if owner := sole_owner(token):
-        return owner
-    serves = "every owner" if token.all_owners else "several owners" if _served(token) else "nobody"
-    raise _bad_user_id(f"is required: this token serves {serves}", whom_it_serves(token))
 
 
 def _served(token: AgentToken) -> list[str]:

@@ -62,7 +62,7 @@ class EndpointForm(forms.Form):
         try:
             check_url(url, allowed=settings.WEBHOOK_ALLOWED_NETWORKS)
         except AddressInvalid as error:
-            raise forms.ValidationError(error.reason) from None
+            raise forms.ValidationError(str(error)) from None
         return url
 
 

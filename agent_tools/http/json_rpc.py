@@ -59,8 +59,11 @@ class RpcError(Exception):
         super().__init__(message)
 
 
-def refusal(error: ApiError) -> RpcError:
-    """Return what HTTP refuses, with its status and headers."""
+def _as_rpc_error(error: Exception) -> RpcError:
+    """Return an exception as an error of the protocol; one that is not its own has the status and headers of HTTP."""
+    if isinstance(error, RpcError):
+        return error
+    error = messages.as_api_error(error)
     code = RpcCode.REFUSED
     if error.code is ErrorCode.INVALID_JSON:
         code = RpcCode.PARSE_ERROR
@@ -83,13 +86,14 @@ def data_of(error: ApiError) -> dict[str, Any]:
     return {"code": error.code.code, "details": error.details}
 
 
-def failed(error: RpcError, id: Id = None, *, is_modern: bool = False) -> messages.ApiResponse:
+def failed(raised: Exception, id: Id = None, *, is_modern: bool = False) -> messages.ApiResponse:
     """Return the answer to a request that failed.
 
     Args:
         id: of the request; None where it is not known.
         is_modern: whether it is of a version without a handshake.
     """
+    error = _as_rpc_error(raised)
     status = error.status
     if status is None:
         status = _MODERN_STATUS.get(error.code, 200) if is_modern or error.code in _UNREAD else 200

@@ -77,7 +77,7 @@ def _in_our_shape(response: HttpResponse, *, is_mcp: bool) -> Any:
     if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
         return response
     error = _error_of(response)
-    return json_rpc.failed(json_rpc.refusal(error)) if is_mcp else messages.failure(error)
+    return json_rpc.failed(error) if is_mcp else messages.failure(error)
 
 
 def _error_of(response: HttpResponse) -> ApiError:

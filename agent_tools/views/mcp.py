@@ -16,7 +16,7 @@ from agent_tools.calls.json_values import parse
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import json_rpc, messages
 from agent_tools.http.json_rpc import Id, RpcCode, RpcError
-from agent_tools.http.messages import ApiResponse, as_api_error
+from agent_tools.http.messages import ApiResponse
 from agent_tools.mcp import methods, protocol
 from agent_tools.mcp.exchange import Exchange
 from agent_tools.mcp.options import CALLED, AddressQuery
@@ -43,10 +43,8 @@ def mcp(request: HttpRequest) -> HttpResponse:
                 count_call(caller.token)
             asked = (message for message in value if not protocol.is_response(message))
             return json_rpc.together([_answer(request, caller, Audit(), each, in_batch=True) for each in asked])
-    except RpcError as error:
-        return json_rpc.failed(error)
     except Exception as error:
-        return json_rpc.failed(json_rpc.refusal(as_api_error(error)))
+        return json_rpc.failed(error)
     return _answer(request, caller, audit, value)
 
 
@@ -71,10 +69,8 @@ def _answer(
         exchange = Exchange(caller, address, audit, headers=request.headers, meta=meta)
         result = methods.call(exchange, message.method, message.params, is_modern=is_modern)
         answer = json_rpc.succeeded(result, id, outcome=exchange.outcome)
-    except RpcError as error:
-        answer = json_rpc.failed(error, id, is_modern=is_modern)
     except Exception as error:
-        answer = json_rpc.failed(json_rpc.refusal(as_api_error(error)), id)
+        answer = json_rpc.failed(error, id, is_modern=is_modern)
     if exchange is not None and audit.tool:
         outcome, status = exchange.outcome, exchange.status
         if outcome == "ok" and answer.outcome != "ok":
@@ -84,9 +80,9 @@ def _answer(
 
 
 def _check_request(request: HttpRequest) -> None:
-    """Raise RpcError for another address, a page of another site, and another method than POST."""
+    """Raise ApiError for another address and another method than POST, RpcError for a page of another site."""
     if request.path_info not in _PATHS:
-        raise json_rpc.refusal(ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint; it is /mcp."))
+        raise ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint; it is /mcp.")
     origin = request.headers.get("Origin")
     if origin is not None and not _is_ours(origin, request):
         raise RpcError(
@@ -97,7 +93,7 @@ def _check_request(request: HttpRequest) -> None:
             outcome="origin_not_allowed",
         )
     if request.method != "POST":
-        raise json_rpc.refusal(messages.not_allowed(["POST"]))
+        raise messages.not_allowed(["POST"])
 
 
 def _is_ours(origin: str, request: HttpRequest) -> bool:

@@ -30,11 +30,7 @@ _GLOBAL_IPV6 = IPv6Network("2000::/3")
 
 
 class AddressInvalid(Exception):
-    """The address cannot be used; `reason` says why, in a sentence for whoever typed it."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """The address cannot be used; its text says why, in a sentence for whoever typed it."""
 
 
 def check_url(url: str, *, allowed: Iterable[Network] = ()) -> None:
