@@ -26,6 +26,7 @@ from approvals.models import AuditEvent, BrowserSession, User
 from assent_client.text import invisible
 from memory_app.models import USERNAME
 from memory_app.runtime import deadlines, rate_limit
+from memory_app.runtime.unavailable import of_cache
 
 log = structlog.get_logger(__name__)
 
@@ -108,7 +109,8 @@ def limited(of: str, name: str, window: timedelta) -> None:
 
 def _is_first(what: str, window: timedelta) -> bool:
     # Without a cache rather twice than not at all.
-    return not rate_limit.is_over(rate_limit.key_of("audit", what), 1, window)
+    key = rate_limit.key_of("audit", what)
+    return not of_cache(lambda: rate_limit.hit(key, 1, window), False, event="audit_not_counted")
 
 
 def purge() -> int:

@@ -8,11 +8,7 @@ import contextlib
 import hashlib
 from datetime import timedelta
 
-import structlog
 from django.core.cache import cache
-from redis.exceptions import RedisError
-
-log = structlog.get_logger(__name__)
 
 
 def key_of(what: str, who: str) -> str:
@@ -38,15 +34,6 @@ def hit(key: str, limit: int, window: timedelta) -> bool:
         except ValueError:  # evicted between the two calls
             count = 1
     return count > limit
-
-
-def is_over(key: str, limit: int, window: timedelta) -> bool:
-    """As `hit`, for a limit that protects the installation: a cache that is away lets everything through."""
-    try:
-        return hit(key, limit, window)
-    except RedisError as error:
-        log.warning("rate_limit_not_counted", error=type(error).__name__)
-        return False
 
 
 def take_back(key: str) -> None:
