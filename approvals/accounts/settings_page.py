@@ -12,22 +12,23 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import services
 from approvals.accounts.sessions import end_sessions, sessions_of
-from approvals.accounts.sign_in import display_names, typed_before, viewer_of
+from approvals.accounts.sign_in import display_names, signed_in, typed_before, viewer_of
 from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
 from approvals.models import AuditEvent, Policy, TrustRule, Tutorship, User
 from approvals.review import trust
 from approvals.services.errors import Refusal
-from approvals.views.request import form_page, verb
 from memory_app import reads
 
 #: Rows of the table of who looked at one's memory.
 MOST_LOOKS = 20
 
 
-@form_page
+@signed_in()
+@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     """Show and save name, mail, time zone and shortcuts; show the feed, and the tutors, whom admins assign."""
@@ -57,7 +58,8 @@ def account(request: HttpRequest) -> HttpResponse:
     )
 
 
-@verb(lambda: reverse("settings"))
+@signed_in(return_to=lambda: reverse("settings"))
+@require_POST
 def sessions_end(request: HttpRequest) -> HttpResponse:
     """End one of the viewer's other sessions, or all others."""
     ended = end_sessions(viewer_of(request), request.POST.get("session", ""), request.session.session_key)
@@ -69,7 +71,8 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("settings") + "#sessions")
 
 
-@verb(lambda: reverse("settings"))
+@signed_in(return_to=lambda: reverse("settings"))
+@require_POST
 def feed_address(request: HttpRequest) -> HttpResponse:
     """Make a new address of the feed, which ends the old one, or end it."""
     key, said = "", _("The feed is off. Its address no longer works.")
@@ -80,7 +83,8 @@ def feed_address(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("settings") + "#feed")
 
 
-@verb(lambda: reverse("policies"))
+@signed_in(return_to=lambda: reverse("policies"))
+@require_POST
 def create_rule(request: HttpRequest) -> HttpResponse:
     user = viewer_of(request)
     form = RuleForm(request.POST)
@@ -94,7 +98,8 @@ def create_rule(request: HttpRequest) -> HttpResponse:
     return _to_rules(request, _("Rule created: %(rule)s."), rule)
 
 
-@verb(lambda pk: reverse("policies"))
+@signed_in(return_to=lambda pk: reverse("policies"))
+@require_POST
 def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
     user, form = viewer_of(request), NeedsForm(request.POST)
     if not form.is_valid():
@@ -106,7 +111,8 @@ def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
     return _to_rules(request, _("Rule changed: %(rule)s."), rule)
 
 
-@verb(lambda pk: reverse("policies"))
+@signed_in(return_to=lambda pk: reverse("policies"))
+@require_POST
 def delete_rule(request: HttpRequest, pk: int) -> HttpResponse:
     user = viewer_of(request)
     try:
@@ -125,7 +131,8 @@ def _to_rules(request: HttpRequest, said: str, rule: TrustRule | None = None) ->
     return redirect(reverse("policies") + "#rules")
 
 
-@form_page
+@signed_in()
+@require_http_methods(["GET", "HEAD", "POST"])
 def policies(request: HttpRequest) -> HttpResponse:
     """Show the policy for notes about oneself and one's rules, and, read-only, those of one's students."""
     if request.method != "POST":
