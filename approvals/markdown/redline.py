@@ -69,6 +69,7 @@ _KINDS: Sequence[worddiff.Kind] = ("removed", "added")
 _OTHER: Sequence[worddiff.Kind] = ("added", "removed")
 #: Characters of HTML up to which a block is context: below a whole table the change would begin off a phone's screen.
 _BRIEF = 300
+_WORD = re.compile(r"\S+|[^\S\n]+")
 _NO_BLANKS = dict.fromkeys(map(ord, " \t\r\n"))
 
 Block = SyntaxTreeNode
@@ -283,25 +284,22 @@ class _Drawing:
 
         It has all of its signs where that is needed to show a change.
         """
-        lines, sides = [range(0), range(0)], [list[list[words.Run]](), list[list[words.Run]]()]
+        lines = [range(0), range(0)]
         for side, (text, block) in enumerate(zip(self._texts, (old, new), strict=True)):
             if block:
                 lines[side] = text.lines_of(block, self._done[side])
                 self._done[side] = lines[side].stop
-        if old and new and self._links_stay:
-            one, other = (text.lines[its.start : its.stop] for text, its in zip(self._texts, lines, strict=True))
-            if one == other:
-                return [words.whole("same", runs) for runs in self._texts[1].parts_of(new, lines[1])], lines
-        for side, (text, block) in enumerate(zip(self._texts, (old, new), strict=True)):
-            if block:
-                sides[side] = text.parts_of(block, lines[side])
-        if not (old and new):
-            parts = [words.whole("added" if new else "removed", runs) for runs in sides[bool(new)]]
-        else:
-            parts = [words.compared(*both, with_signs=False) for both in zip(*sides, strict=True)]
-            if len(self.alignment.shown(lines, parts)) < len(lines):
-                with_signs = [words.compared(*both, with_signs=True) for both in zip(*sides, strict=True)]
+        one, other = (text.lines[its.start : its.stop] for text, its in zip(self._texts, lines, strict=True))
+        if self._links_stay and one == other:
+            return [words.whole("same", runs) for runs in self._texts[1].parts_of(new, lines[1])], lines
+        before, after = (text.parts_of(*its) for text, *its in zip(self._texts, (old, new), lines, strict=True))
+        if before and after:
+            with_signs = [words.compared(*both) for both in zip(before, after, strict=True)]
+            parts = [words.without_signs(pieces) for pieces in with_signs]
+            if parts != with_signs and len(self.alignment.shown(lines, parts)) < len(lines):
                 parts = with_signs if len(self.alignment.shown(lines, with_signs)) == len(lines) else parts
+        else:
+            parts = [words.whole("added" if new else "removed", runs) for runs in before or after]
         self.alignment.count_drawn(lines, parts)
         return parts, lines
 
@@ -369,7 +367,7 @@ class _Alignment:
             if paragraph.changed:
                 lines = paragraph.before_line, paragraph.after_line
                 for line, drawn, other, kind in zip(lines, self._drawn, _OTHER, _KINDS, strict=True):
-                    if line and line - 1 not in drawn and any(must for _sign, must in _signs(paragraph, other)):
+                    if line and line - 1 not in drawn and any(must for _word, must in _words(paragraph, other)):
                         found[place].append(kind)
         return found
 
@@ -429,29 +427,29 @@ def _shows(shown: str, paragraphs: Iterable[Paragraph], other: str) -> bool:
             return True
     at = 0
     for paragraph in paragraphs:
-        for sign, must in _signs(paragraph, other):
-            while not sign.isspace() and shown[at : at + 1].isspace():
-                at += 1
-            if shown[at : at + 1] == sign:
-                at += 1
-            elif must:
-                return False
+        for word, must in _words(paragraph, other):
+            # A word is there as a whole, or its signs one by one, of which those that stay may be missing.
+            for sign in [word] if shown.startswith(word, at) else word:
+                while not sign.isspace() and shown[at : at + 1].isspace():
+                    at += 1
+                if shown.startswith(sign, at):
+                    at += len(sign)
+                elif must:
+                    return False
     return True
 
 
-def _signs(paragraph: Paragraph, other: str) -> Iterator[tuple[str, bool]]:
-    """Yield each sign of one text's side, and whether it has to be seen: that it changes.
+def _words(paragraph: Paragraph, other: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words and blanks of one text's side, and whether each has to be seen: that it changes.
 
     Blanks are seen by what stands around them, unless they are all that changes at a place.
     """
     kinds = {segment.kind for segment in paragraph.segments if segment.text.strip()}
     for segment in paragraph.segments:
         if segment.kind != other:
-            has_changed = segment.kind != "same"
-            for sign in segment.text:
-                if sign != "\n":
-                    is_seen_beside = sign.isspace() and ("same" not in kinds or bool(segment.text.strip()))
-                    yield sign, has_changed and not is_seen_beside
+            are_blanks_seen = "same" not in kinds or bool(segment.text.strip())
+            for word in _WORD.findall(segment.text):
+                yield word, segment.kind != "same" and not (are_blanks_seen and word.isspace())
 
 
 def _fit(old: Block, new: Block) -> bool:

@@ -94,11 +94,13 @@ class ParsedText:
         is_head = block.type == "tr" and block.parent is not None and block.parent.type == "thead"
         return range(start, stop + is_head)
 
-    def parts_of(self, block: SyntaxTreeNode, lines: range) -> list[list[Run]]:
+    def parts_of(self, block: SyntaxTreeNode | None, lines: range) -> list[list[Run]]:
         """Return what its lines say of a block: one part, or of a row of a table one for each cell.
 
         After the cells of a table's head comes the line below them.
         """
+        if block is None:
+            return []
         if block.type != "tr":
             return [self._signed(block, lines)]
         at, line = _lines(block).start, self._line(_lines(block).start)
@@ -226,12 +228,8 @@ def is_sign(piece: Piece) -> bool:
     return piece.style[-1:] == (SIGN,)
 
 
-def compared(before: Sequence[Run], after: Sequence[Run], *, with_signs: bool) -> list[Piece]:
-    """Return the words of both, in reading order.
-
-    Args:
-        with_signs: all of them, also where none changed.
-    """
+def compared(before: Sequence[Run], after: Sequence[Run]) -> list[Piece]:
+    """Return the words and signs of both, in reading order."""
     (old_text, old_styles), (new_text, new_styles) = _by_character(before), _by_character(after)
     pieces: list[Piece] = []
     at = new_at = 0
@@ -245,13 +243,15 @@ def compared(before: Sequence[Run], after: Sequence[Run], *, with_signs: bool) -
         at += len(text) if kind != "added" else 0
         new_at += len(text) if kind != "removed" else 0
     pieces = list(_with_addresses([*_removed_first(pieces)], {*_styles(before)} & {*_styles(after)}))
+    return [piece for piece in pieces if piece.kind != "same" or not is_sign(piece) or piece.text.strip(" \t\r")]
+
+
+def without_signs(pieces: list[Piece]) -> list[Piece]:
+    """Return what was compared without its signs, where none of these changed."""
+    words = [piece for piece in pieces if not is_sign(piece)]
     # A blank before the end of a cell is not seen, and no reason to show the bars around it.
-    shows_signs = with_signs or any(piece.kind != "same" and piece.text.strip() for piece in pieces if is_sign(piece))
-    return [piece for piece in pieces if not is_sign(piece) or (shows_signs and not _is_kept_blank(piece))]
-
-
-def _is_kept_blank(piece: Piece) -> bool:
-    return piece.kind == "same" and not piece.text.strip(" \t\r")
+    changed = (piece for piece in pieces if is_sign(piece) and piece.kind != "same")
+    return pieces if any(piece.text.strip() for piece in changed) else words
 
 
 def _removed_first(pieces: Iterable[Piece]) -> Iterator[Piece]:
