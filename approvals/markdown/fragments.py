@@ -11,25 +11,16 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 from approvals.markdown import marks
-from approvals.markdown.redline import rendered_redline
+from approvals.markdown.redline import SPANS, TAGS, rendered_redline
+from approvals.markdown.rendering import DIRECTED, HEADINGS
 from approvals.markdown.words import TooLong
 from memory_app.text import worddiff
 
 _CLEANER = nh3.Cleaner(
-    tags={
-        "blockquote", "br", "code", "del", "div", "em", "hr", "ins", "li", "ol", "p", "pre", "s", "span", "strong",
-        "table", "tbody", "td", "th", "thead", "tr", "ul", "wbr",
-    },
-    attributes={
-        **{tag: {"dir"} for tag in ("blockquote", "div", "ol", "p", "td", "th", "ul")},
-        "span": {"title"},
-    },
-    allowed_classes={
-        "div": {"lines"},
-        "span": {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "sign", "marker", "drawn"},
-        **{tag: {"moved"} for tag in ("ins", "del")},
-    },
-)  # fmt: skip
+    tags=TAGS - HEADINGS - {"a"},
+    attributes={tag: {"dir"} for tag in DIRECTED | {"div"}} | {"span": {"title"}},
+    allowed_classes={"div": {"lines"}, "span": SPANS, "ins": {"moved"}, "del": {"moved"}},
+)
 #: The line between a table's head and its rows.
 _RULE = re.compile(r"[\s|:]*-[\s|:-]*")
 _HEADING_OPENS, _HEADING_CLOSES = re.compile(r"<h[3-6]\b[^<>]*>"), re.compile(r"</h[3-6]>")
@@ -50,17 +41,13 @@ def _drawn(before: str, after: str, _language: str | None) -> SafeString:
     try:
         passages = rendered_redline(old, new, paragraphs, worddiff.hunk_numbers(paragraphs))
     except TooLong:
-        return _source(segments)
+        return marks.line(segments)
     drawn: list[str] = []
     for passage in passages:
-        drawn += (f"<p>{_source(each.segments)}</p>" for each in passage.source)
+        drawn += (f"<p>{marks.line(each.segments)}</p>" for each in passage.source)
         drawn += ["<p>…</p>"] if passage.folded else [part.html for part in passage.parts]
     html = _HEADING_CLOSES.sub("</strong></p>", _HEADING_OPENS.sub('<p dir="auto"><strong>', "".join(drawn)))
     return mark_safe(_EMPTY_ROW.sub("", _CLEANER.clean(html)))  # noqa: S308  # nh3 just made it so
-
-
-def _source(segments: tuple[worddiff.Segment, ...]) -> SafeString:
-    return SafeString("".join(marks.segment(each.kind, each.text, is_moved=bool(each.move)) for each in segments))
 
 
 def _with_heads(before: str, after: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from assent_client.text import invisible
 from assent_client.text.invisible import InvisibleMark, Letters, VisibleText, Whitespace
+from memory_app.text.worddiff import Segment
 
 _MAY_BREAK = mark_safe("<wbr>")
 #: Text that every reader sees as it is: nothing in it is hidden or of another script. Latin letters with their accents,
@@ -82,6 +83,11 @@ def segment(kind: str, text: str, *, is_said: bool = True, is_moved: bool = Fals
             kind, signs(text), is_said=is_said
         )  # a changed line end or blank is nothing to see: it gets a sign
     return changed(kind, marked(text), is_said=is_said)
+
+
+def line(segments: Iterable[Segment]) -> SafeString:
+    """Return segments in a row, as insertions and deletions."""
+    return SafeString("".join(segment(each.kind, each.text, is_moved=bool(each.move)) for each in segments))
 
 
 def changed(kind: str, shown: SafeString, *, is_said: bool = True) -> SafeString:

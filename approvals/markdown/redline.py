@@ -24,13 +24,16 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from approvals.markdown import rendering, words
-from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TAGS, TOP
-from approvals.markdown.words import ParsedText, Piece, opening_of
+from approvals.markdown.rendering import ATTRIBUTES, SCHEMES, TOP
+from approvals.markdown.words import ParsedText, Piece, opening_of, span_of
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Paragraph
 
+TAGS = rendering.TAGS | {"ins", "wbr"}
+#: Classes of what is marked within words.
+SPANS = {"mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "sign", "marker", "drawn"}
 _CLEANER = nh3.Cleaner(
-    tags=TAGS | {"ins", "span", "wbr"},
+    tags=TAGS,
     attributes={
         **ATTRIBUTES,
         "div": ATTRIBUTES["div"] - {"class"} | {"dir"},
@@ -41,10 +44,7 @@ _CLEANER = nh3.Cleaner(
     allowed_classes={
         "div": {"table-box", "changed", "lines"},
         "tr": {"changed", "change-row"},
-        "span": {
-            *("mark", "stray", "stray-script", "visually-hidden", "space", "trailing", "slot"),
-            *("sign", "marker", "drawn"),
-        },
+        "span": SPANS | {"slot"},
     },
     url_schemes=SCHEMES,
     link_rel="noopener noreferrer nofollow",
@@ -64,8 +64,7 @@ _AROUND = {
 }
 #: As in the redline of the source: so many unchanged blocks stay beside a change, and fewer are not worth a fold.
 _CONTEXT, _WORTH_FOLDING = 1, 2
-#: What each side of a change, the text before and the one after, has alone, and what it has not.
-_KINDS: Sequence[worddiff.Kind] = ("removed", "added")
+#: What each side of a change, the text before and the one after, has not.
 _OTHER: Sequence[worddiff.Kind] = ("added", "removed")
 #: Characters of HTML up to which a block is context: below a whole table the change would begin off a phone's screen.
 _BRIEF = 300
@@ -136,29 +135,21 @@ def rendered_redline(
     Raises:
         TooLong: a text is not read as Markdown.
     """
-    drawing = _Drawing(ParsedText(before), ParsedText(after), _Alignment(paragraphs, numbers))
+    alignment = _Alignment(paragraphs, numbers)
+    drawing = _Drawing(ParsedText(before), ParsedText(after), alignment)
+    headed = drawing.headed
     entries: list[_Entry] = []
     for entry in drawing.entries():
         # Where lines of both texts lie crosswise, a block goes on from the one above it.
         entries.append(replace(entry, place=max(entry.place, entries[-1].place if entries else 0)))
-    unseen = {place: _KINDS for place, number in enumerate(numbers) if number and number not in drawing.headed}
-    unseen |= {place: kinds for place, kinds in drawing.alignment.not_drawn().items() if place not in unseen}
+    unseen = [at for at, number in enumerate(numbers) if number and not (number in headed and alignment.is_drawn(at))]
     # What is beside something drawn stands there; of a change of which nothing is drawn, all stands together.
-    runs = [
-        (numbers[place], place - at if numbers[place] in drawing.headed else 0)
-        for at, place in enumerate(sorted(unseen))
-    ]
-    for (number, _run), group in groupby(zip(runs, sorted(unseen), strict=True), key=itemgetter(0)):
+    runs = [(numbers[place], place - at if numbers[place] in headed else 0) for at, place in enumerate(unseen)]
+    for (number, _run), group in groupby(zip(runs, unseen, strict=True), key=itemgetter(0)):
         places = [place for _run, place in group]
-        shown = tuple(_only(paragraphs[place], unseen[place]) for place in places)
-        its = 0 if number in drawing.headed else number
-        entries.append(_Entry("", places[0], is_changed=True, source=shown, number=its))
+        shown = tuple(paragraphs[place] for place in places)
+        entries.append(_Entry("", places[0], True, source=shown, number=0 if number in headed else number))
     return tuple(_folded(sorted(entries, key=lambda entry: entry.place)))
-
-
-def _only(paragraph: Paragraph, kinds: Sequence[worddiff.Kind]) -> Paragraph:
-    """Return a paragraph with what of these kinds changes in it."""
-    return replace(paragraph, segments=tuple(each for each in paragraph.segments if each.kind in ("same", *kinds)))
 
 
 class _Drawing:
@@ -285,22 +276,27 @@ class _Drawing:
         It has all of its signs where that is needed to show a change.
         """
         lines = [range(0), range(0)]
-        for side, (text, block) in enumerate(zip(self._texts, (old, new), strict=True)):
+        for side, block in enumerate((old, new)):
             if block:
-                lines[side] = text.lines_of(block, self._done[side])
+                lines[side] = self._texts[side].lines_of(block, self._done[side])
                 self._done[side] = lines[side].stop
-        one, other = (text.lines[its.start : its.stop] for text, its in zip(self._texts, lines, strict=True))
+        sides = list(zip(self._texts, (old, new), lines, strict=True))
+        one, other = (text.lines[its.start : its.stop] for text, _block, its in sides)
         if self._links_stay and one == other:
             return [words.whole("same", runs) for runs in self._texts[1].parts_of(new, lines[1])], lines
-        before, after = (text.parts_of(*its) for text, *its in zip(self._texts, (old, new), lines, strict=True))
+        before, after = (text.parts_of(block, its) for text, block, its in sides)
         if before and after:
             with_signs = [words.compared(*both) for both in zip(before, after, strict=True)]
             parts = [words.without_signs(pieces) for pieces in with_signs]
-            if parts != with_signs and len(self.alignment.shown(lines, parts)) < len(lines):
-                parts = with_signs if len(self.alignment.shown(lines, with_signs)) == len(lines) else parts
         else:
-            parts = [words.whole("added" if new else "removed", runs) for runs in before or after]
-        self.alignment.count_drawn(lines, parts)
+            parts = with_signs = [words.whole("added" if new else "removed", runs) for runs in before or after]
+        shown = self.alignment.shown(lines, parts)
+        if len(shown) < len(lines) and parts != with_signs:
+            shown_with_signs = self.alignment.shown(lines, with_signs)
+            if len(shown_with_signs) == len(lines):
+                parts, shown = with_signs, shown_with_signs
+        for side in shown:
+            self.alignment.drawn[side].update(lines[side])
         return parts, lines
 
     def _number(self, heading: Block) -> None:
@@ -327,9 +323,9 @@ class _Alignment:
         self._places: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._numbers = numbers
         self._paragraphs = paragraphs
-        #: For each line of either text, all its paragraphs of the redline; and the lines that are drawn.
+        #: For each line of either text, all its paragraphs of the redline; and the lines of which all is drawn.
         self._of_line: tuple[dict[int, list[Paragraph]], ...] = (defaultdict(list), defaultdict(list))
-        self._drawn: tuple[set[int], set[int]] = (set(), set())
+        self.drawn: tuple[set[int], set[int]] = (set(), set())
         #: The changes that are moves.
         self.moves = {number for paragraph, number in zip(paragraphs, numbers, strict=True) if paragraph.move}
         for place, paragraph in enumerate(paragraphs):
@@ -341,11 +337,6 @@ class _Alignment:
             kept = "".join(segment.text for segment in paragraph.segments if segment.kind == "same")
             if before is not None and after is not None and (letters := len(kept.translate(_NO_BLANKS))):
                 self._shared.append((before - 1, after - 1, letters))
-
-    def count_drawn(self, lines: Sequence[range], parts: Iterable[Sequence[Piece]]) -> None:
-        """Count lines of both texts as drawn, where these parts show all that changes in them."""
-        for side in self.shown(lines, parts):
-            self._drawn[side].update(lines[side])
 
     def shown(self, lines: Sequence[range], parts: Iterable[Sequence[Piece]]) -> list[int]:
         """Return the sides, 0 and 1, of which these parts show all that changes in their lines."""
@@ -360,16 +351,14 @@ class _Alignment:
             )
         ]
 
-    def not_drawn(self) -> dict[int, list[worddiff.Kind]]:
-        """Return the places of paragraphs of which not all is drawn, each with what is not: `removed`, `added`."""
-        found: dict[int, list[worddiff.Kind]] = defaultdict(list)
-        for place, paragraph in enumerate(self._paragraphs):
-            if paragraph.changed:
-                lines = paragraph.before_line, paragraph.after_line
-                for line, drawn, other, kind in zip(lines, self._drawn, _OTHER, _KINDS, strict=True):
-                    if line and line - 1 not in drawn and any(must for _word, must in _words(paragraph, other)):
-                        found[place].append(kind)
-        return found
+    def is_drawn(self, place: int) -> bool:
+        """Whether all that changes in a paragraph is drawn, of both texts."""
+        paragraph = self._paragraphs[place]
+        sides = zip((paragraph.before_line, paragraph.after_line), self.drawn, _OTHER, strict=True)
+        return not any(
+            line and line - 1 not in drawn and any(must for _word, must in _words(paragraph, other))
+            for line, drawn, other in sides
+        )
 
     def numbers(self, before: Iterable[int], after: Iterable[int]) -> list[int]:
         """Return the numbers of the changes in these lines of the one text and of the other."""
@@ -403,8 +392,8 @@ class _Alignment:
             return []
         of_before, of_after = _by_line(before), _by_line(after)
         weights: Counter[tuple[int, int]] = Counter()
-        start = bisect_left(self._shared, (_lines(before[0]).start,))
-        end = bisect_left(self._shared, (_lines(before[-1]).stop,))
+        start = bisect_left(self._shared, (span_of(before[0]).start,))
+        end = bisect_left(self._shared, (span_of(before[-1]).stop,))
         for line, new_line, shared in self._shared[start:end]:
             if line in of_before and new_line in of_after:
                 weights[of_before[line], of_after[new_line]] += shared
@@ -420,11 +409,6 @@ class _Alignment:
 
 def _shows(shown: str, paragraphs: Iterable[Paragraph], other: str) -> bool:
     """Whether all that changes in paragraphs, but what only the `other` text has, stands in what is shown, in order."""
-    paragraphs = list(paragraphs)
-    if all(each.before_line is None or each.after_line is None for each in paragraphs):
-        whole = "".join(each.text for each in paragraphs)
-        if shown.split() == whole.split():
-            return True
     at = 0
     for paragraph in paragraphs:
         for word, must in _words(paragraph, other):
@@ -466,15 +450,11 @@ def _fit(old: Block, new: Block) -> bool:
 
 
 def _by_line(blocks: Sequence[Block]) -> dict[int, int]:
-    return {line: number for number, block in enumerate(blocks) for line in _lines(block)}
-
-
-def _lines(block: Block | None) -> range:
-    return range(*block.map) if block and block.map else range(0)
+    return {line: number for number, block in enumerate(blocks) for line in span_of(block)}
 
 
 def _first(block: Block | None) -> int | None:
-    return _lines(block).start if block else None
+    return span_of(block).start if block else None
 
 
 def _inner(block: Block | None) -> Sequence[Block]:

@@ -28,12 +28,12 @@ TAGS = {
     "a", "blockquote", "br", "code", "del", "div", "em", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
     "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
+HEADINGS = {"h2", "h3", "h4", "h5", "h6"}
 #: What runs in the direction of its own words: an Arabic list has its bullets on the right.
-_HEADINGS = {"h2", "h3", "h4", "h5", "h6"}
-_DIRECTED = {"blockquote", "h2", "h3", "h4", "h5", "h6", "ol", "p", "td", "th", "ul"}
+DIRECTED = {"blockquote", "ol", "p", "td", "th", "ul"} | HEADINGS
 ATTRIBUTES = {
-    **{tag: {"dir"} for tag in _DIRECTED},
-    **{tag: {"dir", "id"} for tag in _HEADINGS},
+    **{tag: {"dir"} for tag in DIRECTED},
+    **{tag: {"dir", "id"} for tag in HEADINGS},
     "a": {"href", "title"},
     "div": {"aria-label", "class", "role", "tabindex"},  # written by `_table` alone
     "li": {"class"},
@@ -224,7 +224,7 @@ def _table(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any
 def _directed(state: StateCore) -> None:
     for token in state.tokens:
         # Browsers look for a list's direction in what has none of its own: its items are left without.
-        if token.nesting == 1 and token.tag in _DIRECTED and (token.level == 0 or token.tag in ("td", "th")):
+        if token.nesting == 1 and token.tag in DIRECTED and (token.level == 0 or token.tag in ("td", "th")):
             token.attrSet("dir", "auto")
 
 

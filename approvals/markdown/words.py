@@ -9,7 +9,6 @@ parser's time, and most of a long text did not change.
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, takewhile, zip_longest
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -34,20 +33,12 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _LAYOUT = re.compile(r"\s*[>*+\-][>*+\-\s]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Words in one style."""
+class Piece(NamedTuple):
+    """Words in one style, which were kept, removed or added."""
 
     text: str
     style: tuple[Style, ...] = ()
-
-
-class Piece(NamedTuple):
-    """Words that were kept, removed or added, in one style."""
-
-    kind: worddiff.Kind
-    text: str
-    style: tuple[Style, ...]
+    kind: worddiff.Kind = "same"
 
 
 class TooLong(ValueError):
@@ -88,13 +79,13 @@ class ParsedText:
 
     def lines_of(self, block: SyntaxTreeNode, after: int) -> range:
         """Return the lines that are drawn with a block: empty ones of a quote behind line `after` are with the next."""
-        start, stop = _lines(block).start, _lines(block).stop
+        start, stop = span_of(block).start, span_of(block).stop
         while start > after and _LAYOUT.fullmatch(self.lines[start - 1]):
             start -= 1
         is_head = block.type == "tr" and block.parent is not None and block.parent.type == "thead"
         return range(start, stop + is_head)
 
-    def parts_of(self, block: SyntaxTreeNode | None, lines: range) -> list[list[Run]]:
+    def parts_of(self, block: SyntaxTreeNode | None, lines: range) -> list[list[Piece]]:
         """Return what its lines say of a block: one part, or of a row of a table one for each cell.
 
         After the cells of a table's head comes the line below them.
@@ -103,86 +94,84 @@ class ParsedText:
             return []
         if block.type != "tr":
             return [self._signed(block, lines)]
-        at, line = _lines(block).start, self._line(_lines(block).start)
+        at, line = span_of(block).start, self.lines[span_of(block).start]
         cells = [cell.children[0].content for cell in block.children]
         gaps = gaps_of(line, cells, is_row=True) or [""] * (len(cells) + 1)
-        parts = [[Run(gap, (SIGN,)), *self.runs(cell)] for gap, cell in zip(gaps, cells, strict=False)]
+        parts = [[Piece(gap, (SIGN,)), *self.runs(cell)] for gap, cell in zip(gaps, cells, strict=False)]
         parts[0][:1] = self._signs(block, at, gaps[0])
         if not gaps[-1].strip("| \t"):  # else there are more cells than the table draws
-            parts[-1].append(Run(gaps[-1], (SIGN,)))
-        return [*parts, *([Run(self._line(below), (SIGN,))] for below in lines if below > at)]
+            parts[-1].append(Piece(gaps[-1], (SIGN,)))
+        return [*parts, *([Piece(self.lines[below], (SIGN,))] for below in lines if below > at)]
 
-    def _signed(self, block: SyntaxTreeNode, lines: range) -> list[Run]:
+    def _signed(self, block: SyntaxTreeNode, lines: range) -> list[Piece]:
         """Return the words of a block with the signs around them, line by line."""
-        content, words, first = "", list[Run](), _lines(block).stop
+        content, words, first = "", list[Piece](), span_of(block).stop
         if block.type in ("fence", "code_block"):
-            content, first = block.content.removesuffix("\n"), _lines(block).start + (block.type == "fence")
-            words = [Run(content)] if content else []
+            content, first = block.content.removesuffix("\n"), span_of(block).start + (block.type == "fence")
+            words = [Piece(content)] if content else []
         elif block.children:
-            content, first = block.children[0].content, _lines(block.children[0]).start
+            content, first = block.children[0].content, span_of(block.children[0]).start
             words = self.runs(content)
         said, written = _by_line(words), content.split("\n")
         if len(said) != len(written):  # code over several lines is drawn on one
             return words
-        runs: list[Run] = []
+        runs: list[Piece] = []
         for number in lines:
-            line, at = self._line(number), number - first
+            line, at = self.lines[number], number - first
             if 0 <= at < len(said):
                 before, after = gaps_of(line, [written[at].strip()]) or ("", "")
-                runs += (*self._signs(block, number, before), *said[at], Run(after, (SIGN,)))
-                runs += (Run("\n"),) if at + 1 < len(said) else ()
+                runs += (*self._signs(block, number, before), *said[at], Piece(after, (SIGN,)))
+                runs += (Piece("\n"),) if at + 1 < len(said) else ()
             elif line.strip():
                 runs += self._signs(block, number, f"{line}\n" if at < 0 and words else f"\n{line}" if runs else line)
         return [run for run in runs if run.text]
 
-    def _line(self, number: int) -> str:
-        return self.lines[number] if number < len(self.lines) else ""
-
-    def _signs(self, block: SyntaxTreeNode, line: int, text: str) -> list[Run]:
+    def _signs(self, block: SyntaxTreeNode, line: int, text: str) -> list[Piece]:
         """Return the blanks and signs in front of a block in a line; those that begin an item of a list mark it."""
         above: SyntaxTreeNode | None = block
-        while above and not (above.type == "list_item" and _lines(above).start == line):
+        while above and not (above.type == "list_item" and span_of(above).start == line):
             above = above.parent
         signs = text.lstrip(" \t")
-        return [Run(text[: len(text) - len(signs)], (SIGN,)), Run(signs, (ITEM_SIGN if above else SIGN,))]
+        return [Piece(text[: len(text) - len(signs)], (SIGN,)), Piece(signs, (ITEM_SIGN if above else SIGN,))]
 
-    def runs(self, content: str) -> list[Run]:
+    def runs(self, content: str) -> list[Piece]:
         """Return the words that a block's Markdown shows, and the signs it has for that."""
-        runs: list[Run] = []
+        runs: list[Piece] = []
         style: list[Style] = []
         for token in _words.parseInline(content, self._env)[0].children or ():
             mark = {"autolink": "<>"}.get(token.markup, token.markup or "[]")
             if token.nesting < 0:
                 tail = token.meta.get("tail") or mark[len(mark) // 2 if token.type == "link_close" else 0 :]
-                runs.append(Run(tail, (*style, SIGN)))
+                runs.append(Piece(tail, (*style, SIGN)))
                 style.pop()
             elif token.nesting > 0:
                 style.append(self._style(token))
-                runs.append(Run(mark[0] if token.type == "link_open" else mark, (*style, SIGN)))
+                runs.append(Piece(mark[0] if token.type == "link_open" else mark, (*style, SIGN)))
             elif token.type == "code_inline":
                 code = (*style, ("code", "code", ()))
-                runs += (Run(token.markup, (*code, SIGN)), Run(token.content, code), Run(token.markup, (*code, SIGN)))
+                sign = Piece(token.markup, (*code, SIGN))
+                runs += (sign, Piece(token.content, code), sign)
             elif token.type == "image":
                 image = (*style, self._style(token))
-                runs += (Run("![", (*image, SIGN)), Run(token.content, image))
-                runs += () if token.content else (Run("image", (*image, DRAWN)),)
-                runs.append(Run(token.meta["tail"], (*image, SIGN)))
+                runs += (Piece("![", (*image, SIGN)), Piece(token.content, image))
+                runs += () if token.content else (Piece("image", (*image, DRAWN)),)
+                runs.append(Piece(token.meta["tail"], (*image, SIGN)))
             elif token.type == "text_special":
                 runs += self._special(token, tuple(style))
             else:
                 is_end = token.type in ("softbreak", "hardbreak")
-                runs.append(Run("\n" if is_end else token.content, tuple(style)))
+                runs.append(Piece("\n" if is_end else token.content, tuple(style)))
         together = groupby((run for run in runs if run.text), key=attrgetter("style"))
-        return [Run("".join(run.text for run in alike), each) for each, alike in together]
+        return [Piece("".join(run.text for run in alike), each) for each, alike in together]
 
-    def _special(self, token: Token, style: tuple[Style, ...]) -> Iterator[Run]:
+    def _special(self, token: Token, style: tuple[Style, ...]) -> Iterator[Piece]:
         """Yield a sign that is written otherwise: behind a backslash, or as an entity."""
         if token.info == "escape":
-            yield Run(token.markup.removesuffix(token.content), (*style, SIGN))
-            yield Run(token.content, style)
+            yield Piece(token.markup.removesuffix(token.content), (*style, SIGN))
+            yield Piece(token.content, style)
         else:
-            yield Run(token.markup, (*style, SIGN))
-            yield Run(token.content.replace("\n", " "), (*style, DRAWN))
+            yield Piece(token.markup, (*style, SIGN))
+            yield Piece(token.content.replace("\n", " "), (*style, DRAWN))
 
     def _style(self, token: Token) -> Style:
         attributes = [(name.replace("src", "href"), str(value)) for name, value in sorted(token.attrs.items())]
@@ -192,17 +181,18 @@ class ParsedText:
         return ("link", "a", kept if self._addresses >= 0 else ()) if is_link else (token.type, token.tag, ())
 
 
-def _lines(block: SyntaxTreeNode) -> range:
-    return range(*block.map) if block.map else range(0)
+def span_of(block: SyntaxTreeNode | None) -> range:
+    """Return the lines of a block."""
+    return range(*block.map) if block and block.map else range(0)
 
 
-def _by_line(runs: Iterable[Run]) -> list[list[Run]]:
+def _by_line(runs: Iterable[Piece]) -> list[list[Piece]]:
     """Return the runs of each line, without its end."""
-    lines: list[list[Run]] = [[]]
+    lines: list[list[Piece]] = [[]]
     for run in runs:
         first, *others = run.text.split("\n")
-        lines[-1].append(Run(first, run.style))
-        lines += ([Run(other, run.style)] for other in others)
+        lines[-1].append(Piece(first, run.style))
+        lines += ([Piece(other, run.style)] for other in others)
     return lines
 
 
@@ -216,9 +206,9 @@ _blocks_only = rendering.parser(without=("addresses", "inline", "text_join"))
 _words = rendering.parser(without=("addresses", "text_join"))
 
 
-def whole(kind: worddiff.Kind, runs: Iterable[Run]) -> list[Piece]:
+def whole(kind: worddiff.Kind, runs: Iterable[Piece]) -> list[Piece]:
     """Return words that are all of one kind."""
-    pieces = [Piece(kind, run.text, run.style) for run in runs]
+    pieces = [run._replace(kind=kind) for run in runs]
     if kind == "same":
         return [piece for piece in pieces if not is_sign(piece)]
     return list(_with_addresses([piece for piece in pieces if piece.text.strip() or not is_sign(piece)], set()))
@@ -228,7 +218,7 @@ def is_sign(piece: Piece) -> bool:
     return piece.style[-1:] == (SIGN,)
 
 
-def compared(before: Sequence[Run], after: Sequence[Run]) -> list[Piece]:
+def compared(before: Sequence[Piece], after: Sequence[Piece]) -> list[Piece]:
     """Return the words and signs of both, in reading order."""
     (old_text, old_styles), (new_text, new_styles) = _by_character(before), _by_character(after)
     pieces: list[Piece] = []
@@ -259,16 +249,16 @@ def _removed_first(pieces: Iterable[Piece]) -> Iterator[Piece]:
     for is_change, group in groupby(pieces, key=lambda piece: piece.kind != "same" and "\n" not in piece.text):
         in_order = sorted(group, key=lambda piece: is_change and piece.kind == "added")
         for (kind, style), alike in groupby(in_order, key=attrgetter("kind", "style")):
-            yield Piece(kind, "".join(piece.text for piece in alike), style)
+            yield Piece("".join(piece.text for piece in alike), style, kind)
 
 
-def _by_character(runs: Iterable[Run]) -> tuple[str, list[tuple[Style, ...]]]:
+def _by_character(runs: Iterable[Piece]) -> tuple[str, list[tuple[Style, ...]]]:
     """Return the words, and the style of each of their characters."""
     runs = list(runs)
     return "".join(run.text for run in runs), [style for run in runs for style in [run.style] * len(run.text)]
 
 
-def _styles(runs: Iterable[Run]) -> Iterator[Style]:
+def _styles(runs: Iterable[Piece]) -> Iterator[Style]:
     return (style for run in runs for style in run.style)
 
 
@@ -276,7 +266,7 @@ def _in_style(kind: worddiff.Kind, text: str, styles: Sequence[tuple[Style, ...]
     at = 0
     for style, group in groupby(styles):
         end = at + len(list(group))
-        yield Piece(kind, text[at:end], style)
+        yield Piece(text[at:end], style, kind)
         at = end
 
 
@@ -302,7 +292,7 @@ def _with_addresses(pieces: Sequence[Piece], shared: set[Style]) -> Iterator[Pie
         written += piece.text
         if following is None or following.kind != piece.kind or _link(following) != link:
             if said := " ".join(value for _name, value in link[2] if value not in written):
-                yield Piece(piece.kind, f" ({said})", (DRAWN,))
+                yield Piece(f" ({said})", (DRAWN,), piece.kind)
             written = ""
 
 
@@ -315,7 +305,7 @@ def by_line(pieces: Iterable[Piece]) -> list[list[Piece]]:
     lines: list[list[Piece]] = [[]]
     for piece in pieces:
         for part in _LINES.findall(piece.text):
-            lines[-1].append(Piece(piece.kind, part, piece.style))
+            lines[-1].append(piece._replace(text=part))
             if part.endswith("\n"):
                 lines.append([])
     return lines if lines[-1] else lines[:-1]
@@ -326,7 +316,7 @@ def html_of(pieces: Iterable[Piece]) -> str:
     shown: list[str] = []
     before: str = "same"
     open_: tuple[Style, ...] = ()
-    for piece in (*pieces, Piece("same", "", ())):
+    for piece in (*pieces, Piece("")):
         stays = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(open_, piece.style, strict=False)))
         shown += (f"</{tag}>" for _type, tag, _attributes in reversed(open_[stays:]))
         shown += map(_opening, piece.style[stays:])

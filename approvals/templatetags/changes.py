@@ -25,13 +25,7 @@ from memory_app.text.worddiff import Paragraph, Segment
 
 register = template.Library()
 register.simple_tag(drawn_fragment, name="drawn_texts")
-
-
-@register.simple_tag
-def line(segments: Iterable[Segment]) -> SafeString:
-    """Return segments in a row, as insertions and deletions."""
-    drawn = (marks.segment(each.kind, each.text, is_moved=bool(each.move)) for each in segments)
-    return SafeString("".join(drawn))
+register.simple_tag(marks.line)
 
 
 @register.simple_tag
@@ -52,7 +46,7 @@ def moved_line(item: diff_mode.Passage, *, with_signs: bool = False) -> SafeStri
 @register.simple_tag
 def moved_here(inside: Iterable[Segment]) -> SafeString:
     """Return a line that was moved, as a cell: with what changed in it."""
-    return marks.moved("added", line(inside))
+    return marks.moved("added", marks.line(inside))
 
 
 def _drawn(text: str, *, with_signs: bool) -> SafeString:

@@ -210,14 +210,13 @@ def in_decisions(found: trust.Acceptance | None) -> str:
     """Return what people decided, in words: "48 of 50 approved unchanged, 1 edited, 1 rejected"."""
     if found is None or not found.total:
         return _("no decisions in the last 12 weeks")
-    parts = [_("%(n)d of %(total)d approved unchanged") % {"n": found.as_proposed, "total": found.total}]
-    if found.edited:
-        parts.append(_("%(n)d edited") % {"n": found.edited})
-    if found.rejected:
-        parts.append(_("%(n)d rejected") % {"n": found.rejected})
-    if found.reverted:
-        parts.append(_("%(n)d undone") % {"n": found.reverted})
-    return ", ".join(parts)
+    unchanged = _("%(n)d of %(total)d approved unchanged") % {"n": found.as_proposed, "total": found.total}
+    others = (
+        (found.edited, _("%(n)d edited")),
+        (found.rejected, _("%(n)d rejected")),
+        (found.reverted, _("%(n)d undone")),
+    )
+    return ", ".join([unchanged, *(words % {"n": n} for n, words in others if n)])
 
 
 @register.simple_tag(takes_context=True)
