@@ -53,7 +53,7 @@ def at_once(proposals: list[int], tutor: str) -> tuple[float, float]:
     begun = time.perf_counter()
     outcome = services.decide_several(actor=actor, items=items, action=ReviewAction.APPROVE)
     decided = time.perf_counter()
-    undone = services.undo_several(actor=actor, batch=outcome.batch)
+    undone = services.undo_several(actor=actor, batch=outcome.kept.pk)
     if outcome.left or undone.left:
         raise RuntimeError(f"left: {[result.why for result in (*outcome.left, *undone.left)]}")
     return (decided - begun) * 1000, (time.perf_counter() - decided) * 1000

@@ -117,7 +117,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
             outcome = services.decide_several(actor=viewer_of(request), items=items, action=action, **said)
             for result in outcome.results:
                 done, level = (_("approved") if is_approval else _("rejected")), messages.SUCCESS
-                if not result.is_done:
+                if result.code:
                     done, level = result.why, messages.ERROR
                 self.message_user(request, f"{result.proposal or f'#{result.proposal_id}'}: {done}", level)
             return None

@@ -73,11 +73,8 @@ class Batch(models.Model):
 
     @property
     def may_be_undone(self) -> bool:
-        return self.is_finished and self.action != BatchAction.UNDO and self.counts["done"] > 0 and not self.is_undone
-
-    @property
-    def is_undone(self) -> bool:
-        return hasattr(self, "undone_by")
+        is_decision = self.is_finished and self.action != BatchAction.UNDO
+        return is_decision and self.counts["done"] > 0 and not hasattr(self, "undone_by")
 
     @property
     def is_finished(self) -> bool:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
-from django.db.models import Case, IntegerField, Q, TextChoices, TextField, Value, When
+from django.db.models import Case, Exists, IntegerField, Max, OuterRef, Q, TextChoices, TextField, Value, When
 from django.db.models.functions import Cast
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import Approval, Proposal, ProposalQuerySet, Status
-from approvals.review.summary import wanted_words
+from approvals.models import Agent, Approval, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
+from approvals.review.summary import RISK_TITLES, wanted_words
 from memory_app.models import TargetKind
 
 # -- The orders of the review queue, and pages by key: a page continues from a row, not from a row number.
@@ -75,19 +75,15 @@ class Order:
     column: str
     sort: Sort = Sort.NEWEST
 
-    @property
-    def is_by_risk(self) -> bool:
-        return self.sort is Sort.RISK
-
     def key(self, proposal: Proposal) -> Key:
-        return Key(getattr(proposal, self.column), proposal.pk, rank_of(proposal) if self.is_by_risk else None)
+        return Key(getattr(proposal, self.column), proposal.pk, rank_of(proposal) if self.sort is Sort.RISK else None)
 
     def sorted(self, proposals: ProposalQuerySet, *, backwards: bool = False) -> ProposalQuerySet:
         """Return them in this order, or from its end."""
         descending = (self.sort is not Sort.OLDEST) is not backwards
         sign = "-" if descending else ""
         names = [f"{sign}{self.column}", f"{sign}id"]
-        if self.is_by_risk:
+        if self.sort is Sort.RISK:
             return _ranked(proposals).order_by(f"{sign}risk_rank", *names)
         return proposals.order_by(*names)
 
@@ -102,7 +98,7 @@ class Order:
     def _beyond(self, proposals: ProposalQuerySet, key: Key, *, is_later: bool) -> ProposalQuerySet:
         side, beyond = ("gt", "gte") if is_later else ("lt", "lte")
         in_time = Q(**{f"{self.column}__{side}": key.at}) | Q(**{self.column: key.at, f"pk__{side}": key.pk})
-        if self.is_by_risk:
+        if self.sort is Sort.RISK:
             rank = key.rank or 0
             return _ranked(proposals).filter(Q(**{f"risk_rank__{side}": rank}) | Q(in_time, risk_rank=rank))
         # Implied by the other condition; it lets the index find the place.
@@ -111,10 +107,8 @@ class Order:
 
 def rank_of(proposal: Proposal) -> int:
     """Return how grave the risks of a proposal are, from 0 for none."""
-    for rank, keys in _RANKS:
-        if any(key in proposal.risks for key in keys):
-            return rank
-    return 1 if proposal.risks else 0
+    ranks = (rank for rank, keys in _RANKS if not set(keys).isdisjoint(proposal.risks))
+    return next(ranks, 1 if proposal.risks else 0)
 
 
 #: SQLite has no containment for JSON; the list is short and its keys hold no quotes.
@@ -276,6 +270,98 @@ class Listing:
 def url_of(parameters: Mapping[str, str]) -> str:
     """Return the address of a list with these parameters."""
     return f"{reverse('inbox')}?{urlencode(parameters)}" if parameters else reverse("inbox")
+
+
+# -- What the menu of the list offers.
+
+#: Owners and blocks offered as a list to choose from; with more, the reader types the name.
+MOST_CHOICES = 100
+
+#: With more owners the reader types a name, which the browser completes.
+MOST_OWNERS_IN_A_LIST = 15
+
+#: What the last tab's filter for the outcome offers.
+_OUTCOMES = (
+    (Status.APPROVED.value, _("approved")),
+    (AS_PROPOSED, _("approved as proposed")),
+    (CHANGED, _("approved with changes or in part")),
+    (Status.REJECTED.value, _("rejected")),
+    (Status.APPLIED.value, _("automatic")),
+    (REVERTED, _("undone")),
+    (Status.WITHDRAWN.value, _("withdrawn")),
+    (Status.EXPIRED.value, _("expired")),
+)
+
+
+def filter_menu(visible: ProposalQuerySet, people: dict[str, str] | None, listing: Listing) -> dict[str, Any]:
+    """Return what the filters offer, and those that are active, each with the way back out of it."""
+    menu = []
+    for name, label, offered in _offered(visible, people, listing.tab):
+        options, value = [(option, str(words)) for option, words in offered], getattr(listing.filters, name)
+        # Options complete what the reader types where there are too many to choose from.
+        is_typed = not options or (name == "owner" and len(options) > MOST_OWNERS_IN_A_LIST)
+        menu.append({"name": name, "label": str(label), "value": value, "options": options, "is_typed": is_typed})
+    text = {"name": "q", "label": _("Text"), "value": listing.filters.q, "options": []}
+    chips = [
+        {
+            "label": field["label"],
+            "value": dict(field["options"]).get(field["value"], field["value"]),
+            "without": url_of({name: value for name, value in listing.parameters.items() if name != field["name"]}),
+        }
+        for field in [*menu, text]
+        if field["value"]
+    ]
+    return {
+        "filters": listing.filters,
+        "filter_fields": menu,
+        "filter_count": sum(1 for field in menu if field["value"]),
+        "filter_chips": chips,
+    }
+
+
+def _offered(
+    visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab
+) -> list[tuple[str, Any, Iterable[tuple[str, Any]]]]:
+    """Return each filter of a tab: its name, its label, and what to choose from, as values and words."""
+    targets = _titles_of(visible.filter(target_kind=TargetKind.BLOCK))
+    # Asked of each agent and each person, who are few: telling them from the proposals means reading all of those.
+    theirs = visible.order_by().filter(agent=OuterRef("pk"))
+    agents = Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES]
+    offered: list[tuple[str, Any, Iterable[tuple[str, Any]]]] = [
+        ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),
+        ("target", _("Block"), targets.items() if len(targets) <= MOST_CHOICES else []),
+        ("agent", _("Agent"), [(name, name) for name in agents]),
+        ("kind", _("Kind"), Kind.choices),
+        ("risk", _("Risk"), [(ANY_RISK, _("any")), *RISK_TITLES.items()]),
+        ("age", _("Proposed"), AGES.items()),
+    ]
+    if tab is Tab.DECIDED:
+        decided = visible.order_by().filter(decided_by=OuterRef("pk"))
+        deciders = [(each.username, each.display_name) for each in User.objects.filter(Exists(decided))[:MOST_CHOICES]]
+        offered[4:4] = [("state", _("Outcome"), _OUTCOMES), ("by", _("Decided by"), sorted(deciders, key=_by_name))]
+        offered.append(("decided", _("Decided"), AGES.items()))
+    else:
+        offered.insert(4, ("state", _("State"), Mergeability.choices))
+    # Where nothing is assigned, nobody looks for it: a lone reviewer, above all.
+    if tab is Tab.YOURS and visible.filter(assigned_to__isnull=False).exists():
+        offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
+    if people is None or len(people) > 1:
+        offered.insert(0, ("owner", _("Whose memory"), sorted((people or {}).items(), key=_by_name)))
+    return offered
+
+
+def _by_name(person: tuple[str, str]) -> str:
+    return person[1].lower()
+
+
+def _titles_of(proposals: ProposalQuerySet) -> dict[str, str]:
+    """Return the titles of targets by label, as their newest proposals have them: of many, one too many."""
+    # The inner one is answered by an index, for any number of proposals.
+    newest = (
+        proposals.order_by("target").values("target").annotate(newest=Max("pk")).values("newest")[: MOST_CHOICES + 1]
+    )
+    titles = Proposal.objects.filter(pk__in=newest).values_list("target", "target_title")
+    return dict(titles.order_by("target_title"))
 
 
 def _aged(column: str, age: str) -> Q:

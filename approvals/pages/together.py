@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from approvals.models import Proposal, Revision
 from approvals.pages.inbox_rows import rows_of, states_now
 from approvals.review.collisions import current_revisions
-from approvals.review.targets import TargetState
-from approvals.services.errors import DecisionRefused
-from approvals.services.several import require_plain
+from approvals.services.several import why_not_plain
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Segment
 
@@ -53,7 +51,8 @@ def one_for_many(proposals: Iterable[Proposal]) -> tuple[Proposal, list[OneOfMan
     waiting = [row.proposal for row in rows.values()]
     revisions = {each.pk: revision for each, revision in current_revisions(waiting)}
     standings = states_now([(each, revisions[each.pk]) for each in waiting])
-    why_not = {each.pk: _why_not(each, revisions[each.pk], standings.get(each.pk)) for each in waiting}
+    assessed = {pk: standing.assess(revisions[pk]) for pk, standing in standings.items()}
+    why_not = {each.pk: why_not_plain(each, assessed.get(each.pk)) for each in waiting}
     drawn = next((each for each in waiting if not why_not[each.pk] and not rows[each.pk].conflicts), waiting[0])
     shown = _paragraphs(revisions[drawn.pk])
 
@@ -70,14 +69,6 @@ def one_for_many(proposals: Iterable[Proposal]) -> tuple[Proposal, list[OneOfMan
         )
 
     return drawn, [part(each) for each in waiting]
-
-
-def _why_not(proposal: Proposal, revision: Revision, standing: TargetState | None) -> str:
-    try:
-        require_plain(proposal, standing.assess(revision) if standing else None)
-    except DecisionRefused as refused:
-        return refused.message
-    return ""
 
 
 def _paragraphs(revision: Revision) -> tuple[tuple[Segment, ...], ...]:

@@ -18,7 +18,6 @@ from approvals.services.several import (
     SHOWN_FOR,
     BatchOutcome,
     Item,
-    ItemResult,
     decide_several,
     dismiss_batch,
     outcome_of,

@@ -9,10 +9,11 @@ of them are undone together. What needs a closer look is left where it is.
 import math
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property, partial
+from functools import partial
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -21,8 +22,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import (
-    DECIDABLE,
-    TAKEN,
     Batch,
     BatchAction,
     Kind,
@@ -60,17 +59,14 @@ log = structlog.get_logger(__name__)
 
 #: Proposals in one batch: as many as wait on an embedded site, and no page shows more of them.
 MOST_AT_ONCE = 2_000
-#: Seconds that one task works on a batch before others have their turn, and between two notes of how far it is.
-_PORTION, _NOTED_EVERY = 10.0, 0.5
+#: Seconds that one task works on a batch before others have their turn.
+_PORTION = 10.0
 #: Seconds that have to be left of a request's time to begin with another proposal.
 _SPARE = 5.0
 #: What could not be decided for so long, since the memory did not answer or nothing ran, is not decided any more.
 _GIVE_UP_AFTER = timedelta(hours=1)
 #: How long what became of a batch is kept, and how long the list names it.
 _KEPT_FOR, SHOWN_FOR = timedelta(days=30), timedelta(days=2)
-
-#: The code of an item that failed in a way nobody foresaw.
-FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -98,36 +94,24 @@ class ItemResult:
 
     proposal_id: int
     proposal: Proposal | None
-    code: str = ""
-    why: str = ""
-
-    @property
-    def is_done(self) -> bool:
-        return not self.code
+    code: str
+    why: str
 
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """How far a batch is: the results so far, in the order of the items."""
+    """How far a batch is: the results so far, in the order of the items. Those not reached are the last ones left."""
 
     kept: Batch
-    results: tuple[ItemResult, ...]
+    results: Sequence[ItemResult]
 
     @property
-    def batch(self) -> str:
-        return self.kept.pk
+    def done(self) -> list[ItemResult]:
+        return [result for result in self.results if not result.code]
 
-    @cached_property
-    def done(self) -> tuple[ItemResult, ...]:
-        return tuple(result for result in self.results if result.is_done)
-
-    @cached_property
-    def left(self) -> tuple[ItemResult, ...]:
-        return tuple(result for result in self.results if result.code not in ("", NOT_REACHED))
-
-    @cached_property
-    def not_reached(self) -> tuple[ItemResult, ...]:
-        return tuple(result for result in self.results if result.code == NOT_REACHED)
+    @property
+    def left(self) -> list[ItemResult]:
+        return [result for result in self.results if result.code]
 
 
 def decide_several(
@@ -210,7 +194,7 @@ def outcome_of(kept: Batch) -> BatchOutcome:
         ItemResult(pk, proposals.get(pk), code, why)
         for (pk, *_seen), (code, why) in zip(kept.items, kept.results, strict=False)
     ]
-    return BatchOutcome(kept, tuple(results))
+    return BatchOutcome(kept, results)
 
 
 # -- Working off a batch.
@@ -230,12 +214,12 @@ def hand_over(batch: str) -> None:
     try:
         enqueue("approvals.work_on_batch", batch)
     except NoWorker:
-        background.soon(f"batch {batch}", partial(_work_off, batch))
+        background.soon(f"batch {batch}", partial(work_on, batch, seconds=math.inf))
 
 
 def continue_batches() -> int:
     """Go on with what a killed process, or a memory that did not answer, left. Return how many batches those are."""
-    waiting = list(Batch.objects.without_lease().order_by("created_at").values_list("pk", flat=True))
+    waiting = Batch.objects.without_lease().order_by("created_at").values_list("pk", flat=True)
     for batch in waiting:
         hand_over(batch)
     return len(waiting)
@@ -243,13 +227,7 @@ def continue_batches() -> int:
 
 def purge() -> int:
     """Delete batches that were finished long ago; what was decided stays in the proposals. Return how many."""
-    old = Batch.objects.filter(finished_at__lt=timezone.now() - _KEPT_FOR)
-    return old.delete()[0]
-
-
-def _work_off(batch: str) -> None:
-    while work_on(batch):
-        pass
+    return Batch.objects.filter(finished_at__lt=timezone.now() - _KEPT_FOR).delete()[0]
 
 
 def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
@@ -263,20 +241,16 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
         return False
     kept = Batch.objects.select_related("undoes").get(pk=batch)
     end = time.monotonic() + seconds
-    noted_at = time.monotonic()
     try:
         if kept.created_at < timezone.now() - _GIVE_UP_AFTER:
             rest = len(kept.items) - len(kept.results)
             kept.results += [[NOT_REACHED, _("Not reached.")]] * rest
         while len(kept.results) < len(kept.items):
-            kept.results.append(_decided(kept, *kept.items[len(kept.results)]))
-            now = time.monotonic()
-            if now >= end or deadlines.remaining() < _SPARE:
+            kept.results.append(_decided(kept, Item(*kept.items[len(kept.results)])))
+            if time.monotonic() >= end or deadlines.remaining() < _SPARE:
                 break
-            if now - noted_at >= _NOTED_EVERY:
-                noted_at = now
-                if not _note(kept, mine, lease_expires_at=timezone.now() + settings.LEASE):
-                    return False
+            if not _note(kept, mine, lease_expires_at=timezone.now() + settings.LEASE):
+                return False
     except (EngineUnavailable, OutcomeUnknown, BeingDecided, DatabaseError):
         log.exception("batch_paused", batch=batch, done=len(kept.results))
         deadlines.extend()
@@ -294,137 +268,108 @@ def _note(kept: Batch, mine: str, **values: object) -> bool:
     return bool(Batch.objects.filter(pk=kept.pk, worker=mine).update(results=kept.results, **values))
 
 
-def _decided(kept: Batch, pk: int, revision: int, seen_sha256: str | None) -> list[str]:
-    """Decide about one item. Return the code and the sentence of its result."""
-    item = Item(pk, revision, seen_sha256)
+def _decided(kept: Batch, item: Item) -> list[str]:
+    """Decide about one item, unless that was done before. Return the code and the sentence of its result."""
     try:
         actor = User.objects.get(pk=kept.person_id)  # whose rights may have ended since the item before
         try:
-            _take(kept, item, actor)
+            _decide(kept, item, actor)
         except BeingDecided:
-            find_proposal(pk, actor)  # finishes what a crash left
-            _take(kept, item, actor)
-    except BeingDecided as error:
-        if error.proposal.decision_batch == kept.pk:  # begun by a run that was killed: its lease has to end
+            find_proposal(item.proposal_id, actor)  # finishes what a crash left
+            _decide(kept, item, actor)
+    except AlreadyUndone:
+        pass
+    except (AlreadyDecided, BeingDecided) as error:
+        is_own = error.proposal.decision_batch == kept.pk
+        if is_own and isinstance(error, BeingDecided):  # begun by a run that was killed: its lease has to end
             raise
-        return [error.code, error.message]
+        return ["", ""] if is_own else [error.code, error.message]
     except Refusal as error:
         return [error.code, error.message]
     except (EngineUnavailable, OutcomeUnknown, DatabaseError):
         raise
     except Exception:  # of one proposal must not stop the others
-        log.exception("decision_failed", batch=kept.pk, proposal=pk)
-        return [FAILED, _("Something went wrong with it. Open it to decide.")]
+        log.exception("decision_failed", batch=kept.pk, proposal=item.proposal_id)
+        return ["failed", _("Something went wrong with it. Open it to decide.")]
     return ["", ""]
 
 
-def _take(kept: Batch, item: Item, actor: User) -> None:
-    """Take one decision of a batch, unless it was taken before.
-
-    Raises:
-        Refusal, BeingDecided, EngineUnavailable, OutcomeUnknown: as the service that decides about one.
-    """
-    try:
-        if kept.action == BatchAction.UNDO:
-            _undo(kept, item, actor)
-        elif kept.action == BatchAction.APPROVE:
-            _approve(kept, item, actor)
-        else:
-            reject(
-                actor=actor,
-                proposal_id=item.proposal_id,
-                revision=item.revision,
-                reason=kept.reason,
-                comment=kept.comment,
-                batch=kept.pk,
-            )
-    except AlreadyUndone:
-        return
-    except AlreadyDecided as error:
-        is_own = error.proposal.decision_batch == kept.pk and error.proposal.decided_by_id == actor.pk
-        if kept.action == BatchAction.UNDO or not is_own:
-            raise
+def _decide(kept: Batch, item: Item, actor: User) -> None:
+    if kept.action == BatchAction.UNDO:
+        proposal = find_proposal(item.proposal_id, actor)
+        if proposal.is_decided and not proposal.reverted_by_commit and proposal.decision_batch != kept.undoes_id:
+            raise AlreadyDecided(proposal, _("It was decided anew since."))
+        undo(actor=actor, proposal_id=item.proposal_id)
+    elif kept.action == BatchAction.APPROVE:
+        _approve(kept, item, actor)
+    else:
+        said: dict[str, Any] = {"reason": kept.reason, "comment": kept.comment, "batch": kept.pk}
+        reject(actor=actor, proposal_id=item.proposal_id, revision=item.revision, **said)
 
 
-def _undo(kept: Batch, item: Item, actor: User) -> None:
-    proposal = find_proposal(item.proposal_id, actor)
-    if proposal.status in DECIDABLE or (proposal.status in TAKEN and proposal.reverted_by_commit):
-        return  # undone before
-    if proposal.decision_batch != kept.undoes_id:
-        raise AlreadyDecided(proposal, _("It was decided anew since."))
-    undo(actor=actor, proposal_id=item.proposal_id)
-
-
-def require_plain(proposal: Proposal, assessment: Assessment | None) -> None:
-    """Raise DecisionRefused unless a proposal may be approved among others: the same rule for every list.
+def why_not_plain(proposal: Proposal, assessment: Assessment | None) -> str:
+    """Return why a proposal may not be approved among others, the same for every list; empty where it may.
 
     Args:
         assessment: how it stands to its target now; None when that is not known.
     """
-    if proposal.risks:
-        raise DecisionRefused(proposal, _("It has a warning. Open it to decide."))
-    if proposal.kind == Kind.DELETE_BLOCK:
-        raise DecisionRefused(proposal, _("It deletes a whole block. Open it to decide."))
-    if proposal.review_reason == ReviewReason.REPEATED:
-        raise DecisionRefused(proposal, _("It was rejected or undone before. Open it to decide."))
-    if assessment is None:
-        raise DecisionRefused(proposal, _("Whether it still fits could not be checked."))
-    if assessment.state == Mergeability.CONFLICT:
-        raise DecisionRefused(proposal, _("It no longer fits. Open it to decide."))
-    if assessment.state == Mergeability.ALREADY_APPLIED:
-        raise DecisionRefused(proposal, _("It is already in the memory. Open it to close it."))
-    if assessment.is_stale:
-        raise DecisionRefused(proposal, _("The text changed since it was proposed. Open it to decide."))
+    state = assessment and assessment.state
+    reasons = (
+        (proposal.risks, _("It has a warning. Open it to decide.")),
+        (proposal.kind == Kind.DELETE_BLOCK, _("It deletes a whole block. Open it to decide.")),
+        (
+            proposal.review_reason == ReviewReason.REPEATED,
+            _("It was rejected or undone before. Open it to decide."),
+        ),
+        (assessment is None, _("Whether it still fits could not be checked.")),
+        (state == Mergeability.CONFLICT, _("It no longer fits. Open it to decide.")),
+        (state == Mergeability.ALREADY_APPLIED, _("It is already in the memory. Open it to close it.")),
+        (assessment and assessment.is_stale, _("The text changed since it was proposed. Open it to decide.")),
+    )
+    return next((why for applies, why in reasons if applies), "")
 
 
 def _approve(kept: Batch, item: Item, actor: User) -> None:
     proposal = proposal_for(ReviewAction.APPROVE, actor, item.proposal_id, item.revision)
     revision = proposal.current_revision
     target = current_state(proposal, revision)
-    if item.seen_sha256 is None:
-        require_plain(proposal, target.assess(revision))
-        raise DecisionRefused(proposal, _("Only a part of it was shown. Open it to decide."))
-    if target.sha256 == item.seen_sha256:
-        require_plain(proposal, target.assess(revision))
-    elif isinstance(target, BlockState) and _was_moved(kept, proposal, item.seen_sha256, target):
-        _require_same_words(proposal, revision, target)
+    if item.seen_sha256 in (None, target.sha256):
+        why_not = why_not_plain(proposal, target.assess(revision))
+        if item.seen_sha256 is None:
+            why_not = why_not or _("Only a part of it was shown. Open it to decide.")
+    elif isinstance(target, BlockState) and _was_moved(kept, proposal, item, target):
+        why_not = _why_not_same_words(proposal, revision, target)
     else:
         raise TargetChanged(proposal, block_of(target))
-    approve(
-        actor=actor,
-        proposal_id=item.proposal_id,
-        revision=item.revision,
-        seen_sha256=target.sha256,
-        comment=kept.comment,
-        batch=kept.pk,
-    )
+    if why_not:
+        raise DecisionRefused(proposal, why_not)
+    seen: dict[str, Any] = {"seen_sha256": target.sha256, "comment": kept.comment, "batch": kept.pk}
+    approve(actor=actor, proposal_id=item.proposal_id, revision=item.revision, **seen)
 
 
-def _was_moved(kept: Batch, proposal: Proposal, seen_sha256: str, target: BlockState) -> bool:
-    """Whether a block is as this batch left it, which saw it before as `seen_sha256`."""
+def _was_moved(kept: Batch, proposal: Proposal, item: Item, target: BlockState) -> bool:
+    """Whether a block is as this batch left it, which saw it before as the item says."""
     same_target = Proposal.objects.on_target(proposal.owner, proposal.target_kind, proposal.target)
-    done = same_target.filter(decision_batch=kept.pk, status=Status.APPROVED).order_by("-decided_at", "-id")
-    last = done.first()
-    seen = {sha256 for pk, _revision, sha256 in kept.items if pk in set(done.values_list("pk", flat=True))}
-    if last is None or seen_sha256 not in seen:
+    done = list(same_target.filter(decision_batch=kept.pk, status=Status.APPROVED).order_by("-decided_at", "-id"))
+    pks = {each.pk for each in done}
+    if not any(pk in pks and sha256 == item.seen_sha256 for pk, _revision, sha256 in kept.items):
         return False
+    last = done[0]
     left = reads.find_block(last.owner, last.target, last.merge_commit)  # somebody may have changed it since
     return left is not None and left.sha256 == target.sha256
 
 
-def _require_same_words(proposal: Proposal, revision: Revision, target: BlockState) -> None:
-    """Raise unless the change makes of the target now, which this batch changed, what was shown of it before."""
+def _why_not_same_words(proposal: Proposal, revision: Revision, target: BlockState) -> str:
+    """Return why not, unless the change makes of the target, which this batch changed, what was shown of it before."""
     assessment = target.assess(revision)
     require_fit(proposal, assessment)
     if proposal.risks or target.block is None or assessment.result_text is None:
-        require_plain(proposal, assessment)
-        return
+        return why_not_plain(proposal, assessment)
     shown = worddiff.diff(revision.base_text, revision.result_text)
     now = worddiff.diff(target.block.body, assessment.result_text)
-    if _changed_words(shown) != _changed_words(now):
-        raise DecisionRefused(
-            proposal, _("Another change you approved with it touches the same text. Open it to decide.")
-        )
+    if _changed_words(shown) == _changed_words(now):
+        return ""
+    return _("Another change you approved with it touches the same text. Open it to decide.")
 
 
 def _changed_words(segments: Iterable[worddiff.Segment]) -> list[tuple[str, str]]:

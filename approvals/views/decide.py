@@ -36,7 +36,7 @@ from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import InboxRow, rows_of
 from approvals.pages.undoing import undoing
-from approvals.permissions import ReviewAction, available_actions, may_redact, readable_people
+from approvals.permissions import ReviewAction, available_actions, may_redact, proposals_visible_to, readable_people
 from approvals.review.diff_mode import DiffMode
 from approvals.review.presentation import review_of
 from approvals.review.reworded import ids_of_changes, taken_of
@@ -248,7 +248,7 @@ def status_of(error: Exception) -> int:
 
 def counted(request: Request) -> dict[str, Any]:
     """Return how many proposals each tab has now; the navigation says the same."""
-    counts = inbox.counts_for(viewer_of(request))
+    counts = inbox.counts(proposals_visible_to(viewer_of(request)))
     request.waiting = counts[Tab.YOURS]
     return {"tabs": [(tab.value, counts[tab]) for tab in Tab]}
 

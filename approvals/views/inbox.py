@@ -1,63 +1,29 @@
 """The review queue: its tabs, the list, whether something new arrived, and filters saved under a name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.cache import cache
-from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, is_tick
-from approvals.models import Agent, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
-from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, plain_page, titles_of_targets
-from approvals.pages.inbox_filters import (
-    AGES,
-    ANY_RISK,
-    AS_PROPOSED,
-    CHANGED,
-    MINE,
-    REVERTED,
-    Key,
-    Listing,
-    Sort,
-    Tab,
-    url_of,
-)
+from approvals.models import Proposal, ProposalQuerySet, User
+from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, plain_page
+from approvals.pages.inbox_filters import Key, Listing, Sort, Tab, filter_menu, url_of
 from approvals.pages.inbox_rows import InboxRow
 from approvals.permissions import readable_people
-from approvals.review.summary import RISK_TITLES
 from approvals.services.errors import Refusal
 from approvals.views.request import Request, chosen, keep, reading_page, verb
 from approvals.views.several import batches_shown
-from memory_app.models import TargetKind
-
-#: Owners and blocks offered as a list to choose from; with more, the reader types the name.
-MOST_CHOICES = 100
-
-#: With more owners the reader types a name, which the browser completes.
-MOST_OWNERS_IN_A_LIST = 15
-
-#: What the last tab's filter for the outcome offers.
-_OUTCOMES = (
-    (Status.APPROVED.value, gettext_lazy("approved")),
-    (AS_PROPOSED, gettext_lazy("approved as proposed")),
-    (CHANGED, gettext_lazy("approved with changes or in part")),
-    (Status.REJECTED.value, gettext_lazy("rejected")),
-    (Status.APPLIED.value, gettext_lazy("automatic")),
-    (REVERTED, gettext_lazy("undone")),
-    (Status.WITHDRAWN.value, gettext_lazy("withdrawn")),
-    (Status.EXPIRED.value, gettext_lazy("expired")),
-)
 
 #: So few proposals need no order, density, filter or search of their own.
 WORTH_A_VIEW = 15
@@ -179,14 +145,16 @@ def _shown(
         count: proposals in the tab. A few are shown as they are, unless the reader came here by a filter.
     """
     density = chosen(request, "density", _DENSITIES) or _DENSITIES[0]
-    saved = _saved(user, listing, kept)
-    is_chosen = bool(listing.filters.active) or listing.sort is not Sort.NEWEST or bool(saved["saved"])
-    has_view = count >= WORTH_A_VIEW or is_chosen
+    saved = list(user.saved_filters.order_by("name"))
+    is_chosen = listing.filters.active or listing.sort is not Sort.NEWEST or saved
+    has_view = count >= WORTH_A_VIEW or bool(is_chosen)
     return {
         "has_view": has_view,
         "density": density if has_view else _DENSITIES[0],
-        **_filtered(visible, people, listing),
-        **saved,
+        **filter_menu(visible, people, listing),
+        "saved": saved,
+        "is_saved": any(each.query == listing.query for each in saved),
+        "filter_name": kept.get("filter_name", ""),
     }
 
 
@@ -195,21 +163,6 @@ def _listing(request: Request, kept: Mapping[str, str]) -> Listing:
     if kept.get("query") or kept.get("row"):
         return Listing.parse(kept["query"]) if kept.get("query") else Listing.of_url(kept["row"])
     return Listing.from_query(request.GET.dict())
-
-
-def _saved(user: User, listing: Listing, kept: Mapping[str, str]) -> dict[str, Any]:
-    """Return the saved filters as links; one is shown where the list is narrowed by it now."""
-    links = [
-        {
-            "pk": each.pk,
-            "name": each.name,
-            "url": Listing.parse(each.query).url,
-            "is_shown": each.query == listing.query,
-        }
-        for each in user.saved_filters.order_by("name")
-    ]
-    is_saved = any(each["is_shown"] for each in links)
-    return {"saved": links, "is_saved": is_saved, "filter_name": kept.get("filter_name", "")}
 
 
 def _with_density(request: Request) -> HttpResponse:
@@ -228,67 +181,6 @@ def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
         return listing
     called = [name for name, shown in display_names(set(owners)).items() if shown.casefold() == typed.casefold()]
     return replace(listing, filters=replace(listing.filters, owner=called[0])) if len(called) == 1 else listing
-
-
-def _filtered(visible: ProposalQuerySet, people: dict[str, str] | None, listing: Listing) -> dict[str, Any]:
-    """Return what the filters offer, and those that are active, each with the way back out of it."""
-    fields = []
-    for name, label, offered in _offered(visible, people, listing.tab):
-        options, value = [(option, str(words)) for option, words in offered], getattr(listing.filters, name)
-        # Options complete what the reader types where there are too many to choose from.
-        is_typed = not options or (name == "owner" and len(options) > MOST_OWNERS_IN_A_LIST)
-        fields.append({"name": name, "label": str(label), "value": value, "options": options, "is_typed": is_typed})
-    text = {"name": "q", "label": _("Text"), "value": listing.filters.q, "options": []}
-    chips = [
-        {
-            "label": field["label"],
-            "value": dict(field["options"]).get(field["value"], field["value"]),
-            "without": url_of({name: value for name, value in listing.parameters.items() if name != field["name"]}),
-        }
-        for field in [*fields, text]
-        if field["value"]
-    ]
-    return {
-        "filters": listing.filters,
-        "filter_fields": fields,
-        "filter_count": sum(1 for field in fields if field["value"]),
-        "filter_chips": chips,
-    }
-
-
-def _offered(
-    visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab
-) -> list[tuple[str, str, Iterable[tuple[str, Any]]]]:
-    """Return each filter of a tab: its name, its label, and what to choose from, as values and words."""
-    targets = titles_of_targets(visible.filter(target_kind=TargetKind.BLOCK), MOST_CHOICES + 1)
-    # Asked of each agent and each person, who are few: telling them from the proposals means reading all of those.
-    theirs = visible.order_by().filter(agent=OuterRef("pk"))
-    agents = Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES]
-    offered: list[tuple[str, str, Iterable[tuple[str, Any]]]] = [
-        ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),
-        ("target", _("Block"), targets.items() if len(targets) <= MOST_CHOICES else []),
-        ("agent", _("Agent"), [(name, name) for name in agents]),
-        ("kind", _("Kind"), Kind.choices),
-        ("risk", _("Risk"), [(ANY_RISK, _("any")), *RISK_TITLES.items()]),
-        ("age", _("Proposed"), AGES.items()),
-    ]
-    if tab is Tab.DECIDED:
-        decided = visible.order_by().filter(decided_by=OuterRef("pk"))
-        deciders = [(each.username, each.display_name) for each in User.objects.filter(Exists(decided))[:MOST_CHOICES]]
-        offered[4:4] = [("state", _("Outcome"), _OUTCOMES), ("by", _("Decided by"), sorted(deciders, key=_by_name))]
-        offered.append(("decided", _("Decided"), AGES.items()))
-    else:
-        offered.insert(4, ("state", _("State"), Mergeability.choices))
-    # Where nothing is assigned, nobody looks for it: a lone reviewer, above all.
-    if tab is Tab.YOURS and visible.filter(assigned_to__isnull=False).exists():
-        offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
-    if people is None or len(people) > 1:
-        offered.insert(0, ("owner", _("Whose memory"), sorted((people or {}).items(), key=_by_name)))
-    return offered
-
-
-def _by_name(person: tuple[str, str]) -> str:
-    return person[1].lower()
 
 
 def _expire_overdue() -> None:

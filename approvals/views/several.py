@@ -1,6 +1,7 @@
 """Several proposals decided at once: the press, how far it is and what became of each, one Undo; and the same change
 for several people, decided on one page."""
 
+from collections import Counter
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -141,16 +142,14 @@ def _fell_out(outcome: services.BatchOutcome) -> list[dict[str, Any]]:
     """Return how many proposals of each agent no longer fit since a batch was approved, with the list of them."""
     done = [result.proposal for result in outcome.done if result.proposal]
     targets = {(each.owner, each.target_kind, each.target) for each in done}
-    decided = {pk for pk, *_seen in outcome.kept.items}
+    decided = [pk for pk, *_seen in outcome.kept.items]
     since = Proposal.objects.open().filter(
         mergeability=Mergeability.CONFLICT,
         updated_at__gte=outcome.kept.created_at,
         owner__in={owner for owner, *_target in targets},
     )
-    found: dict[str, int] = {}
-    for pk, agent, *target in since.values_list("pk", "agent__name", "owner", "target_kind", "target"):
-        if tuple(target) in targets and pk not in decided:
-            found[agent] = found.get(agent, 0) + 1
+    told = since.exclude(pk__in=decided).values_list("agent__name", "owner", "target_kind", "target")
+    found = Counter(agent for agent, *target in told if tuple(target) in targets)
     return [
         {"agent": agent, "number": number, "url": Listing(filters=InboxFilters(agent=agent, state="conflict")).url}
         for agent, number in sorted(found.items())

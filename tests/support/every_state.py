@@ -257,7 +257,7 @@ def _several(alice: User, ben: User, tim: User, scribe: Agent) -> str:
         propose(scribe, "aims", ("a month", "a week"), owner=owner.username)
     propose(scribe, "aims", ("Slowly", "Steadily"), owner="ben")
     items = [services.Item(**as_seen(each)) for each in both]
-    return services.decide_several(actor=tim, items=items, action=ReviewAction.APPROVE).batch
+    return services.decide_several(actor=tim, items=items, action=ReviewAction.APPROVE).kept.pk
 
 
 def _changes(proposal: Proposal) -> Sequence[worddiff.Hunk]:

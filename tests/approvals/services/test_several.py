@@ -68,24 +68,24 @@ def test_each_is_approved_and_one_undo_takes_all_back(three: list[Proposal], tim
     outcome = decide(tim, three, comment="All fine.")
     assert codes(outcome) == ["", "", ""]
     assert states(*three) == ["approved"] * 3
-    assert {(p.decision_batch, p.decision_comment) for p in Proposal.objects.all()} == {(outcome.batch, "All fine.")}
-    undone = services.undo_several(actor=tim, batch=outcome.batch)
+    assert {(p.decision_batch, p.decision_comment) for p in Proposal.objects.all()} == {(outcome.kept.pk, "All fine.")}
+    undone = services.undo_several(actor=tim, batch=outcome.kept.pk)
     assert codes(undone) == ["", "", ""]
     assert texts() == BODIES
     assert states(*three) == ["open"] * 3
-    assert len(services.undo_several(actor=tim, batch=outcome.batch).done) == 3
+    assert len(services.undo_several(actor=tim, batch=outcome.kept.pk).done) == 3
 
 
 def test_each_is_rejected_and_all_are_opened_again(three: list[Proposal], tim: User) -> None:
     outcome = decide(tim, three, REJECT, reason="outdated")
     assert states(*three) == ["rejected"] * 3
     assert {p.decision_reason for p in Proposal.objects.all()} == {"outdated"}
-    services.undo_several(actor=tim, batch=outcome.batch)
+    services.undo_several(actor=tim, batch=outcome.kept.pk)
     assert states(*three) == ["open"] * 3
-    assert len(services.undo_several(actor=tim, batch=outcome.batch).done) == 3  # pressed twice
+    assert len(services.undo_several(actor=tim, batch=outcome.kept.pk).done) == 3  # pressed twice
     # A decision of its own belongs to no batch any more.
     reject(tim, three[0])
-    services.undo_several(actor=tim, batch=outcome.batch)
+    services.undo_several(actor=tim, batch=outcome.kept.pk)
     assert states(*three) == ["rejected", "open", "open"]
 
 
@@ -115,7 +115,7 @@ def test_two_for_one_block_are_both_approved(goals: Block, tim: User, pair: list
     outcome = decide(tim, pair)
     assert codes(outcome) == ["", ""]
     assert texts() == [goals.body.replace("math", "maths").replace("one book", "two books")]
-    services.undo_several(actor=tim, batch=outcome.batch)
+    services.undo_several(actor=tim, batch=outcome.kept.pk)
     assert texts() == [goals.body]
 
 
@@ -138,7 +138,7 @@ def test_what_somebody_else_changed_between_two_is_left(alice: User, tim: User, 
 def test_sent_twice_it_is_done_once(three: list[Proposal], tim: User) -> None:
     items = [item(each) for each in three]
     first = decide(tim, items)
-    assert codes(decide(tim, items, batch=first.batch)) == ["", "", ""]
+    assert codes(decide(tim, items, batch=first.kept.pk)) == ["", "", ""]
     assert codes(decide(tim, items)) == ["already_decided"] * 3
     assert len(reads.changes_of("alice")) == 6
 
@@ -146,7 +146,7 @@ def test_sent_twice_it_is_done_once(three: list[Proposal], tim: User) -> None:
 def test_undoing_leaves_what_changed_since(three: list[Proposal], alice: User, tim: User) -> None:
     outcome = decide(tim, three)
     edit(alice, "plan-1", "Plan 1", "My plan")
-    undone = services.undo_several(actor=tim, batch=outcome.batch)
+    undone = services.undo_several(actor=tim, batch=outcome.kept.pk)
     assert sorted(codes(undone)) == ["", "", "changed_since"]
     assert texts() == [BODIES[0], "My plan.\n\nShe reads 1 long books.\n", BODIES[2]]
 
@@ -165,7 +165,7 @@ def test_of_other_people_nothing_is_decided_nor_undone(three: list[Proposal], ti
         assert [(result.code, result.proposal) for result in refused.results] == [("proposal_not_found", None)] * 3
     outcome = decide(tim, three)
     with pytest.raises(Batch.DoesNotExist):
-        services.undo_several(actor=mallory, batch=outcome.batch)
+        services.undo_several(actor=mallory, batch=outcome.kept.pk)
     assert states(*three) == ["approved"] * 3
 
 
@@ -220,8 +220,8 @@ def test_what_a_request_has_no_time_for_is_done_behind_it(three: list[Proposal],
     assert len(begun.results) == 1
     eventually(lambda: Batch.objects.get().is_finished)
     assert states(*three) == ["approved"] * 3
-    undoing = services.undo_several(actor=tim, batch=begun.batch, seconds=0)
-    eventually(lambda: Batch.objects.get(pk=undoing.batch).is_finished)
+    undoing = services.undo_several(actor=tim, batch=begun.kept.pk, seconds=0)
+    eventually(lambda: Batch.objects.get(pk=undoing.kept.pk).is_finished)
     assert texts() == BODIES
 
 

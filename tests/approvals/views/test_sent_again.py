@@ -94,7 +94,7 @@ def test_undoing_a_batch_again_leaves_alone_what_was_closed_otherwise_since(
     proposal: Proposal, tim: User, scribe: Agent, goals: Block
 ) -> None:
     items = [services.Item(proposal.pk, 1, goals.sha256)]
-    batch = services.decide_several(actor=tim, items=items, action=ReviewAction.REJECT, reason="wrong").batch
+    batch = services.decide_several(actor=tim, items=items, action=ReviewAction.REJECT, reason="wrong").kept.pk
     services.undo_several(actor=tim, batch=batch)
     services.withdraw(agent=scribe, proposal_id=proposal.pk)
     services.undo_several(actor=tim, batch=batch)

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Event, Proposal, Status, User
-from approvals.pages.inbox import counts_for, waiting_for
+from approvals.pages.inbox import counts, waiting_for
 from approvals.pages.inbox_filters import Tab
-from approvals.permissions import ReviewAction, available_actions
+from approvals.permissions import ReviewAction, available_actions, proposals_visible_to
 from approvals.review.turn import change_request
 from approvals.services.hand_back import ALREADY_APPLIED, hand_back
 from memory_app import reads
@@ -52,7 +52,7 @@ def test_asking_for_changes_gives_the_turn_to_the_agent_and_keeps_its_branch(tim
 def test_it_waits_for_the_agent_and_not_for_you(goals: Block, tim: User, asked: Proposal, propose: Propose) -> None:
     propose(goals, "in June", "in July")
     assert waiting_for(tim) == 1
-    assert counts_for(tim) == {Tab.YOURS: 1, Tab.AGENT: 1, Tab.DECIDED: 0}
+    assert counts(proposals_visible_to(tim)) == {Tab.YOURS: 1, Tab.AGENT: 1, Tab.DECIDED: 0}
 
 
 def test_a_request_says_what_should_change(tim: User, proposal: Proposal) -> None:
