@@ -302,6 +302,13 @@ def current_state(proposal: Proposal, revision: Revision) -> TargetState:
 
 def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, TargetState]:
     """Return the target of a proposal as it is now, and a commit of main that is not newer than that."""
+    if proposal.target_kind == TargetKind.BLOCK:
+        try:
+            snapshot = reads.snapshot(proposal.owner, proposal.target)
+        except reads.BlockNotFound:
+            pass
+        else:
+            return snapshot.commit, BlockState(snapshot.block)
     commit = head_of_main()
     return commit, current_state(proposal, revision)
 
