@@ -39,7 +39,7 @@ def test_two_of_three_are_approved_and_the_third_goes_back(
 ) -> None:
     two = filled(as_tim, "approve", three_changes)["accepted"][1:]
     answer = send(as_tim, "approve", three_changes, headers, accepted=two, comment="Still math.")
-    assert_says(answer, "Approved in part by Tim Okafor", "1 of 3 changes went back to scribe.", "+2 −2 words")
+    assert_says(answer, "Approved in part by Tim Okafor", "1 of 3 changes went back to scribe.", "+3 −3 words")
     assert fresh(three_changes).approval == Approval.PART
     body = reads.block("alice", "goals").body
     for text in ("C1 exam", "two books", "likes math."):
