@@ -38,24 +38,11 @@ _SEEN = "webhooks.seen"
 
 #: Events of a proposal's history that are told, as what. What the agent did itself is told to nobody, and neither is
 #: an automatic change: the agent's own call was answered with that.
-_TOLD: dict[str, EventType] = {
-    Event.What.APPROVED: EventType.APPROVED,
-    Event.What.REJECTED: EventType.REJECTED,
-    Event.What.CHANGES_REQUESTED: EventType.CHANGES_REQUESTED,
-    Event.What.EXPIRED: EventType.EXPIRED,
-    Event.What.REOPENED: EventType.REOPENED,
-    Event.What.REVERTED: EventType.REVERTED,
-    Event.What.COMMENTED: EventType.COMMENTED,
-}
+_TOLD: dict[str, EventType] = {Event.What[each.name]: each for each in EventType.selectable()}
 
 #: The state a proposal has with such an event; of others, the one it has when the message is made.
-_STATUS = {
-    EventType.APPROVED: Status.APPROVED,
-    EventType.REJECTED: Status.REJECTED,
-    EventType.CHANGES_REQUESTED: Status.CHANGES_REQUESTED,
-    EventType.EXPIRED: Status.EXPIRED,
-    EventType.REOPENED: Status.OPEN,
-}
+_STATUS = {each: Status[each.name] for each in EventType if each.name in Status.names}
+_STATUS[EventType.REOPENED] = Status.OPEN
 
 #: The columns of an event and its proposal that a message is made of.
 _READ = (

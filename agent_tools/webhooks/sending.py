@@ -21,7 +21,7 @@ from agent_tools.models import DisabledWhy, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, outbox, signing, transport
 from approvals.models import Mail
 from memory_app.runtime import background
-from memory_app.runtime.workers import NoWorker, enqueue
+from memory_app.runtime.workers import enqueue
 
 log = structlog.get_logger(__name__)
 
@@ -47,10 +47,7 @@ def run() -> None:
 
 def soon() -> None:
     """Have it done now rather than at the next run, by a worker or by threads of this process."""
-    try:
-        enqueue(TASK)
-    except NoWorker:
-        _start()
+    enqueue(TASK, otherwise=_start)
 
 
 def _start() -> None:
@@ -110,7 +107,7 @@ def _tell_of_disabled() -> None:
             "person": endpoint.created_by,
             "endpoint": endpoint,
             "why": DisabledWhy(endpoint.disabled_why).label,
-            "url": settings.PUBLIC_URL.rstrip("/") + reverse("webhook", args=[endpoint.pk]),
+            "url": settings.PUBLIC_URL + reverse("webhook", args=[endpoint.pk]),
         }
         subject = _("Webhook of %(agent)s was disabled") % {"agent": endpoint.agent.name}
         text = render_to_string("webhooks/disabled_mail.txt", context)

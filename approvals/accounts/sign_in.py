@@ -35,7 +35,7 @@ from approvals import audit
 from approvals.forms.accounts import SignInForm, is_time_zone
 from approvals.models import User
 from memory_app.runtime import background, rate_limit
-from memory_app.runtime.workers import NoWorker, enqueue
+from memory_app.runtime.workers import enqueue
 
 
 def display_names(usernames: Iterable[str]) -> dict[str, str]:
@@ -139,11 +139,12 @@ _waiting: deque[str] = deque(maxlen=100)
 
 def send_soon(email: str) -> None:
     """Enqueue a link for the account with this address, if there is one."""
-    try:
-        enqueue(TASK, email)
-    except NoWorker:
+
+    def here() -> None:
         _waiting.append(email)
         background.soon(THREAD, _send_what_waits)
+
+    enqueue(TASK, email, otherwise=here)
 
 
 def send(email: str) -> None:

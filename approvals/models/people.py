@@ -71,7 +71,7 @@ class User(AbstractUser):
     @property
     def feed_url(self) -> str:
         """Return the whole address of the person's feed, which has a key."""
-        return settings.PUBLIC_URL.rstrip("/") + reverse("feed", args=[f"{self.pk}-{self.feed_key}"])
+        return f"{settings.PUBLIC_URL}{reverse('feed', args=[f'{self.pk}-{self.feed_key}'])}"
 
 
 class Tutorship(models.Model):

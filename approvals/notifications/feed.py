@@ -98,11 +98,10 @@ class _Feed(Atom1Feed):
 
 
 def _write(person: User) -> bytes:
-    public = settings.PUBLIC_URL.rstrip("/")
-    host = urlsplit(public).hostname or "localhost"
+    host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
     written = _Feed(
         title=_("Proposals to review"),
-        link=public + reverse("inbox"),
+        link=settings.PUBLIC_URL + reverse("inbox"),
         description="",
         feed_url=person.feed_url,
         feed_guid=f"tag:{host},2026:review/{person.pk}",

@@ -122,7 +122,7 @@ def _age(item: NewsItem) -> str:
 
 def url_of(proposal: Proposal, page: str = "proposal") -> str:
     """Return the address of a proposal's page on the site's public address."""
-    return settings.PUBLIC_URL.rstrip("/") + reverse(page, args=[proposal.pk])
+    return settings.PUBLIC_URL + reverse(page, args=[proposal.pk])
 
 
 def one_line(text: str, longest: int) -> str:
@@ -161,8 +161,7 @@ def compose(person: User, news: News) -> EmailMultiAlternatives:
     def name_of(proposal: Proposal) -> str:
         return one_line(names.get(proposal.owner, proposal.owner), 80)
 
-    public = settings.PUBLIC_URL.rstrip("/")
-    review = public + reverse("inbox")
+    review = settings.PUBLIC_URL + reverse("inbox")
     by_owner = sorted(
         news.items, key=lambda item: (not item.others, name_of(item.proposal).casefold(), item.proposal.owner)
     )
@@ -178,7 +177,7 @@ def compose(person: User, news: News) -> EmailMultiAlternatives:
             "several": len(owners) > 1 or owners[0]["name"] != person.display_name,
             "news": news,
             "review_url": review,
-            "settings_url": public + reverse("settings"),
+            "settings_url": settings.PUBLIC_URL + reverse("settings"),
             "unsubscribe_url": unsubscribe_url(person),
         }
         text = render_to_string("notifications/digest.txt", context)

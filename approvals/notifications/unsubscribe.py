@@ -21,7 +21,7 @@ _SALT = "approvals.unsubscribe"
 def unsubscribe_url(person: User) -> str:
     """Return the address that ends mail to a person. It does not run out: old mails have it."""
     token = signing.dumps(person.pk, salt=_SALT)
-    return settings.PUBLIC_URL.rstrip("/") + reverse("unsubscribe", args=[token])
+    return settings.PUBLIC_URL + reverse("unsubscribe", args=[token])
 
 
 @csrf_exempt  # a mail program has neither cookie nor token, and the signed address says who is meant

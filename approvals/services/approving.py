@@ -74,9 +74,8 @@ def approve(
     proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision, is_with_agent=is_with_agent)
     with naming_who_was_first(proposal, revision):
         seen = require_as_seen(proposal, seen_sha256)
-    if not despite_warnings:
-        _require_no_warnings(proposal, seen)
-    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment, batch=batch)
+    said: dict[str, Any] = {"comment": comment, "batch": batch, "despite_warnings": despite_warnings}
+    return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, **said)
 
 
 @contextmanager
@@ -106,22 +105,26 @@ def claim(
     texts: dict[str, Any] | None = None,
     hands_rest_back: bool = False,
     batch: str = "",
+    despite_warnings: bool,
 ) -> Proposal:
-    """Move the proposal from OPEN to MERGING, and finish its merge. Return it approved.
+    """Move the proposal from OPEN to MERGING, and finish its merge. Return it approved; raise what `approve` raises.
 
     Args:
         seen: the target as it was checked; with `texts`, how it stands to these.
         texts: the fields of a revision in the reviewer's words, which is merged instead of the agent's.
         reason, hands_rest_back: of the part that is not accepted; see `approve_some`. That it goes back to the agent
             is kept as `handed_back_at`.
-        batch: of a decision about several, see `decide_several`.
-
-    Raises:
-        DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
+        batch, despite_warnings: see `approve`.
     """
     now = timezone.now()
-    shown = proposal.current_revision_number
-    number = proposal.next_revision_number if texts is not None else shown
+    shown, revision = proposal.current_revision_number, proposal.current_revision
+    number = shown
+    if texts is not None:
+        number = proposal.next_revision_number
+        of = {"branch": branch_name(proposal.pk, number), "base_commit": seen.commit, "made_by": actor}
+        revision = Revision(proposal=proposal, number=number, origin=Revision.Origin.REVIEWER, **of, **texts)
+    if not despite_warnings:
+        _require_no_warnings(proposal, revision, seen)
     values = {
         "status": Status.MERGING,
         "current_revision_number": number,
@@ -136,16 +139,13 @@ def claim(
         "main_before": seen.commit,
         "lease_expires_at": now + settings.LEASE,
         "updated_at": now,
+        "handed_back_at": now if hands_rest_back else proposal.handed_back_at,
     }
-    if hands_rest_back:
-        values["handed_back_at"] = now
     as_read = {"id": proposal.pk, "status": proposal.status, "current_revision_number": shown}
     with nullcontext() if texts is None else transaction.atomic(durable=True):
         claimed = update(Proposal, values, where=as_read)
         if claimed and texts is not None:
-            of = {"branch": branch_name(proposal.pk, number), "base_commit": seen.commit, "made_by": actor}
-            origin = Revision.Origin.REVIEWER
-            revision = Revision.objects.create(proposal=proposal, number=number, origin=origin, **of, **texts)
+            revision.save()
             proposal.hold_current_revision(revision)
     if claimed:
         proposal.set_written(values)
@@ -156,9 +156,8 @@ def claim(
     return finish_merging(proposal, seen=seen)
 
 
-def _require_no_warnings(proposal: Proposal, seen: Seen, texts: dict[str, Any] | None = None) -> None:
+def _require_no_warnings(proposal: Proposal, revision: Revision, seen: Seen) -> None:
     """Raise HasWarnings if the checks find something in what would be merged."""
-    revision = Revision(proposal=proposal, **texts) if texts is not None else proposal.current_revision
     if found := len(warnings_of(proposal, revision, seen.target, seen.assessment)):
         message = ngettext(
             "It has %(n)d warning. Read it, then press the button again.",
@@ -226,12 +225,11 @@ def approve_some(
         )
         if texts is not None:
             seen = _narrowed(proposal, seen, texts)
-    if not despite_warnings:
-        _require_no_warnings(proposal, seen, texts)
+    said: dict[str, Any] = {"comment": comment, "despite_warnings": despite_warnings}
     if texts is None:
-        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, comment=comment)
-    left: dict[str, Any] = {"reason": reason, "hands_rest_back": rest is Rest.AGENT}
-    return claim(proposal, Approval.PART, actor=actor, seen=seen, comment=comment, texts=texts, **left)
+        return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, **said)
+    said |= {"texts": texts, "reason": reason, "hands_rest_back": rest is Rest.AGENT}
+    return claim(proposal, Approval.PART, actor=actor, seen=seen, **said)
 
 
 def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
@@ -367,9 +365,8 @@ def approve_edited(
             else:
                 texts = _reworded_note(proposal, text)
             seen = _narrowed(proposal, seen, texts)
-    if not despite_warnings:
-        _require_no_warnings(proposal, seen, texts)
-    return claim(proposal, approval, actor=actor, seen=seen, comment=comment, texts=texts)
+    said: dict[str, Any] = {"comment": comment, "texts": texts, "despite_warnings": despite_warnings}
+    return claim(proposal, approval, actor=actor, seen=seen, **said)
 
 
 def _reworded_block(proposal: Proposal, block: reads.Block | None, text: str) -> dict[str, Any]:

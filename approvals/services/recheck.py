@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from django.db import DatabaseError
@@ -15,7 +16,7 @@ from memory_app.databases.prepared import Prepared, batched
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
 from memory_app.runtime import deadlines
-from memory_app.runtime.workers import NoWorker, enqueue
+from memory_app.runtime.workers import enqueue
 from memory_app.search import store
 
 log = structlog.get_logger(__name__)
@@ -50,12 +51,10 @@ def after_change(owner: str, targets: Targets, *, are_new: bool = False) -> None
         may_others_wait = True
     if may_others_wait:
         try:
-            enqueue("approvals.recheck", owner, named)
-        except NoWorker:
-            try:
-                recheck(owner, named, most=MOST_INLINE)
-            except DatabaseError:
-                log.exception("recheck_failed", user_id=owner)
+            here = partial(recheck, owner, named, most=MOST_INLINE)
+            enqueue("approvals.recheck", owner, named, otherwise=here)
+        except DatabaseError:
+            log.exception("recheck_failed", user_id=owner)
     store.enqueue_reindex(owner)
     # The change is committed: its call may still answer, even when this has used up the time.
     deadlines.extend()

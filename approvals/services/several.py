@@ -52,7 +52,7 @@ from approvals.services.undo import undo
 from memory_app import reads
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import background, deadlines
-from memory_app.runtime.workers import NoWorker, enqueue
+from memory_app.runtime.workers import enqueue
 from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
@@ -211,10 +211,8 @@ def _begin(kept: Batch, seconds: float) -> BatchOutcome:
 
 def hand_over(batch: str) -> None:
     """Have the rest of a batch done in the background: by a worker, or a thread of this process where there is none."""
-    try:
-        enqueue("approvals.work_on_batch", batch)
-    except NoWorker:
-        background.soon(f"batch {batch}", partial(work_on, batch, seconds=math.inf))
+    here = partial(background.soon, f"batch {batch}", partial(work_on, batch, seconds=math.inf))
+    enqueue("approvals.work_on_batch", batch, otherwise=here)
 
 
 def continue_batches() -> int:

@@ -4,6 +4,7 @@ Conversations are not versioned. Agents delete the messages they sent by `agent_
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 from django.db import transaction
@@ -22,7 +23,7 @@ from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.runtime import background
-from memory_app.runtime.workers import NoWorker, enqueue
+from memory_app.runtime.workers import enqueue
 from memory_app.writing import commits
 
 log = structlog.get_logger(__name__)
@@ -116,10 +117,7 @@ def _not_taken(proposal: Proposal) -> QuerySet[Revision]:
 
 def collect_soon() -> None:
     """Collect the garbage with the removed texts: in a worker, or in a separate thread where there is none."""
-    try:
-        enqueue("approvals.collect_removed_texts")
-    except NoWorker:
-        background.soon(THREAD, collect)
+    enqueue("approvals.collect_removed_texts", otherwise=partial(background.soon, THREAD, collect))
 
 
 def is_garbage_left() -> bool:

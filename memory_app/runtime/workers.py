@@ -1,6 +1,7 @@
 """Enqueueing tasks for Celery's workers, and finding out soon when there are none."""
 
 import time
+from collections.abc import Callable
 
 import structlog
 from django.conf import settings
@@ -17,28 +18,24 @@ BROKER_COOLDOWN = 10.0
 _retry_at = 0.0
 
 
-class NoWorker(Exception):
-    """There are none, or the broker does not answer. The caller does the work itself."""
-
-
 def are_expected() -> bool:
     """Whether this site is set up with workers, running or not."""
     return not settings.CELERY_TASK_ALWAYS_EAGER
 
 
-def enqueue(task: str, *arguments: object) -> None:
+def enqueue(task: str, *arguments: object, otherwise: Callable[[], object]) -> None:
     """Enqueue the task of this name for a worker.
 
-    Raises:
-        NoWorker: the task was not enqueued.
+    Args:
+        otherwise: called where there are none, or the broker does not answer: does the work itself, or leaves it.
     """
     global _retry_at
     # Where tasks run inline, this also saves Celery's own 2 ms a task.
-    if not are_expected() or time.monotonic() < _retry_at:
-        raise NoWorker(task)
-    try:
-        app.send_task(task, arguments, retry=False)
-    except (OperationalError, RedisError, OSError) as error:
-        _retry_at = time.monotonic() + BROKER_COOLDOWN
-        log.warning("broker_away", task=task, error=type(error).__name__)
-        raise NoWorker(task) from error
+    if are_expected() and time.monotonic() >= _retry_at:
+        try:
+            app.send_task(task, arguments, retry=False)
+            return
+        except (OperationalError, RedisError, OSError) as error:
+            _retry_at = time.monotonic() + BROKER_COOLDOWN
+            log.warning("broker_away", task=task, error=type(error).__name__)
+    otherwise()

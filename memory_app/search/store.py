@@ -7,7 +7,6 @@ Not here: how a text becomes chunks (`ranking.chunking`), the lease and the mark
 
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -24,7 +23,7 @@ from memory_app.databases.row_order import lock_owner
 from memory_app.models import Change, Message, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines
-from memory_app.runtime.workers import NoWorker, enqueue
+from memory_app.runtime.workers import enqueue
 from memory_app.search import embedders, index_state
 from memory_app.search.ranking.chunking import (
     Source,
@@ -354,8 +353,8 @@ def in_background(owner: str) -> threading.Thread:
 def _bring_up(owners: list[str]) -> None:
     for owner in dict.fromkeys(owners):
         if not _is_brought_up_here(owner):
-            with suppress(NoWorker):
-                enqueue("memory_app.reindex", owner)
+            # Without a worker the next search finds that the index is behind.
+            enqueue("memory_app.reindex", owner, otherwise=lambda: None)
 
 
 def _is_brought_up_here(owner: str) -> bool:
