@@ -120,22 +120,22 @@ class Verdict:
     rule: TrustRule | None = None
 
 
-def verdict(owner: str, agent: Agent, *, kind: str, block: str = "", weight: Weight, may_apply: bool) -> Verdict:
-    """Return whether an agent's change is applied at once.
+def verdict(proposal: Proposal, weight: Weight, *, may_apply: bool) -> Verdict:
+    """Return whether an agent's change is applied at once: never the deletion of a block.
 
     Args:
-        block: the label of the block; empty for notes.
+        proposal: may be one that is not saved yet.
         may_apply: whether the agent's token may do more than propose.
     """
-    rule = rule_for(owner, agent, block=block, kind=kind)
-    if rule is not None:
-        reason = _why_asked(rule, kind, weight)
+    rule = rule_for(proposal)
+    if rule is not None and proposal.kind != Kind.DELETE_BLOCK:
+        reason = _why_asked(rule, proposal.kind, weight)
         if reason is None and not may_apply:
             reason = ReviewReason.SCOPE
         return Verdict(reason is None, reason or "", rule)
-    if block:
+    if proposal.target_kind == TargetKind.BLOCK:
         return Verdict(applies=False)
-    if not notes_apply_at_once(owner):
+    if not notes_apply_at_once(proposal.owner):
         return Verdict(applies=False, reason=ReviewReason.POLICY)
     reason = _why_held(weight) if may_apply else ReviewReason.SCOPE
     return Verdict(reason is None, reason or "")
@@ -146,8 +146,8 @@ def rules_of(owner: str) -> list[TrustRule]:
     return _OF_OWNER.all(owner=owner)
 
 
-def rule_for(owner: str, agent: Agent, *, block: str, kind: str) -> TrustRule | None:
-    """Return the rule that holds for an agent's change of one kind; None when none does.
+def rule_for(proposal: Proposal) -> TrustRule | None:
+    """Return the rule that holds for an agent's change; None when none does.
 
     Of several the most specific one; of equally specific ones the strictest.
     """
@@ -156,7 +156,9 @@ def rule_for(owner: str, agent: Agent, *, block: str, kind: str) -> TrustRule | 
         fields = sum(map(bool, (rule.agent_id, rule.block, rule.kind)))
         return fields, -_STRICTNESS.index(TrustRule.Needs(rule.needs))
 
-    matching = (rule for rule in rules_of(owner) if matches(rule, agent.pk, block=block, kind=kind))
+    block = proposal.target if proposal.target_kind == TargetKind.BLOCK else ""
+    about = {"block": block, "kind": proposal.kind}
+    matching = (rule for rule in rules_of(proposal.owner) if matches(rule, proposal.agent_id, **about))
     return max(matching, key=rank, default=None)
 
 

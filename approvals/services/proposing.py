@@ -37,7 +37,6 @@ from approvals.models import (
     TrustRule,
 )
 from approvals.review import trust
-from approvals.review.summary import ChangeSummary
 from approvals.review.turn import Repeated, said_of_revision
 from approvals.services import events
 from approvals.services.checks import raise_not_open
@@ -158,20 +157,7 @@ def _prepare(
         The proposal, whether it is new, and the rule that applies it at once.
     """
     is_import = change.kind == Kind.IMPORT
-    summary = change.summary(by.reasoning, by.evidence)
-    verdict = _verdict(by, change, summary)
-    # Others ask in the transaction, and only of an agent of which something was rejected: it is a statement. An import
-    # takes seconds, which no transaction may last.
-    repeated, has_rejected = None, False
-    now = timezone.now()
-    if verdict.applies or is_import:
-        about = {"agent": by.agent.pk, "owner": change.owner, "since": now - RECENTLY}
-        was_rejected, waits, has_rejected = _LEFT.all(**about)[0]
-        if waits and change.kind == Kind.SAVE and (twin := _find_waiting(by.agent, change)):
-            return twin, False, None
-        if was_rejected and settings.REJECTION_COUNTS:
-            repeated = _find_repeated(by, change)
-            verdict = _REPEATED if repeated else verdict
+    summary, now = change.summary(by.reasoning, by.evidence), timezone.now()
     target = f"import-{operation[:12]}" if is_import else change.target
     proposal = Proposal(
         owner=change.owner,
@@ -185,6 +171,18 @@ def _prepare(
         **by.said,
         **change.fields(summary, by.reasoning, target),
     )
+    verdict = trust.verdict(proposal, trust.Weight.of(summary), may_apply=by.may_apply)
+    # Others ask in the transaction, and only of an agent of which something was rejected: it is a statement. An import
+    # takes seconds, which no transaction may last.
+    repeated, has_rejected = None, False
+    if verdict.applies or is_import:
+        about = {"agent": by.agent.pk, "owner": change.owner, "since": now - RECENTLY}
+        was_rejected, waits, has_rejected = _LEFT.all(**about)[0]
+        if waits and change.kind == Kind.SAVE and (twin := _find_waiting(by.agent, change)):
+            return twin, False, None
+        if was_rejected and settings.REJECTION_COUNTS:
+            repeated = _find_repeated(by, change)
+            verdict = _REPEATED if repeated else verdict
     with transaction.atomic(durable=True):
         if not verdict.applies:  # changes that are applied at once do not count against the caps
             twin, has_rejected, may_repeat = _find_equal_or_require_room(by.agent, change.owner, **change.equal)
@@ -248,20 +246,6 @@ def _find_repeated(by: ChangeContext, change: ProposedChange) -> Repeated | None
     revision = Revision(note_changes=change.notes, **texts)
     said = said_of_revision(change.target_kind, change.target, revision)
     return find_repeated(by.agent, change.owner, said, by.reasoning, force=by.force)
-
-
-def _verdict(by: ChangeContext, change: ProposedChange, summary: ChangeSummary) -> trust.Verdict:
-    """Return whether the change is applied at once: never the deletion of a block."""
-    if change.kind == Kind.DELETE_BLOCK:
-        return trust.Verdict(applies=False)
-    return trust.verdict(
-        change.owner,
-        by.agent,
-        kind=change.kind,
-        block=change.target if change.target_kind == TargetKind.BLOCK else "",
-        weight=trust.Weight.of(summary),
-        may_apply=by.may_apply,
-    )
 
 
 def finished(

@@ -194,8 +194,7 @@ def _apply(
     """
     revision = proposal.current_revision
     if done and rule is None:
-        block = proposal.target if proposal.target_kind == TargetKind.BLOCK else ""
-        found = trust.rule_for(proposal.owner, proposal.agent, block=block, kind=proposal.kind)
+        found = trust.rule_for(proposal)
         rule = found if found and found.needs != TrustRule.Needs.REVIEW else None
     entry = entry_of(proposal, Change.Action.APPLIED, proposal.operation)
     close = partial(_close_applied, proposal, rule)
@@ -226,17 +225,9 @@ def _apply(
 def _verdict_now(proposal: Proposal) -> trust.Verdict:
     """Return whether an interrupted change is still applied at once: policy and rules may have changed since, and its
     agent may have been deactivated."""
-    agent = Agent.objects.get(pk=proposal.agent_id)
-    if not agent.is_active:
+    if not Agent.objects.get(pk=proposal.agent_id).is_active:
         return trust.Verdict(applies=False, reason=ReviewReason.RULE)
-    return trust.verdict(
-        proposal.owner,
-        agent,
-        kind=proposal.kind,
-        block=proposal.target if proposal.target_kind == TargetKind.BLOCK else "",
-        weight=trust.Weight.of_proposal(proposal),
-        may_apply=True,  # checked when it was proposed
-    )
+    return trust.verdict(proposal, trust.Weight.of_proposal(proposal), may_apply=True)  # checked when it was proposed
 
 
 def _close_applied(proposal: Proposal, rule: TrustRule | None, commit: str) -> None:
