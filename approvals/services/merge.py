@@ -24,7 +24,7 @@ from approvals.review.targets import (
 )
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, Seen, block_of, raise_not_open, require_branch, require_fit
-from approvals.services.errors import BranchMissing, TargetChanged
+from approvals.services.errors import DecisionRefused, TargetChanged
 from approvals.services.hand_back import hand_back_others
 from approvals.services.preparing import branch_name, drop_branches, write_revision_branch
 from approvals.services.recheck import after_change
@@ -105,18 +105,26 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
 
 
 def _merge(proposal: Proposal, seen: Seen | None) -> str:
-    """Merge the revision; when the target changed since its base, reapply it on the head of main first."""
+    """Merge the revision; when the target changed since its base, reapply it on the head of main first.
+
+    What is refused is open again; see `_reopen` for what else that raises.
+    """
+    try:
+        return _merge_as_seen(proposal, seen)
+    except DecisionRefused:
+        _reopen(proposal)
+        raise
+
+
+def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
     revision = proposal.current_revision
     target: TargetState
     if seen is None or proposal.target_kind != TargetKind.BLOCK:
         target = current_state(proposal, revision)
         if target.sha256 != proposal.seen_sha256:
-            _reopen(proposal)
             raise TargetChanged(proposal, block_of(target))
         assessment = target.assess(revision)
-        if not assessment.can_be_approved:
-            _reopen(proposal)
-            require_fit(proposal, assessment)
+        require_fit(proposal, assessment)
     else:
         # A later change of the block makes the merge conflict: its row differs from the revision's base.
         target, assessment = seen.target, seen.assessment
@@ -125,11 +133,7 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
     if not revision.head_commit:
         _write_branch(proposal, revision)
     if seen is None or assessment.is_stale:  # otherwise checked before; the content of a hash never changes
-        try:
-            require_branch(proposal, revision)
-        except BranchMissing:
-            _reopen(proposal)
-            raise
+        require_branch(proposal, revision)
     try:
         return _write(proposal, revision)
     except (MergeConflict, AlreadyMerged) as error:
@@ -137,7 +141,6 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
         now = current_state(proposal, revision)
         is_at_head = isinstance(error, MergeConflict) and revision.base_commit == head_of_main()
         if now.sha256 != proposal.seen_sha256 or is_at_head:
-            _reopen(proposal)
             raise TargetChanged(proposal, block_of(now)) from None
     # The text is as seen, but its row was written since the base: changed and changed back, or approved and undone. The
     # engine compares rows and commits, so the same text is written to a new branch from the head of main.

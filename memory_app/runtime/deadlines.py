@@ -227,7 +227,8 @@ class _Watched:
         """Close our handle, and restore the lock timeout where it was shortened much."""
         self._close_socket()
         timeout = self._lock_timeout
-        if timeout and timeout.is_too_short and self.raw is self.connection.connection:
+        # Most calls leave seconds, which the next deadline adjusts anyway.
+        if timeout and timeout.current < timeout.configured // 8 and self.raw is self.connection.connection:
             with contextlib.suppress(self._error):  # interrupted by the deadline, which closes the connection
                 timeout.set(timeout.configured)
 
@@ -244,11 +245,6 @@ class _LockTimeout:
         self.raw = raw
         self.configured: int = raw.execute("PRAGMA busy_timeout").fetchone()[0]
         self.current = self.configured
-
-    @property
-    def is_too_short(self) -> bool:
-        """Whether it has to be restored. Most calls leave seconds, which the next deadline adjusts anyway."""
-        return bool(self.current < self.configured // 8)
 
     def set(self, milliseconds: int) -> None:
         self.raw.execute(f"PRAGMA busy_timeout = {milliseconds}")
@@ -268,6 +264,8 @@ def _lock_timeout_of(connection: BaseDatabaseWrapper, raw: Any) -> _LockTimeout:
 
 
 _thread = threading.local()
+#: Where this thread has no deadline.
+_NEVER = Deadline(math.inf)
 
 
 def within(seconds: float, *, waits_for_locks: bool = True) -> Deadline:
@@ -298,8 +296,7 @@ def watching(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 def remaining() -> float:
     """Return the seconds this thread has left; infinite without a deadline."""
-    deadline = _current()
-    return math.inf if deadline is None else deadline.remaining
+    return (_current() or _NEVER).remaining
 
 
 def connecting(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -320,16 +317,12 @@ def require() -> None:
 
 def extend() -> None:
     """Allow `GRACE` seconds more once the deadline has passed, to record the outcome of a call."""
-    deadline = _current()
-    if deadline is not None:
-        deadline.extend()
+    (_current() or _NEVER).extend()
 
 
 def allow(seconds: float) -> None:
     """Move this thread's deadline to `seconds` from now, where the code that set it did not know the work."""
-    deadline = _current()
-    if deadline is not None:
-        deadline.allow(seconds)
+    (_current() or _NEVER).allow(seconds)
 
 
 def _current() -> Deadline | None:
