@@ -214,7 +214,7 @@ def _context_of_change(request: Request, review: Review, listing: Listing, ticks
     if listing.query:
         page_query["list"] = listing.query
     # Notes are drawn one by one.
-    view = DiffMode.INLINE if review.deletes_block and _view(request) is DiffMode.RESULT else _view(request)
+    view = DiffMode.INLINE if review.deletes_block and view_of(request) is DiffMode.RESULT else view_of(request)
     change = None if review.note_count else change_shown(review, view, unfolded="unfolded" in request.GET)
     return {
         "boxes": _boxes(request, review, ticks),
@@ -277,7 +277,7 @@ def _title(review: Review) -> str:
     return review.proposal.target_title
 
 
-def _view(request: Request) -> DiffMode:
+def view_of(request: Request) -> DiffMode:
     """Return how the change is shown: as asked for, else as it was last asked for in this browser."""
     wanted = request.GET.get("view", "")
     return DiffMode((wanted if wanted in set(DiffMode) else chosen(request, "view", set(DiffMode))) or DiffMode.INLINE)
