@@ -35,17 +35,16 @@ from approvals.review.targets import targets_of
 from approvals.services import events, preparing, texts, trust
 from approvals.services.checks import visible_proposal
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
-from approvals.services.merge import finish_merging
+from approvals.services.merge import after_approval, finish_merging
 from approvals.services.preparing import (
     branch_name,
-    drop_branches,
     finish_once,
     give_up_branch,
     parse_branch_name,
     take_over,
     write_revision_branch,
 )
-from approvals.services.recheck import after_change, recheck, recheck_unknown
+from approvals.services.recheck import recheck, recheck_unknown
 from approvals.services.undo import finish_reverting
 from memory_app import reads
 from memory_app.databases import backups
@@ -176,8 +175,7 @@ def _approve(proposal: Proposal, row: Change) -> None:
         expected = {"status": list(DECIDABLE)}
         events.move(proposal, values, Event.What.APPROVED, expected=expected, actor=person, **said)
     proposal.refresh_from_db()
-    drop_branches(proposal)
-    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    after_approval(proposal)
 
 
 def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:

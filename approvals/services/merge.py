@@ -76,11 +76,16 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
         reviewer=proposal.decided_by.username if proposal.decided_by else "",
         commit=merged,
     )
+    after_approval(proposal)
+    return proposal
+
+
+def after_approval(proposal: Proposal) -> None:
+    """Take the steps that follow on an approval; taking them again is harmless."""
     drop_branches(proposal)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
     if proposal.kind in WHOLE_KINDS:
         hand_back_others(proposal)
-    return proposal
 
 
 def _close_approved(proposal: Proposal, commit: str) -> None:

@@ -48,7 +48,9 @@ from approvals.services.errors import (
     Refusal,
     TargetChanged,
 )
-from approvals.services.undo import undo
+from approvals.services.merge import after_approval
+from approvals.services.preparing import drop_branches
+from approvals.services.undo import after_undoing, undo
 from memory_app import reads
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import background, deadlines
@@ -275,13 +277,15 @@ def _decided(kept: Batch, item: Item) -> list[str]:
         except BeingDecided:
             find_proposal(item.proposal_id, actor)  # finishes what a crash left
             _decide(kept, item, actor)
-    except AlreadyUndone:
-        pass
+    except AlreadyUndone as error:
+        after_undoing(error.proposal)  # the run that undid it may have been killed before
     except (AlreadyDecided, BeingDecided) as error:
-        is_own = error.proposal.decision_batch == kept.pk
-        if is_own and isinstance(error, BeingDecided):  # begun by a run that was killed: its lease has to end
+        if error.proposal.decision_batch != kept.pk:
+            return [error.code, error.message]
+        if isinstance(error, BeingDecided):  # begun by a run that was killed: its lease has to end
             raise
-        return ["", ""] if is_own else [error.code, error.message]
+        after = after_approval if kept.action == BatchAction.APPROVE else drop_branches
+        after(error.proposal)
     except Refusal as error:
         return [error.code, error.message]
     except (EngineUnavailable, OutcomeUnknown, DatabaseError):

@@ -325,6 +325,11 @@ def _after(proposal: Proposal, made: Change) -> None:
     if not was_first:
         raise _decided_anew(proposal)
     log.info("proposal_reverted", proposal=proposal.pk, user_id=proposal.owner, actor=made.actor)
+    after_undoing(proposal)
+
+
+def after_undoing(proposal: Proposal) -> None:
+    """Take the steps that follow on an approval's undoing; taking them again is harmless."""
     for rest in proposal.answered_by.filter(status=Status.REJECTED):
         drop_branches(rest)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))

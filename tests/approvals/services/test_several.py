@@ -7,17 +7,18 @@ import pytest
 from django.utils import timezone
 
 from approvals import services
-from approvals.models import Agent, Batch, BatchAction, Event, Proposal, Status, Tutorship, User
+from approvals.models import Agent, Batch, BatchAction, Event, Mergeability, Proposal, Status, Tutorship, User
 from approvals.permissions import ReviewAction
 from approvals.recovery.integrity import problems
 from approvals.services import BatchOutcome, Item, notes, several
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from tests.conftest import at_once, eventually, make_user
 from tests.support.acts import as_seen, edit, reject
-from tests.support.crashing import crash_at, let_leases_run_out
+from tests.support.crashing import crash_at, killed, let_leases_run_out
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.holding import memory_is_stuck
 from tests.support.refusals import refusing
@@ -247,6 +248,41 @@ def test_a_batch_killed_again_and_again_decides_about_each_once(
     assert states(*three) == ["approved"] * 3
     assert Event.objects.filter(what=Event.What.APPROVED).count() == 3
     assert len(reads.changes_of("alice")) == 6
+    assert list(problems()) == []
+
+
+#: A run that dies after what it decided first: the other on that block is to be as it was, or no longer fits.
+KILLED = {
+    "approve": ("merge.drop_branches = die", Status.APPROVED, Mergeability.CONFLICT),
+    "reject": ("close.drop_branches = die", Status.REJECTED, Mergeability.CLEAN),
+    "undo": ("undo.after_undoing = die", Status.OPEN, Mergeability.CLEAN),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("action", KILLED)
+def test_what_a_killed_run_had_begun_is_finished_by_the_next(
+    goals: Block, proposal: Proposal, tim: User, propose: Propose, action: str
+) -> None:
+    crash, status, stands = KILLED[action]
+    other = propose(goals, "likes math.", "loves math.")
+    decided = decide(tim, [proposal]).kept if action == "undo" else None
+    items = [[each["proposal_id"], each["revision"], each["seen_sha256"]] for each in [as_seen(proposal)]]
+    batch = Batch.objects.create(pk="a" * 32, person=tim, action=action, reason="wrong", items=items, undoes=decided)
+    killed(f"""
+        from approvals.services import close, merge, several
+        undo = sys.modules["approvals.services.undo"]  # the package has a function of that name
+        {crash}
+        several.work_on("{batch.pk}")
+        """)
+    assert states(proposal) == [status]
+    let_leases_run_out()
+    several.work_on(batch.pk)
+    assert Batch.objects.get(pk=batch.pk).results == [["", ""]]
+    waiting = {each.current_revision.branch for each in Proposal.objects.open()}
+    assert {branch.name for branch in dolt().branches()} == {"main", *waiting}
+    eventually(lambda: Proposal.objects.get(pk=other.pk).mergeability == stands)
     assert list(problems()) == []
 
 
