@@ -12,11 +12,10 @@ from functools import lru_cache
 from typing import Any
 
 import structlog
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models import Exists, F, OuterRef
 from django.utils.translation import gettext as _
 
 from approvals.models import (
-    DECIDABLE,
     Attention,
     Kind,
     Mergeability,
@@ -31,7 +30,7 @@ from approvals.pages.inbox_filters import Order
 from approvals.review.collisions import conflicts_on_list
 from approvals.review.note_changes import NoteChange
 from approvals.review.summary import risk_title
-from approvals.review.targets import BlockState, TargetState, base_sha256, current_states
+from approvals.review.targets import TargetState, base_sha256, current_states
 from approvals.review.turn import ChangeRequest, change_requests
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
@@ -137,9 +136,8 @@ def rows_of(
 ) -> list[InboxRow]:
     """Return a row for each, with the whole change where it can be decided in the list.
 
-    One query, and where a block changed under a small edit a second and one of the memory: what a decision on the row
-    names as seen is then the block as it is now. What conflicts is told from the texts of the revisions, which are read
-    only where several wait for one target.
+    One query, and where several wait for one target, or one changed under a small change, a second: texts of revisions
+    are read only there. What a decision on the row names as seen is the target as it is now.
 
     Args:
         looking: compare every proposal that may be decided here with its target as it is now, and write the answer
@@ -149,30 +147,28 @@ def rows_of(
         groups: the same change for several people, by the first of each: the others are no rows of their own.
     """
     proposals = list(proposals)
-    candidates = [proposal for proposal in proposals if _may_be_decided_unopened(proposal)]
-    stale = [each for each in candidates if looking or each.mergeability == Mergeability.REBASABLE]
-    clean = [each for each in candidates if not looking and each.mergeability == Mergeability.CLEAN]
     waiting = [each for each in proposals if each.status == Status.OPEN]
-    edited = [each for each in waiting if each.excerpt and each.kind == Kind.EDIT and each.current_revision_number == 1]
-    found, contesting = _revisions([*clean, *edited], waiting)
-    small = {revision.proposal_id: revision for revision in found}
-    revisions = {each.pk: small[each.pk] for each in clean if each.pk in small}
-    standings: dict[int, TargetState] = {}
-    if stale:
-        texts = _first_revisions(stale)
-        revisions |= {revision.proposal_id: revision for revision in texts}
-        standings = states_now([(each, revisions[each.pk]) for each in stale if each.pk in revisions])
-        for each in stale:
-            if each.pk not in standings:
-                revisions.pop(each.pk, None)  # nothing can be said about it now: it is read on its page
-    asked, changed = change_requests(proposals), _changed_since(proposals, viewer)
-    rows = {each.pk: _row(each, revisions.get(each.pk), standings.get(each.pk)) for each in proposals}
-    for each in edited:
-        if each.pk in small and not rows[each.pk].change:
-            rows[each.pk].places = _places(small[each.pk].edits)
-    conflicts = conflicts_on_list(contesting)
-    for pk, row in rows.items():
-        row.request, row.is_changed_since, row.conflicts = asked.get(pk), pk in changed, conflicts.get(pk, [])
+    fresh = [each for each in waiting if each.kind in _DECIDED_UNOPENED and each.current_revision_number == 1]
+    plain = [each for each in fresh if not each.risks and each.review_reason != ReviewReason.REPEATED]
+    stale = [each for each in plain if looking or each.mergeability == Mergeability.REBASABLE]
+    contested = [each for each in waiting if getattr(each, "is_contested", True)]
+    whole = _on_targets([*stale, *contested])
+    revisions = {each.proposal_id: each for each in whole}
+    # What becomes of one whose target cannot be read is not known: it is read on its page.
+    standings = states_now([(each, revisions[each.pk]) for each in stale if each.pk in revisions])
+    revisions |= _without_texts([each.pk for each in fresh if each.pk not in revisions])
+    clean = {each.pk for each in plain if not looking and each.mergeability == Mergeability.CLEAN}
+    asked, changed, conflicts = change_requests(proposals), _changed_since(proposals, viewer), conflicts_on_list(whole)
+    rows: dict[int, InboxRow] = {}
+    for each in proposals:
+        revision = revisions.get(each.pk)
+        row = InboxRow(each)
+        if revision and each.pk in clean | standings.keys():
+            row = _row(each, revision, standings.get(each.pk))
+        if revision and each.kind == Kind.EDIT and each.excerpt and not row.change:
+            row.places = _places(revision.edits)
+        row.request, row.is_changed_since, row.conflicts = asked.get(each.pk), each.pk in changed, conflicts[each.pk]
+        rows[each.pk] = row
     for first, *others in (groups or {}).values():
         if first in rows:
             rows[first].alike = [rows.pop(other) for other in others if other in rows]
@@ -181,17 +177,11 @@ def rows_of(
 
 def _changed_since(proposals: Sequence[Proposal], viewer: User | None) -> set[int]:
     """Return the undecided ones of which the viewer has seen an earlier revision; one query, or none."""
-    newer = {each.pk: each.current_revision_number for each in proposals if each.current_revision_number > 1}
-    if not newer or viewer is None:
+    newer = {each.pk: each.current_revision_number for each in proposals if not each.is_decided}
+    if viewer is None or max(newer.values(), default=1) == 1:
         return set()
     seen = Attention.objects.filter(person=viewer, proposal__in=newer, seen_revision__gt=0).order_by()
-    pairs = seen.values_list("proposal_id", "seen_revision")
-    undecided = {each.pk for each in proposals if not each.is_decided}
-    return {pk for pk, number in pairs if number < newer[pk] and pk in undecided}
-
-
-def _first_revisions(proposals: Sequence[Proposal]) -> QuerySet[Revision]:
-    return Revision.objects.filter(proposal__in=[each.pk for each in proposals], number=1).order_by()
+    return {pk for pk, number in seen.values_list("proposal_id", "seen_revision") if number < newer[pk]}
 
 
 def with_contested(proposals: ProposalQuerySet) -> ProposalQuerySet:
@@ -202,45 +192,25 @@ def with_contested(proposals: ProposalQuerySet) -> ProposalQuerySet:
     return proposals.annotate(is_contested=Exists(others.exclude(pk=OuterRef("pk"))))
 
 
-def _revisions(clean: Sequence[Proposal], waiting: Sequence[Proposal]) -> tuple[list[Revision], list[Revision]]:
-    """Return the first revisions of those that are clean, and the current ones of all on targets of several, in one
-    query.
+def _without_texts(pks: Sequence[int]) -> dict[int, Revision]:
+    """Return first revisions without their texts: the edit of a small change says all of it."""
+    first = Revision.objects.filter(proposal__in=pks, number=1).order_by()
+    found = first.only("proposal", "edits", "note_changes", "base_sha256") if pks else ()
+    return {each.proposal_id: each for each in found}
 
-    Texts of blocks stay where they are, but for the second: the edit of a small change says all of it, and names what
-    it was made on.
-    """
-    contested = {_target(each) for each in waiting if getattr(each, "is_contested", True)}
-    ids = {each.pk for each in clean}
-    if not ids and not contested:
-        return [], []
-    contesting_ones = Proposal.objects.filter(
-        status__in=DECIDABLE,
-        owner__in={owner for owner, *_of in contested},
-        target__in={target for *_of, target in contested},
+
+def _on_targets(proposals: Sequence[Proposal]) -> list[Revision]:
+    """Return the current revisions of all undecided proposals on the targets of these, with their texts."""
+    targets = {_target(each) for each in proposals}
+    if not targets:
+        return []
+    about = Proposal.objects.decidable().filter(
+        owner__in={owner for owner, *_of in targets}, target__in={target for *_of, target in targets}
     )
-    # By their ids on both sides of the OR: else the databases read every revision.
-    is_contesting = Q(proposal__in=contesting_ones.values("pk"), number=F("proposal__current_revision_number"))
-    columns = ("id", "proposal", "number", "edits", "note_changes", "base_sha256")
-    of_proposal = ("owner", "target_kind", "target", "kind", "mergeability", "result_sha256", "created_at")
-    found = (
-        Revision.objects.filter(Q(proposal__in=ids, number=1) | is_contesting)
-        .order_by("proposal_id", "number")
-        .select_related("proposal")
-        .only(*columns, *(f"proposal__{name}" for name in of_proposal))
-        .annotate(
-            text_before=Case(When(is_contesting, then=F("base_text")), default=Value("", TextField())),
-            text_after=Case(When(is_contesting, then=F("result_text")), default=Value("", TextField())),
-        )
-    )
-    small: list[Revision] = []
-    contesting: list[Revision] = []
-    for each in found:
-        if each.proposal_id in ids and each.number == 1:
-            small.append(each)
-        if _target(each.proposal) in contested:
-            each.base_text, each.result_text = each.text_before, each.text_after
-            contesting.append(each)
-    return small, contesting
+    # By their ids: else the databases read every revision.
+    current = Revision.objects.filter(proposal__in=about.values("pk"), number=F("proposal__current_revision_number"))
+    found = current.select_related("proposal").defer("risk_report", "proposal__search_words").order_by("proposal_id")
+    return [each for each in found if _target(each.proposal) in targets]
 
 
 def _target(proposal: Proposal) -> tuple[str, str, str]:
@@ -249,26 +219,14 @@ def _target(proposal: Proposal) -> tuple[str, str, str]:
 
 def states_now(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
     """Return the targets as they are now, by proposal; empty when the memory does not answer."""
-    on_blocks = [proposal for proposal, _revision in pairs if proposal.target_kind == TargetKind.BLOCK]
-    about_notes = [pair for pair in pairs if pair[0].target_kind != TargetKind.BLOCK]
     try:
-        blocks = reads.find_blocks((each.owner, each.target) for each in on_blocks)
-        standings: dict[int, TargetState] = {
-            each.pk: BlockState(blocks.get((each.owner, each.target))) for each in on_blocks
-        }
-        for owner in {proposal.owner for proposal, _revision in about_notes}:
-            theirs = [pair for pair in about_notes if pair[0].owner == owner]
-            pks = [proposal.pk for proposal, _revision in theirs]
-            standings |= zip(pks, current_states(owner, theirs), strict=True)
+        return dict(zip((proposal.pk for proposal, _revision in pairs), current_states(pairs), strict=True))
     except DoltError:
         log.exception("targets_unreadable", proposals=[proposal.pk for proposal, _revision in pairs])
         return {}
-    return standings
 
 
-def _row(proposal: Proposal, revision: Revision | None, standing: TargetState | None) -> InboxRow:
-    if revision is None:
-        return InboxRow(proposal)
+def _row(proposal: Proposal, revision: Revision, standing: TargetState | None) -> InboxRow:
     seen_sha256 = base_sha256(revision)
     if standing:
         assessment = standing.assess(revision)
@@ -278,13 +236,10 @@ def _row(proposal: Proposal, revision: Revision | None, standing: TargetState | 
         seen_sha256 = standing.sha256
     if not revision.note_changes:
         # Of an edit that fits exactly once, the words are the same on the text as it was and as it is now.
-        change, note = whole_change(revision.edits), None
-    elif len(revision.note_changes) == 1:
-        of_note = NoteChange.from_json(revision.note_changes[0])
-        change, note = whole_change_of_note(of_note.before, of_note.after), of_note.after or of_note.before
-    else:
-        return InboxRow(proposal)
-    return InboxRow(proposal, change, seen_sha256=seen_sha256, note=note) if change else InboxRow(proposal)
+        return InboxRow(proposal, whole_change(revision.edits), seen_sha256=seen_sha256)
+    of_note = NoteChange.from_json(revision.note_changes[0])
+    change = whole_change_of_note(of_note.before, of_note.after)
+    return InboxRow(proposal, change, seen_sha256=seen_sha256, note=of_note.after or of_note.before)
 
 
 def _places(edits: list[dict[str, Any]]) -> list[tuple[str, str]]:

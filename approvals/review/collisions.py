@@ -186,7 +186,7 @@ def effect_of(assessment: Assessment) -> CollisionEffect:
 MOST_PAIRS = 200
 
 
-def conflicts_on_list(revisions: Iterable[Revision]) -> dict[int, list[int]]:
+def conflicts_on_list(revisions: Iterable[Revision]) -> defaultdict[int, list[int]]:
     """Return the ids of the others that each proposal conflicts with, as `Collision.is_conflict` says.
 
     The text of a block is what a proposal that applies as it is was made on: without one, nothing is said of its

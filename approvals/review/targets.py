@@ -14,6 +14,7 @@ A revision that makes a new block or deletes one has one entry in `edits`, which
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -313,17 +314,17 @@ def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, TargetSt
     return commit, current_state(proposal, revision)
 
 
-def current_states(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[TargetState]:
-    """Return the targets of an owner's proposals as they are now, each read once however many are about it."""
-    labels = {proposal.target for proposal, _ in pairs if proposal.target_kind == TargetKind.BLOCK}
-    blocks = {label: BlockState(reads.find_block(owner, label)) for label in labels}
-    about_notes = [revision for proposal, revision in pairs if proposal.target_kind != TargetKind.BLOCK]
-    ids = {id_ for revision in about_notes for id_ in (*_ids_of(revision), *replacement_ids(revision))}
-    found = reads.note_sha256s(owner, ids) if ids else {}
+def current_states(pairs: Sequence[tuple[Proposal, Revision]]) -> list[TargetState]:
+    """Return the targets of proposals as they are now, each read once however many are about it."""
+    blocks = reads.find_blocks((each.owner, each.target) for each, _ in pairs if each.target_kind == TargetKind.BLOCK)
+    ids: defaultdict[str, set[str]] = defaultdict(set)
+    for proposal, revision in pairs:
+        ids[proposal.owner].update((*_ids_of(revision), *replacement_ids(revision)))
+    found = {owner: reads.note_sha256s(owner, some) if some else {} for owner, some in ids.items()}
     return [
-        blocks[proposal.target]
+        BlockState(blocks.get((proposal.owner, proposal.target)))
         if proposal.target_kind == TargetKind.BLOCK
-        else _notes_state(revision, found, closes_circle=_closes_circle(proposal, revision))
+        else _notes_state(revision, found[proposal.owner], closes_circle=_closes_circle(proposal, revision))
         for proposal, revision in pairs
     ]
 

@@ -107,7 +107,7 @@ def _check(owner: str, ids: Sequence[int]) -> None:
 def mergeability_of(owner: str, pairs: Sequence[tuple[Proposal, Revision]]) -> list[Mergeability]:
     """Return how each of an owner's proposals stands to its target now; `unknown` where that cannot be read."""
     try:
-        targets = current_states(owner, pairs)
+        targets = current_states(pairs)
     except DoltError:
         log.exception("recheck_failed", user_id=owner, proposals=[proposal.pk for proposal, _ in pairs])
         return [Mergeability.UNKNOWN] * len(pairs)
