@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Max, Min, OuterRef, Q, QuerySet, Subquery
@@ -70,42 +71,25 @@ class _BoardColumn(NamedTuple):
     """A column of the board that orders it, most pressing first.
 
     Args:
-        first: whether that puts low and early values first, or high and late ones; in the words of `aria-sort`.
-        key: what rows are ordered by, after whether a row has no value.
+        is_falling: whether that puts high and late values first, or low and early ones.
+        key: what rows are ordered by; None where a row has no value.
     """
 
     title: StrOrPromise
     choice: StrOrPromise
-    first: str
-    key: Callable[[BoardRow], tuple[bool, float | str]]
+    is_falling: bool
+    key: Callable[[BoardRow], Any]
 
 
 _COLUMNS = {
-    "name": _BoardColumn(_("Name"), _("name"), "ascending", lambda row: (False, row.name.casefold())),
-    "waiting": _BoardColumn(_("Waiting"), _("most waiting"), "descending", lambda row: (False, -row.waiting)),
-    "oldest": _BoardColumn(
-        _("Oldest"),
-        _("oldest waiting"),
-        "ascending",
-        lambda row: (row.oldest_at is None, row.oldest_at.timestamp() if row.oldest_at else 0),
-    ),
-    "decided": _BoardColumn(
-        _("Decided, 7 days"), _("most decided"), "descending", lambda row: (False, -row.approved - row.rejected)
-    ),
-    "automatic": _BoardColumn(
-        _("Automatic, 7 days"), _("most automatic changes"), "descending", lambda row: (False, -row.automatic)
-    ),
-    "active": _BoardColumn(
-        _("Last change"),
-        _("last change"),
-        "descending",
-        lambda row: (row.last is None, -row.last.timestamp() if row.last else 0),
-    ),
-    "proposed": _BoardColumn(
-        _("12 weeks"), _("most proposed in 12 weeks"), "descending", lambda row: (False, -row.total.proposed)
-    ),
+    "name": _BoardColumn(_("Name"), _("name"), False, lambda row: row.name.casefold()),
+    "waiting": _BoardColumn(_("Waiting"), _("most waiting"), True, attrgetter("waiting")),
+    "oldest": _BoardColumn(_("Oldest"), _("oldest waiting"), False, attrgetter("oldest_at")),
+    "decided": _BoardColumn(_("Decided, 7 days"), _("most decided"), True, lambda row: row.approved + row.rejected),
+    "automatic": _BoardColumn(_("Automatic, 7 days"), _("most automatic changes"), True, attrgetter("automatic")),
+    "active": _BoardColumn(_("Last change"), _("last change"), True, attrgetter("last")),
+    "proposed": _BoardColumn(_("12 weeks"), _("most proposed in 12 weeks"), True, attrgetter("total.proposed")),
 }
-_OTHER_WAY = {"ascending": "descending", "descending": "ascending"}
 
 
 @reading_page
@@ -215,17 +199,16 @@ def _last_changes(names: Sequence[str]) -> dict[str, datetime]:
 
 def _ordered(rows: Iterable[BoardRow], sort: str) -> list[BoardRow]:
     """Return the rows in the order of a column, turned round after a minus; people without a value are always last."""
-    by_name = sorted(rows, key=_COLUMNS["name"].key)
-    key = _COLUMNS[sort.removeprefix("-")].key
-    if not sort.startswith("-"):
-        return sorted(by_name, key=key)
-    with_value = [row for row in by_name if not key(row)[0]]
-    return [*sorted(with_value, key=key, reverse=True), *(row for row in by_name if key(row)[0])]
+    rows = sorted(rows, key=_COLUMNS["name"].key)
+    column, is_turned = _COLUMNS[sort.removeprefix("-")], sort.startswith("-")
+    valued = [row for row in rows if column.key(row) is not None]
+    without = [row for row in rows if column.key(row) is None]
+    return [*sorted(valued, key=column.key, reverse=column.is_falling is not is_turned), *without]
 
 
 def _head_of(name: str, column: _BoardColumn, sort: str) -> dict[str, StrOrPromise]:
     """Return a column's head: what a press on it orders by, and how it is ordered now, in the words of `aria-sort`."""
     order = ""
     if name == sort.removeprefix("-"):
-        order = column.first if sort == name else _OTHER_WAY[column.first]
+        order = "descending" if column.is_falling is (sort == name) else "ascending"
     return {"title": column.title, "next": f"-{name}" if sort == name else name, "order": order}
