@@ -150,21 +150,24 @@ def _date(step: Step, at: datetime) -> None:
     Rows of `default` only: the commits in the memory keep the time they were made at.
     """
     proposals = Proposal.objects.filter(operation=step.operation)
-    events = Event.objects.filter(proposal__in=proposals)
+    revisions, events = (model.objects.filter(proposal__in=proposals) for model in (Revision, Event))
+    rows, date = _trace(step)
     is_decision = step.verb in story.DECISIONS
     with transaction.atomic():
-        if step.verb in story.TURNS:
-            _date_turn(step, at)
+        rows.update(**{date: at})
+        if rows.model is Change:  # what people did themselves
             return
-        if step.by != story.AGENT and not is_decision:
-            _trace(step)[0].update(at=at)
-            return
-        if not is_decision:
-            proposals.update(created_at=at, updated_at=at, **_expiry(at))
-            Revision.objects.filter(proposal__in=proposals, number=1).update(created_at=at)
+        proposals.update(updated_at=at, **({} if is_decision else _expiry(at)))
+        if step.verb == Event.What.CHANGES_REQUESTED:
+            proposals.filter(status=Status.CHANGES_REQUESTED).update(handed_back_at=at)
+            Attention.objects.filter(proposal__in=proposals).update(seen_at=at)
+        elif step.verb == Event.What.AMENDED:
+            revisions.filter(number=2).update(created_at=at)
+        elif not is_decision:
+            revisions.filter(number=1).update(created_at=at)
             events.filter(what=Event.What.PROPOSED).update(at=at)
         if is_decision or proposals.filter(status=Status.APPLIED).exists():
-            proposals.update(decided_at=at, updated_at=at)
+            proposals.update(decided_at=at)
             proposals.exclude(redacted_at=None).update(redacted_at=at)
             events.exclude(what__in=[Event.What.PROPOSED, *story.TURNS]).update(at=at)
             Change.objects.filter(proposal_id__in=proposals.values("id")).update(at=at)
@@ -173,17 +176,6 @@ def _date(step: Step, at: datetime) -> None:
 def _expiry(at: datetime) -> dict[str, datetime]:
     """Return when it expires, unless that is over: a later step decides it, and the task by the clock is faster."""
     return {"expires_at": until} if (until := at + settings.PROPOSAL_EXPIRY) > timezone.now() else {}
-
-
-def _date_turn(step: Step, at: datetime) -> None:
-    _trace(step)[0].update(at=at)
-    proposals = Proposal.objects.filter(operation=step.operation)
-    proposals.update(updated_at=at, **_expiry(at))
-    if step.verb == Event.What.CHANGES_REQUESTED:
-        proposals.filter(status=Status.CHANGES_REQUESTED).update(handed_back_at=at)
-        Attention.objects.filter(proposal__in=proposals).update(seen_at=at)
-    else:
-        Revision.objects.filter(proposal__in=proposals, number=2).update(created_at=at)
 
 
 def _play(step: Step, at: datetime) -> None:
@@ -200,7 +192,7 @@ def _play(step: Step, at: datetime) -> None:
     else:
         _keep_conversation(step, at)
         if step.verb == "propose":
-            _propose(step, at)
+            _propose(step, at, operation=step.operation)
         else:
             _change_note(step, at)
 
@@ -235,9 +227,9 @@ def _keep_conversation(step: Step, at: datetime) -> None:
         conversations.keep(step.owner, step.data["session"], turns, agent=story.AGENT)
 
 
-def _propose(step: Step, at: datetime) -> None:
+def _propose(step: Step, at: datetime, **which: Any) -> None:
     services.propose(
-        agent=Agent.objects.get(name=step.by),
+        agent=Agent.objects.get(name=story.AGENT),
         owner=step.owner,
         label=step.target,
         edits=step.edits,
@@ -246,7 +238,7 @@ def _propose(step: Step, at: datetime) -> None:
         confidence=step.data.get("confidence", "medium"),
         session_id=step.data.get("session", ""),
         evidence=step.evidence(at),
-        operation=step.operation,
+        **which,
     )
 
 
@@ -301,16 +293,7 @@ def _take_turn(step: Step, at: datetime) -> None:
     """Ask the agent for changes, or amend what it proposed."""
     proposal = Proposal.objects.get(operation=step.operation)
     if step.verb == Event.What.AMENDED:
-        services.propose(
-            agent=proposal.agent,
-            owner=step.owner,
-            proposal_id=proposal.pk,
-            label=step.target,
-            edits=step.edits,
-            kind=Kind.EDIT,
-            reasoning=step.data["reasoning"],
-            evidence=step.evidence(at),
-        )
+        _propose(step, at, proposal_id=proposal.pk)
         return
     person, said = _person(step.by), {"reason": step.data["reason"], "comment": step.data["comment"]}
     services.mark_seen(actor=person, proposal=proposal)
