@@ -211,7 +211,7 @@ class _Drawing:
             yield from self._row(old, new)
         elif not block.children or block.type in ("paragraph", "heading"):
             if block.type == "heading":
-                self._number(block)
+                rendering.number_heading(opening_of(block), _closing_of(block), self._levels)
             (pieces,), lines = self._parts(old, new)
             drawn = self._leaf(old, new, words.html_of(pieces))
             if any(piece.kind != "same" for piece in pieces):
@@ -298,15 +298,6 @@ class _Drawing:
         for side in shown:
             self.alignment.drawn[side].update(lines[side])
         return parts, lines
-
-    def _number(self, heading: Block) -> None:
-        """Give a heading its level: none is left out on the way down from that of the page."""
-        written = int(heading.tag[1])
-        while self._levels and self._levels[-1] >= written:
-            self._levels.pop()
-        opening_of(heading).attrSet("dir", "auto")
-        opening_of(heading).tag = _closing_of(heading).tag = f"h{min(TOP + len(self._levels), 6)}"
-        self._levels.append(written)
 
 
 class _Alignment:

@@ -152,20 +152,25 @@ def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tu
     for opening, words, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if opening.type != "heading_open":
             continue
-        written = int(opening.tag[1])
-        while above and above[-1] >= written:
-            above.pop()
-        opening.tag = closing.tag = f"h{min(top + len(above), 6)}"
-        opening.attrSet("dir", "auto")
+        number_heading(opening, closing, above, top=top)
         anchor = f"section-{len(headings) + 1}"
         if anchored:
             opening.attrSet("id", anchor)
         title = "".join(
             token.content for token in words.children or () if token.type in ("text", "text_special", "code_inline")
         )
-        headings.append(Heading(title=title.strip(), depth=len(above), anchor=anchor))
-        above.append(written)
+        headings.append(Heading(title=title.strip(), depth=len(above) - 1, anchor=anchor))
     return tuple(headings)
+
+
+def number_heading(opening: Token, closing: Token, above: list[int], *, top: int = TOP) -> None:
+    """Give a heading its level below those `above`, and add it to them."""
+    written = int(opening.tag[1])
+    while above and above[-1] >= written:
+        above.pop()
+    opening.tag = closing.tag = f"h{min(top + len(above), 6)}"
+    opening.attrSet("dir", "auto")
+    above.append(written)
 
 
 def on_one_line(text: str) -> str:
