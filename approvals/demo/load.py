@@ -150,7 +150,7 @@ def _date(step: Step, at: datetime) -> None:
     Rows of `default` only: the commits in the memory keep the time they were made at.
     """
     proposals = Proposal.objects.filter(operation=step.operation)
-    revisions, events = (model.objects.filter(proposal__in=proposals) for model in (Revision, Event))
+    revisions, events = Revision.objects.filter(proposal__in=proposals), Event.objects.filter(proposal__in=proposals)
     rows, date = _trace(step)
     is_decision = step.verb in story.DECISIONS
     with transaction.atomic():

@@ -4,6 +4,7 @@ Queries only, however many proposals wait. A row is `inbox_rows`, narrowing the 
 `services`, HTTP is `views.inbox`.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -42,12 +43,13 @@ STATUSES: Mapping[Tab, tuple[Status, ...]] = {
 class Group:
     """The rows of one target on this page; `total` counts those on other pages too."""
 
-    owner: str
-    target_kind: str
-    target: str
-    title: str
     rows: tuple[InboxRow, ...]
     total: int
+
+    @property
+    def proposal(self) -> Proposal:
+        """Return the proposal that says whose and which target it is: of a redacted one the title is gone."""
+        return next((row.proposal for row in self.rows if not row.proposal.is_redacted), self.rows[0].proposal)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Page:
     @property
     def sections(self) -> list[list[Group]]:
         """Return what stands in one frame: a target of several rows under a header, or targets of one row each."""
-        runs = groupby(self.groups, key=lambda group: (group.owner, group.target) if len(group.rows) > 1 else None)
+        runs = groupby(self.groups, key=lambda group: group.proposal.pk if len(group.rows) > 1 else None)
         return [list(run) for _target, run in runs]
 
 
@@ -114,14 +116,14 @@ def page(
         proposals = proposals.exclude(pk__in=behind)
     # Of several owners the index gives the ids in no order: ids are sorted in 2 ms, 10,000 whole rows took 25.
     if after:
-        ids = _ids(order.sorted(order.preceding(proposals, after), backwards=True))
+        ids = _ids(order.sorted(order.beyond(proposals, after, backwards=True), backwards=True))
         more_above, more_below = len(ids) > PAGE_SIZE, True
         ids = ids[:PAGE_SIZE][::-1]
     else:
         # The beginning of the list is known already, where it was compared.
         ids = [pk for pk in compared if pk not in behind][: PAGE_SIZE + 1] if not before else []
         if len(ids) <= PAGE_SIZE and not (gathers and not before and len(compared) < MOST_COMPARED):
-            ids = _ids(order.sorted(order.following(proposals, before) if before else proposals))
+            ids = _ids(order.sorted(order.beyond(proposals, before) if before else proposals))
         more_above, more_below = before is not None, len(ids) > PAGE_SIZE
         ids = ids[:PAGE_SIZE]
     gathered = [pk for first in ids for pk in groups.get(first, ())[1:]]
@@ -168,7 +170,7 @@ def arrived(
         owners: whose proposals the viewer may see; None for everybody's.
     """
     order = order_of(tab)
-    new = order.preceding(proposals, since).count()
+    new = order.beyond(proposals, since, backwards=True).count()
     if read is None:
         return new, 0
     events = Event.objects.filter(at__gt=read.at, what__in=(Event.What.AMENDED, Event.What.COMMENTED)).order_by()
@@ -188,7 +190,7 @@ def next_for(user: User, after: Proposal, listing: Listing) -> Proposal | None:
     waiting = listed(proposals_visible_to(user), Tab.YOURS, listing.filters if yours else InboxFilters(), user)
     waiting = waiting.exclude(pk=after.pk)
     order = order_of(Tab.YOURS, listing.sort if yours else Sort.NEWEST)
-    return order.sorted(order.following(waiting, order.key(after))).first() or order.sorted(waiting).first()
+    return order.sorted(order.beyond(waiting, order.key(after))).first() or order.sorted(waiting).first()
 
 
 def place_of(user: User, proposal: Proposal, listing: Listing) -> InboxPosition | None:
@@ -202,9 +204,9 @@ def place_of(user: User, proposal: Proposal, listing: Listing) -> InboxPosition 
     if not counted["here"]:
         return None
     key = order.key(proposal)
-    above = order.preceding(proposals, key)
+    above = order.beyond(proposals, key, backwards=True)
     newer = order.sorted(above, backwards=True).values_list("pk", flat=True).first()
-    older = order.sorted(order.following(proposals, key)).values_list("pk", flat=True).first()
+    older = order.sorted(order.beyond(proposals, key)).values_list("pk", flat=True).first()
     return InboxPosition(above.count() + 1, counted["total"], newer, older)
 
 
@@ -231,21 +233,12 @@ def _totals(proposals: ProposalQuerySet, found: list[Proposal]) -> dict[tuple[st
 
 
 def _grouped(rows: Iterable[InboxRow], totals: dict[tuple[str, str], int]) -> tuple[Group, ...]:
-    by_target: dict[tuple[str, str, str, int], list[InboxRow]] = {}
+    by_target: defaultdict[tuple[str, str, str, int], list[InboxRow]] = defaultdict(list)
     for row in rows:
         # A change for several people stands under nobody's name.
         alone = row.proposal.pk if row.alike else 0
-        key = row.proposal.owner, row.proposal.target_kind, row.proposal.target, alone
-        by_target.setdefault(key, []).append(row)
+        by_target[row.proposal.owner, row.proposal.target, row.proposal.target_kind, alone].append(row)
     return tuple(
-        Group(
-            owner=key[0],
-            target_kind=key[1],
-            target=key[2],
-            # A redacted one has the label or the id only.
-            title=next((row for row in rows if not row.proposal.is_redacted), rows[0]).proposal.target_title,
-            rows=tuple(rows),
-            total=max(totals.get((key[0], key[2]), 0), len(rows)),
-        )
-        for key, rows in by_target.items()
+        Group(tuple(some), total=max(totals.get((owner, target), 0), len(some)))
+        for (owner, target, _kind, _alone), some in by_target.items()
     )

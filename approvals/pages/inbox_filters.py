@@ -87,15 +87,9 @@ class Order:
             return _ranked(proposals).order_by(f"{sign}risk_rank", *names)
         return proposals.order_by(*names)
 
-    def following(self, proposals: ProposalQuerySet, key: Key) -> ProposalQuerySet:
-        """Return those that come after a key, in any order."""
-        return self._beyond(proposals, key, is_later=self.sort is Sort.OLDEST)
-
-    def preceding(self, proposals: ProposalQuerySet, key: Key) -> ProposalQuerySet:
-        """Return those that come before a key, in any order."""
-        return self._beyond(proposals, key, is_later=self.sort is not Sort.OLDEST)
-
-    def _beyond(self, proposals: ProposalQuerySet, key: Key, *, is_later: bool) -> ProposalQuerySet:
+    def beyond(self, proposals: ProposalQuerySet, key: Key, *, backwards: bool = False) -> ProposalQuerySet:
+        """Return those that come after a key, or before it, in any order."""
+        is_later = (self.sort is Sort.OLDEST) is not backwards
         side, beyond = ("gt", "gte") if is_later else ("lt", "lte")
         in_time = Q(**{f"{self.column}__{side}": key.at}) | Q(**{self.column: key.at, f"pk__{side}": key.pk})
         if self.sort is Sort.RISK:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from approvals import services
 from approvals.markdown import rendering
 from approvals.models import Proposal
+from approvals.pages import inbox_filters
 from approvals.review.summary import wanted_words
 from memory_app import conversations, reads
 from memory_app.models import Change, TargetKind
@@ -23,8 +24,6 @@ from memory_app.text.stems import folded
 
 MOST_HITS = 30
 MOST_WAITING = 20
-#: Words of a query that proposals are looked for by.
-MOST_WORDS_OF_PROPOSALS = 8
 MOST_SAID = 10
 
 #: Characters of context left before the first match, and shown in all.
@@ -79,7 +78,7 @@ def _item(owner: str, hit: service.SearchHit, query: str, last: Mapping[str, Cha
 def _matching_proposals(owner: str, query: str) -> Iterator[dict[str, Any]]:
     """Yield the open proposals whose reason, target or change, old words and new, have every word of the query."""
     wanted = _content_words(query)
-    letters = wanted_words(" ".join(wanted))[:MOST_WORDS_OF_PROPOSALS]
+    letters = wanted_words(" ".join(wanted))[: inbox_filters.MOST_WORDS]
     if not letters:
         return
     proposals = Proposal.objects.open().of_owner(owner).select_related("agent")

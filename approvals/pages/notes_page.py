@@ -17,7 +17,7 @@ from approvals.models import Event, Proposal, Revision, User
 from approvals.pages.blocks import history_entries
 from approvals.pages.inbox_filters import QueryFilters
 from approvals.permissions import ReviewAction, available_actions
-from approvals.review.targets import NotesState
+from approvals.review.targets import BlockState, NotesState
 from assent_client.text import notes
 from assent_client.text.notes import TYPES
 from memory_app import reads, recall_counts
@@ -287,19 +287,16 @@ def automatic_changes(owner: str, viewer: User, proposals: Iterable[Proposal]) -
     single = [proposal.pk for proposal in applied if proposal.target_kind != TargetKind.IMPORT]
     revisions = {each.proposal_id: each for each in Revision.objects.filter(proposal__in=single, number=1)}
     ids = {change["id"] for revision in revisions.values() for change in revision.note_changes}
-    now = NotesState(reads.note_sha256s(owner, ids))
-    on_blocks = {(owner, proposal.target) for proposal in applied if proposal.target_kind == TargetKind.BLOCK}
-    blocks = reads.find_blocks(on_blocks) if on_blocks else {}
+    notes_now = NotesState(reads.note_sha256s(owner, ids))
+    blocks = reads.find_blocks((owner, each.target) for each in applied if each.target_kind == TargetKind.BLOCK)
     events = Event.objects.filter(proposal__in=[proposal.pk for proposal in applied], what=Event.What.APPLIED)
     said = dict(events.values_list("proposal", "data"))
     rows = []
     for proposal in applied:
         revision = revisions.get(proposal.pk)
-        if revision is not None and proposal.target_kind == TargetKind.BLOCK:
-            block = blocks.get((owner, proposal.target))
-            changed_since = block is None or block.body != revision.result_text
-        else:
-            changed_since = revision is not None and not now.is_after(revision)
+        is_of_block = proposal.target_kind == TargetKind.BLOCK
+        now = BlockState(blocks.get((owner, proposal.target))) if is_of_block else notes_now
+        changed_since = revision is not None and not now.is_after(revision)
         may_revert = ReviewAction.UNDO in available_actions(viewer, proposal) and not changed_since
         rows.append(Automatic(proposal, may_revert, changed_since, said.get(proposal.pk, {}).get("rule")))
     return tuple(rows)

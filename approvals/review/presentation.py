@@ -288,12 +288,10 @@ def _actions(
     proposal: Proposal, viewer: User, standing: TargetState | None, assessment: Assessment | None, hunks: int
 ) -> frozenset[ReviewAction]:
     """Return the permitted actions that can succeed: a button that must fail is not drawn."""
-    actions = available_actions(viewer, proposal)
-    if assessment is None or standing is None:
-        return actions - _APPROVING
-    fits, is_conflict = assessment.can_be_approved, assessment.state == Mergeability.CONFLICT
+    fits = assessment is not None and assessment.can_be_approved
+    is_conflict = assessment is not None and assessment.state == Mergeability.CONFLICT
     notes = len(proposal.current_revision.note_changes)
-    has_text = _has_text(proposal, standing)
+    has_text = standing is not None and _has_text(proposal, standing)
     # There is nothing to merge a new block, or a deletion, with.
     may_merge = has_text and not targets.is_of_whole_block(proposal.current_revision)
     can_succeed = {
@@ -302,11 +300,7 @@ def _actions(
         ReviewAction.EDIT: fits and has_text,
         ReviewAction.RESOLVE: is_conflict and may_merge,
     }
-    return actions - {action for action, can in can_succeed.items() if not can}
-
-
-#: What ends in a merge.
-_APPROVING = frozenset({ReviewAction.APPROVE, ReviewAction.APPROVE_SOME, ReviewAction.EDIT, ReviewAction.RESOLVE})
+    return available_actions(viewer, proposal) - {action for action, can in can_succeed.items() if not can}
 
 
 def _has_text(proposal: Proposal, standing: TargetState) -> bool:

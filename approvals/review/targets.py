@@ -222,6 +222,10 @@ class BlockState:
     def assess(self, revision: Revision) -> Assessment:
         return assess(revision, self.block)
 
+    def is_after(self, revision: Revision) -> bool:
+        """Whether the text is as the revision makes it."""
+        return self.block is not None and self.block.body == revision.result_text
+
     def of(self, revision: Revision) -> BlockState:
         """Return the same state of what this revision is about, which may be a part."""
         return self
@@ -381,14 +385,14 @@ def fields_of(block: reads.Block) -> BlockFields:
     return BlockFields(**{each.name: getattr(block, each.name) for each in fields(BlockFields)})
 
 
-def note_rows_to_write(owner: str, changes: list[dict[str, object]]) -> tuple[NoteWrite, ...]:
+def note_rows_to_write(owner: str, changes: list[dict[str, Any]]) -> tuple[NoteWrite, ...]:
     """Return stored note changes as rows to write."""
     return tuple(
         NoteWrite(
             owner=owner,
-            id=str(change["id"]),
-            note=reads.Note.from_json(change["after"]) if isinstance(change["after"], dict) else None,
-            expected_sha256=str(change["before"]["sha256"]) if isinstance(change["before"], dict) else "",
+            id=change["id"],
+            note=reads.Note.from_json(change["after"]) if change["after"] else None,
+            expected_sha256=sha256_kept(change["before"]) or "",
         )
         for change in changes
     )

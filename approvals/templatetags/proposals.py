@@ -20,7 +20,6 @@ from django.utils.translation import gettext as _
 
 from approvals.forms.proposal import ApproveForm, everybodys_agent, new_batch
 from approvals.models import Approval, Event, Kind, Proposal, RejectReason, Status, TrustRule
-from approvals.pages import inbox
 from approvals.pages.blocks import url_of_target
 from approvals.pages.inbox_filters import Listing, url_of
 from approvals.review import summary, trust
@@ -79,9 +78,9 @@ def expires_soon(proposal: Proposal) -> str:
 
 
 @register.simple_tag
-def list_url_of(group: inbox.Group, listing: Listing) -> str:
-    """Return the list narrowed to one target."""
-    return url_of(listing.parameters | {"owner": group.owner, "target": group.target})
+def list_url_of(proposal: Proposal, listing: Listing) -> str:
+    """Return the list narrowed to the target of a proposal."""
+    return url_of(listing.parameters | {"owner": proposal.owner, "target": proposal.target})
 
 
 @register.filter

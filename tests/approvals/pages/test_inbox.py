@@ -362,7 +362,7 @@ def test_a_page_costs_few_queries_and_never_reads_the_memory(as_tim: Client, tim
     rows_without_branches(scribe, 80)
     page = as_tim.get("/")
     groups = page.context["page"].groups
-    assert len({(group.owner, group.target) for group in groups}) == len(groups), "rows of one block stand together"
+    assert len({(group.proposal.owner, group.proposal.target) for group in groups}) == len(groups), "rows of one block stand together"
     assert all(group.total == 2 for group in groups)
     with CaptureQueriesContext(connections["default"]) as asked, CaptureQueriesContext(connections["memory"]) as memory:
         assert as_tim.get("/").status_code == 200
@@ -589,7 +589,7 @@ def test_a_note_is_called_by_its_text_as_it_is(as_alice: Client, alice: User, sc
     assert f'<h1 id="proposal-title" class="title-of-note">{text}</h1>' in page
     notes.delete(**of)
     (group,) = as_alice.get("/").context["page"].groups
-    assert group.title == text
+    assert group.proposal.target_title == text
 
 
 def test_a_long_note_is_its_own_title_in_full_and_cut_between_words_elsewhere(as_alice: Client, scribe: Agent) -> None:
