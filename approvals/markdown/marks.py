@@ -96,11 +96,11 @@ def changed(kind: str, shown: SafeString, *, is_said: bool = True) -> SafeString
     Args:
         is_said: not needed where the part before it was of the same kind.
     """
-    if kind == "added":
-        return SafeString(f"<ins>{_said(_('added:')) if is_said else ''}{shown}</ins>")
-    if kind == "removed":
-        return SafeString(f"<del>{_said(_('removed:')) if is_said else ''}{shown}</del>")
-    return shown
+    if kind not in ("added", "removed"):
+        return shown
+    tag, words = ("ins", _("added:")) if kind == "added" else ("del", _("removed:"))
+    said = f'<span class="visually-hidden">{html.escape(words)} </span>' if is_said else ""
+    return SafeString(f"<{tag}>{said}{shown}</{tag}>")
 
 
 def moved(kind: str, shown: SafeString) -> SafeString:
@@ -108,7 +108,3 @@ def moved(kind: str, shown: SafeString) -> SafeString:
     label = {"removed": _("moved from here:"), "added": _("moved here:")}.get(kind, _("moved:"))
     tag = "del" if kind == "removed" else "ins"
     return SafeString(f'<{tag} class="moved"><span class="moved-label">{html.escape(label)}</span> {shown}</{tag}>')
-
-
-def _said(words: str) -> str:
-    return f'<span class="visually-hidden">{html.escape(words)} </span>'

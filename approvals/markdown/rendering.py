@@ -53,6 +53,8 @@ _LINK = re.compile(r"!?\[([^\[\]]*+)\]\([^\[)]*+\)")
 #: Marks of emphasis stand at the edge of a word: those of 5*3 and a_b are none. Several in a row are one mark.
 _MARKS = re.compile(r"`++|~~++|(?<![*_])(?:(?<!\w)[*_]++(?=\S)|(?<=\S)[*_]++(?!\w))")
 
+_Change = Callable[[list[Token]], None]
+
 #: The highest heading of a text where the page has an h1 and the text's section an h2.
 TOP = 3
 
@@ -88,12 +90,34 @@ def lay_out(text: str, *, top: int = TOP, anchored: bool = True) -> tuple[SafeSt
         note = _("This text is too long to be laid out; it is shown as it is written.")
         written = invisible.plain(text)
         return format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, written), ()
+    return _laid_out(invisible.plain(text), top=top, anchored=anchored)
+
+
+def render_with(source: str, change: _Change, *, top: int, attributes: Mapping[str, set[str]]) -> SafeString:
+    """Return HTML for a text without invisible characters, with tokens changed between parsing and drawing.
+
+    What Markdown drops is shown there as well, in tokens of type `html_block` and `html_inline`.
+
+    Args:
+        change: puts links of ours into the tokens; those of the text must be gone afterwards.
+        attributes: what tags may have beyond those of `render`.
+    """
+    return _laid_out(source, top=top, change=change, more=attributes)[0]
+
+
+def _laid_out(
+    source: str, *, top: int, anchored: bool = False, change: _Change | None = None, more: Mapping[str, set[str]] = {}
+) -> tuple[SafeString, tuple[Heading, ...]]:
     env: dict[str, Any] = {}
-    shown = invisible.plain(text)
-    tokens = _markdown.parse(shown, env)
+    tokens = _markdown.parse(source, env)
     headings = _number_headings(tokens, top=top, anchored=anchored)
-    tokens = _with_unseen(shown, tokens)
-    return _clean(tokens, env, ATTRIBUTES, link_rel="noopener noreferrer nofollow"), headings
+    tokens = _with_unseen(source, tokens)
+    if change:
+        change(tokens)
+    rel = None if change else "noopener noreferrer nofollow"  # where the tokens were changed, links are ours
+    html = drawn(tokens, env)
+    clean = nh3.clean(html, tags=TAGS, attributes={**ATTRIBUTES, **more}, url_schemes=SCHEMES, link_rel=rel)
+    return mark_safe(clean), headings  # noqa: S308  # nh3 just made it so
 
 
 def _with_unseen(text: str, tokens: Sequence[Token]) -> list[Token]:
@@ -111,33 +135,6 @@ def _with_unseen(text: str, tokens: Sequence[Token]) -> list[Token]:
         else:
             added[at + 1].append(marker)
     return [each for at, token in enumerate((*tokens, None)) for each in (*added[at], token) if each]
-
-
-def render_with(
-    source: str, change: Callable[[list[Token]], None], *, top: int, attributes: Mapping[str, set[str]]
-) -> SafeString:
-    """Return HTML for a text without invisible characters, with tokens changed between parsing and drawing.
-
-    What Markdown drops is shown there as well, in tokens of type `html_block` and `html_inline`.
-
-    Args:
-        change: puts links of ours into the tokens; those of the text must be gone afterwards.
-        attributes: what tags may have beyond those of `render`.
-    """
-    env: dict[str, Any] = {}
-    tokens = _markdown.parse(source, env)
-    _number_headings(tokens, top=top, anchored=False)
-    tokens = _with_unseen(source, tokens)
-    change(tokens)
-    return _clean(tokens, env, {**ATTRIBUTES, **attributes}, link_rel=None)
-
-
-def _clean(
-    tokens: Sequence[Token], env: dict[str, Any], attributes: Mapping[str, set[str]], *, link_rel: str | None
-) -> SafeString:
-    html = drawn(tokens, env)
-    clean = nh3.clean(html, tags=TAGS, attributes=dict(attributes), url_schemes=SCHEMES, link_rel=link_rel)
-    return mark_safe(clean)  # noqa: S308  # nh3 just made it so
 
 
 def drawn(tokens: Iterable[Token], env: dict[str, Any]) -> str:

@@ -97,7 +97,7 @@ class _Linking:
         self._sentences = sentences
         self._number: int | None = None
         self._begun: set[int] = set()
-        self._is_open = False
+        #: What ends the link that is open.
         self._end = ""
         self._out: list[Token] = []
         # Emphasis that is open here, and how much of it was drawn: it ends before a link does, and begins again after.
@@ -163,37 +163,37 @@ class _Linking:
         """Open the link of this sentence, and what is around these words, unless that was done."""
         self._out += self._space
         self._space = []
-        if not self._is_open and (opening := self._link()):
+        if not self._end and (link := self._link()):
+            opening, self._end = link
             self._out.append(_token("html_inline", "", opening))
-            self._is_open = True
         self._out += self._around[self._drawn :]
         self._drawn = len(self._around)
 
-    def _link(self) -> SafeString | None:
-        """Return the beginning of this sentence's link; None for words of no sentence."""
+    def _link(self) -> tuple[SafeString, str] | None:
+        """Return the beginning and the end of this sentence's link; None for words of no sentence."""
         if self._number is None or self._number >= len(self._sentences):
             return None
         is_first = self._number not in self._begun
         self._begun.add(self._number)
-        self._end = "</a>" if is_first else "</span>"
-        return _opening(self._sentences[self._number], self._number, is_first=is_first)
+        opening = _opening(self._sentences[self._number], self._number, is_first=is_first)
+        return opening, "</a>" if is_first else "</span>"
 
     def _close(self) -> None:
         for token in reversed(self._around[: self._drawn]):
             self._out.append(Token(token.type.replace("_open", "_close"), token.tag, -1))
         self._drawn = 0
-        if self._is_open:
+        if self._end:
             self._out.append(_token("html_inline", "", self._end))
-        self._is_open = False
+        self._end = ""
 
     def _code(self, token: Token) -> Token:
         """Return a block of code with a link for each of its sentences."""
         out = []
         for number, words in _parts(token.content):
             self._number = self._number if number is None else number
-            if words.strip() and (opening := self._link()):
-                end = SafeString(self._end)
-                out.append(format_html("{}{}{}{}", opening, words.rstrip(), end, _space_after(words)))
+            if words.strip() and (link := self._link()):
+                opening, end = link
+                out.append(format_html("{}{}{}{}", opening, words.rstrip(), SafeString(end), _space_after(words)))
             else:
                 out.append(escape(words))
         return _token("html_block", "", f"<pre><code>{''.join(out)}</code></pre>\n")

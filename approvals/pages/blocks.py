@@ -98,13 +98,9 @@ def history_entries(changes: Sequence[Change], *, older: Change | None = None) -
 
 def undoable(entries: Iterable[HistoryEntry], viewer: User) -> frozenset[str]:
     """Return the commits in one owner's history that a decision made which this person may undo."""
-    found = {
-        entry.change.commit: entry.change.owner
-        for entry in entries
-        if entry.stands and entry.proposal and can_be_undone(entry.proposal)
-    }
-    owners = {owner for owner in found.values() if may_decide(viewer, owner)}
-    return frozenset(commit for commit, owner in found.items() if owner in owners)
+    made = [each.change for each in entries if each.stands and each.proposal and can_be_undone(each.proposal)]
+    owners = {owner for owner in {change.owner for change in made} if may_decide(viewer, owner)}
+    return frozenset(change.commit for change in made if change.owner in owners)
 
 
 def url_of_target(proposal: Proposal) -> str:
