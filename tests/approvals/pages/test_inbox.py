@@ -362,7 +362,9 @@ def test_a_page_costs_few_queries_and_never_reads_the_memory(as_tim: Client, tim
     rows_without_branches(scribe, 80)
     page = as_tim.get("/")
     groups = page.context["page"].groups
-    assert len({(group.proposal.owner, group.proposal.target) for group in groups}) == len(groups), "rows of one block stand together"
+    assert len({(group.proposal.owner, group.proposal.target) for group in groups}) == len(groups), (
+        "rows of one block stand together"
+    )
     assert all(group.total == 2 for group in groups)
     with CaptureQueriesContext(connections["default"]) as asked, CaptureQueriesContext(connections["memory"]) as memory:
         assert as_tim.get("/").status_code == 200
