@@ -32,9 +32,8 @@ PAIRS += [("line-strong", paper, CONTROL) for paper in ("surface", "paper", "sun
 
 
 def colours(scheme: str) -> dict[str, str]:
-    light, dark = re.findall(r":root \{(.*?)\}", CSS, re.S)[:2]
-    found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
-    return found | (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", dark)) if scheme == "dark" else {})
+    found = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);", CSS)
+    return {name: light if scheme == "light" else dark for name, light, dark in found}
 
 
 def luminance(colour: str) -> float:
