@@ -222,9 +222,11 @@
     if (reason) reason.focus();
   });
 
-  // Where a key on another page led here.
+  // Where a key on another page led here; after htmx has begun, so that Enter at once does what it does later.
   const verbs = ["#approve", "#reject", "#request", "#edit"];
-  if (verbs.includes(location.hash) && focusOn(document.querySelector(`[data-${location.hash.slice(1)}]`))) {
-    history.replaceState(history.state, "", location.pathname + location.search);
-  }
+  document.addEventListener("DOMContentLoaded", () => {
+    if (verbs.includes(location.hash) && focusOn(document.querySelector(`[data-${location.hash.slice(1)}]`))) {
+      history.replaceState(history.state, "", location.pathname + location.search);
+    }
+  });
 })();
