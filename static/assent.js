@@ -66,7 +66,6 @@
     if (target && (lost || !swapped.contains(document.activeElement))) {
       if (!event.detail.requestConfig?.elt?.matches?.("[data-poll]")) target.focus({ preventScroll: lost && swapped.id === "inbox" });
     }
-    useTemplates();
   });
 
   // A whole page that answers a form begins with what is wrong, or with what became of it.
@@ -74,16 +73,11 @@
 
   // -- forms ---------------------------------------------------------------------------------------
 
-  // Forms sent without htmx: a second press must not send a second time.
+  // Forms sent without htmx: a second press must not send a second time (unsaved.js lets it again).
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.method !== "post" || form.hasAttribute("hx-post")) return;
     setTimeout(() => form.querySelectorAll("button[type=submit]").forEach((button) => (button.disabled = true)));
-  });
-
-  // Coming back by the browser's button shows the page as it was left: let its buttons work again.
-  window.addEventListener("pageshow", (event) => {
-    if (event.persisted) document.querySelectorAll("form button[type=submit]:disabled").forEach((button) => (button.disabled = false));
   });
 
   // Menus close on a click elsewhere and on Escape.
@@ -126,10 +120,6 @@
   // -- keyboard ------------------------------------------------------------------------------------
 
   const help = document.getElementById("shortcuts");
-  const useTemplates = () => {
-    for (const button of document.querySelectorAll("[data-shortcut-help]")) button.hidden = !help;
-  };
-  useTemplates();
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-shortcut-help]")) help.showModal();
   });
@@ -199,12 +189,12 @@
     "]": () => document.querySelector("[data-older]")?.click(),
     o: () => (here().querySelector("[data-open]") ?? document.querySelector("[data-next]"))?.click(),
     a: () => (selected() ? focusOn(document.querySelector("[data-approve-several]")) : verb("approve")),
-    r: () => (here() !== document && document.querySelector("#several") ? rejectRows() : verb("reject")),
+    r: () => (here() !== document && document.querySelector("#several [data-reject]") ? rejectRows() : verb("reject")),
     q: () => verb("request"),
     u: undo,
     e: () => verb("edit"),
-    x: () => (here() === document ? tick() : here().querySelector("[data-tick], [data-pick]")?.click()),
-    X: () => tickTo(document.activeElement?.closest?.("[data-row]")?.querySelector("[data-tick], [data-pick]")),
+    x: () => (here() === document ? tick() : here().querySelector("[data-tick]")?.click()),
+    X: () => tickTo(document.activeElement?.closest?.("[data-row]")?.querySelector("[data-tick]")),
     n: () => step("[data-change]", 1, (change) => change.focus({ preventScroll: true })),
     p: () => step("[data-change]", -1, (change) => change.focus({ preventScroll: true })),
     "/": search,

@@ -1,14 +1,7 @@
-// Buttons that copy the text of a field or a passage. Without scripts they stay hidden, and the text can be selected.
+// Buttons that copy the text of a field or a passage. Without scripts they are not there, and the text can be selected.
 "use strict";
 
 (() => {
-  // Parts of a page may come later, and with them buttons.
-  const reveal = () => {
-    for (const button of document.querySelectorAll("[data-copy-from][hidden]")) button.hidden = false;
-  };
-  reveal();
-  document.body.addEventListener("htmx:afterSettle", reveal);
-
   // Without a secure context there is no clipboard to write to; selected text can still be copied the old way.
   const copy = async (source) => {
     if (navigator.clipboard) return navigator.clipboard.writeText(source.value ?? source.textContent);

@@ -1,4 +1,4 @@
-/* Several rows at once: how many proposals are selected, ranges with Shift.
+/* Several rows at once: how many are selected, ranges with Shift, all of a page of notes.
    Without it the ticks and the buttons work all the same. */
 "use strict";
 
@@ -11,16 +11,25 @@
   const show = () => {
     const count = document.querySelector("#several [data-count]");
     if (!count) return;
+    const all = ticks();
+    const ticked = all.filter((tick) => tick.checked);
     // A row may stand for the same change of several people.
-    const chosen = ticks().filter((tick) => tick.checked).reduce((sum, tick) => sum + tick.value.split(" ").length, 0);
+    const chosen = ticked.reduce((sum, tick) => sum + tick.value.split(" ").length, 0);
     count.textContent = chosen === 1 ? count.dataset.one : count.dataset.many.replace("#", number.format(chosen));
     const approve = document.querySelector("#several [data-words]");
-    const left = ticks().length - chosen;
+    const left = all.length - chosen;
     if (approve) {
       const words = left ? approve.dataset.words.replace("%", number.format(left)) : approve.dataset.all;
       approve.textContent = words.replace("#", number.format(chosen));
     }
-    for (const tick of ticks()) tick.closest("[data-row]")?.classList.toggle("is-ticked", tick.checked);
+    for (const tick of all) tick.closest("[data-row]")?.classList.toggle("is-ticked", tick.checked);
+    const page = document.querySelector("[data-tick-page]");
+    if (!page) return;
+    page.checked = ticked.length === all.length;
+    page.indeterminate = ticked.length > 0 && !page.checked;
+    const isEvery = Boolean(document.querySelector("[data-tick-every]:checked"));
+    if (isEvery || !chosen) count.textContent = "";
+    for (const button of document.querySelectorAll("#several button")) button.disabled = !isEvery && !chosen;
   };
 
   const check = (some, checked) => {
@@ -64,6 +73,10 @@
       event.preventDefault();
       act();
     }
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-tick-page]")) check(ticks(), event.target.checked);
+    if (event.target.matches("[data-tick-every]")) show();
   });
   document.body.addEventListener("htmx:afterSettle", show);
   window.addEventListener("pageshow", show);

@@ -34,14 +34,16 @@
 
   const unsavedIn = (part, own) => [...part.querySelectorAll("form")].some((form) => form !== own && isUnsaved(form));
 
+  // Who stays, or comes back by the browser's button, can send what was on its way: assent.js disabled its buttons.
+  const sendAgain = () => {
+    sent = new WeakSet();
+    for (const button of document.querySelectorAll("form button[type=submit]:disabled")) button.disabled = false;
+  };
+
   window.addEventListener("beforeunload", (event) => {
     if (!unsavedIn(document)) return;
     event.preventDefault();
-    // Who stays can send again what was on its way: assent.js disabled its buttons.
-    setTimeout(() => {
-      sent = new WeakSet();
-      for (const button of document.querySelectorAll("form button[type=submit]:disabled")) button.disabled = false;
-    });
+    setTimeout(sendAgain);
   });
 
   // Who writes a text of their own for a conflict has chosen it.
@@ -62,7 +64,7 @@
   });
 
   window.addEventListener("pageshow", (event) => {
-    if (event.persisted) sent = new WeakSet();
+    if (event.persisted) sendAgain();
   });
 
   // The server may answer a part's request by leading to another page.

@@ -31,10 +31,10 @@ def listed(window_of: WindowOf, alice: User, five: None) -> Page:
 def test_a_run_is_selected_with_shift_deleted_and_undone(listed: Page) -> None:
     delete = listed.get_by_role("button", name="Delete…")
     expect(delete).to_be_disabled()
-    picks = listed.locator("[data-pick]")
+    picks = listed.locator("[data-tick]")
     picks.nth(0).click()
     picks.nth(2).click(modifiers=["Shift"])
-    expect(listed.locator("[data-picked]")).to_have_text("3 selected")
+    expect(listed.locator("[data-count]")).to_have_text("3 selected")
     delete.click()
     expect(listed.locator("h1")).to_have_text("Delete 3 notes?")
     listed.get_by_role("button", name="Delete 3 notes").click()
@@ -46,24 +46,24 @@ def test_a_run_is_selected_with_shift_deleted_and_undone(listed: Page) -> None:
 
 
 def test_notes_are_selected_with_the_keys_of_review(listed: Page) -> None:
-    expect(listed.locator("[data-pick-page]")).to_be_visible()
+    expect(listed.locator("[data-tick-page]")).to_be_visible()
     for key in ("j", "j", "x"):
         listed.keyboard.press(key)
-    expect(listed.locator("[data-picked]")).to_have_text("1 selected")
-    expect(listed.locator("[data-pick]").nth(1)).to_be_checked()
+    expect(listed.locator("[data-count]")).to_have_text("1 selected")
+    expect(listed.locator("[data-tick]").nth(1)).to_be_checked()
     for key in ("j", "j", "Shift+X"):
         listed.keyboard.press(key)
-    expect(listed.locator("[data-picked]")).to_have_text("3 selected")
+    expect(listed.locator("[data-count]")).to_have_text("3 selected")
     listed.keyboard.press("x")
-    expect(listed.locator("[data-picked]")).to_have_text("2 selected")
+    expect(listed.locator("[data-count]")).to_have_text("2 selected")
 
 
 def test_the_whole_page_is_selected_at_once(listed: Page) -> None:
     listed.set_viewport_size({"width": 390, "height": 844})
     listed.get_by_label("All on this page").check()
-    expect(listed.locator("[data-picked]")).to_have_text("5 selected")
-    listed.locator("[data-pick]").nth(1).uncheck()
-    expect(listed.locator("[data-picked]")).to_have_text("4 selected")
+    expect(listed.locator("[data-count]")).to_have_text("5 selected")
+    listed.locator("[data-tick]").nth(1).uncheck()
+    expect(listed.locator("[data-count]")).to_have_text("4 selected")
     assert listed.get_by_label("All on this page").evaluate("box => box.indeterminate")
 
 
