@@ -3,7 +3,7 @@ and again."""
 
 from approvals import services
 from approvals.models import Agent, Kind, User
-from approvals.review.presentation import forget_texts
+from approvals.review.diff_mode import forget_texts
 from benchmarks import pages
 from benchmarks.measure import Result
 from benchmarks.population import AGENT

@@ -186,10 +186,10 @@ def next_for(user: User, after: Proposal, listing: Listing) -> Proposal | None:
     Args:
         listing: what the reader came from. What is decided already is no work: from there it is the whole queue.
     """
-    yours = listing.tab is Tab.YOURS
-    waiting = listed(proposals_visible_to(user), Tab.YOURS, listing.filters if yours else InboxFilters(), user)
-    waiting = waiting.exclude(pk=after.pk)
-    order = order_of(Tab.YOURS, listing.sort if yours else Sort.NEWEST)
+    if listing.tab is not Tab.YOURS:
+        listing = Listing()
+    waiting = listed(proposals_visible_to(user), listing.tab, listing.filters, user).exclude(pk=after.pk)
+    order = order_of(listing.tab, listing.sort)
     return order.sorted(order.beyond(waiting, order.key(after))).first() or order.sorted(waiting).first()
 
 

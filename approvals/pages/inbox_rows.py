@@ -368,10 +368,8 @@ def alike_to(proposal: Proposal, proposals: ProposalQuerySet, order: Order) -> l
     same = proposals.filter(agent=proposal.agent_id, kind=proposal.kind, target_kind=proposal.target_kind)
     if proposal.target_kind == TargetKind.BLOCK:
         same = same.filter(target=proposal.target)
-    for group in compare(same, order, MOST_ALIKE)[1]:
-        if proposal.pk in group:
-            return [proposal.pk, *(pk for pk in group if pk != proposal.pk)]
-    return [proposal.pk]
+    group = next((group for group in compare(same, order, MOST_ALIKE)[1] if proposal.pk in group), [])
+    return [proposal.pk, *(pk for pk in group if pk != proposal.pk)]
 
 
 def same_changes(rows: Sequence[Proposal]) -> list[list[int]]:
@@ -404,15 +402,16 @@ def _look(row: Proposal) -> Hashable | None:
 
 
 def _changes(pks: Sequence[int]) -> dict[int, str]:
-    """Return each proposal's change as one text, equal for equal changes; without those too long to compare here."""
+    """Return each proposal's change as one text, equal for equal changes; without those too long to compare here.
+
+    That of a note has no edits: what it says is in its look already.
+    """
     current = Revision.objects.filter(number=F("proposal__current_revision_number"))
     revisions = current.filter(proposal__in=pks).order_by()
     said: dict[int, str] = {}
     rewritten: list[int] = []
-    for pk, edits, notes in revisions.values_list("proposal_id", "edits", "note_changes"):
-        if notes:
-            said[pk] = "note"  # what it says is in the look already
-        elif any(each.get("op") not in _SAYS_ALL for each in edits):
+    for pk, edits in revisions.values_list("proposal_id", "edits"):
+        if any(each.get("op") not in _SAYS_ALL for each in edits):
             rewritten.append(pk)
         else:
             said[pk] = repr([sorted(each.items()) for each in edits])

@@ -323,8 +323,6 @@ def could_replace(owner: str, note: Note, *, words: str = "", chosen: str = "") 
     else:
         query = words or " ".join(note.content.split())[:_COMPARED]
         found = list(search_notes(owner, query, Wanted(), most=MOST_OFFERED + 1)[0])
-    offered = {each.id: each for each in found if each.id != note.id}
-    if chosen and chosen not in offered:
-        first = reads.find_note(owner, chosen)
-        offered = ({first.id: first} if first and first.id != note.id else {}) | offered
+    first = reads.find_note(owner, chosen) if chosen else None
+    offered = {each.id: each for each in (first, *found) if each and each.id != note.id}
     return tuple(offered.values())[:MOST_OFFERED]

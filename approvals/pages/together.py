@@ -54,21 +54,18 @@ def one_for_many(proposals: Iterable[Proposal]) -> tuple[Proposal, list[OneOfMan
     assessed = {pk: standing.assess(revisions[pk]) for pk, standing in standings.items()}
     why_not = {each.pk: why_not_plain(each, assessed.get(each.pk)) for each in waiting}
     drawn = next((each for each in waiting if not why_not[each.pk] and not rows[each.pk].conflicts), waiting[0])
-    shown = _paragraphs(revisions[drawn.pk])
-
-    def part(proposal: Proposal) -> OneOfMany:
-        state = standings[proposal.pk].sha256 if not why_not[proposal.pk] else "-"
-        paragraphs = _paragraphs(revisions[proposal.pk])
-        return OneOfMany(
-            proposal,
-            seen=f"{proposal.pk}:{proposal.current_revision_number}:{state}",
-            why_not=why_not[proposal.pk],
-            conflicts=rows[proposal.pk].conflicts,
-            around=paragraphs if paragraphs != shown else (),
-            has_other_reason=proposal.reasoning != drawn.reasoning,
+    paragraphs = {pk: _paragraphs(revision) for pk, revision in revisions.items()}
+    return drawn, [
+        OneOfMany(
+            each,
+            seen=f"{each.pk}:{each.current_revision_number}:{'-' if why_not[each.pk] else standings[each.pk].sha256}",
+            why_not=why_not[each.pk],
+            conflicts=rows[each.pk].conflicts,
+            around=paragraphs[each.pk] if paragraphs[each.pk] != paragraphs[drawn.pk] else (),
+            has_other_reason=each.reasoning != drawn.reasoning,
         )
-
-    return drawn, [part(each) for each in waiting]
+        for each in waiting
+    ]
 
 
 def _paragraphs(revision: Revision) -> tuple[tuple[Segment, ...], ...]:

@@ -151,7 +151,8 @@ def _changes(
     shown = {}
     for version in wanted:
         entry = entry_of.get(version)
-        by, age = ChangeBy.of(entry.change if entry else None), _age(entry.change.at, now) if entry else 0
+        by = ChangeBy.of(entry.change if entry else None)
+        age = sum((now - entry.change.at).days >= most for most in _AGES) if entry else 0
         shown[version] = BlamedChange(version, by, age, entry, sentences[version], letters[version])
     return shown
 
@@ -161,11 +162,6 @@ def entries_of(found: BlockBlame, versions: Sequence[int]) -> list[HistoryEntry]
     entries = history_entries([found.changes[version] for version in versions])
     previous = (found.changes[version - 1].commit if version else "" for version in versions)
     return [replace(entry, previous=commit) for entry, commit in zip(entries, previous, strict=True)]
-
-
-def _age(at: datetime, now: datetime) -> int:
-    days = (now - at).days
-    return sum(days >= most for most in _AGES)
 
 
 def _wordings(found: BlockBlame, origin: SentenceOrigin) -> Iterator[tuple[int, tuple[worddiff.Segment, ...]]]:

@@ -6,6 +6,7 @@ What the change is comes from `review`; comparing texts is `memory_app.text.word
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.utils.translation import get_language
 from approvals.markdown.redline import RenderedPassage, rendered_redline
 from approvals.markdown.words import TooLong
 from approvals.models import Mergeability
-from approvals.review.presentation import Review, compared
+from approvals.review.presentation import TEXTS_KEPT, Review, compared, reported
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Fold, Paragraph, Segment
 
@@ -107,17 +108,23 @@ def change_shown(review: Review, view: DiffMode, *, unfolded: bool = False) -> d
 
 def laid_out(before: str, after: str) -> Redline:
     """Return the redline of two texts with the same laid out as Markdown, unless a text is too long for it."""
-    # Tables are named in the language of the page.
-    return compared(before, after).once(("laid out", get_language()), lambda: _laid_out(before, after))
+    return _laid_out(before, after, get_language())  # tables are named in the language of the page
 
 
-def _laid_out(before: str, after: str) -> Redline:
-    segments = compared(before, after).segments
+@lru_cache(maxsize=TEXTS_KEPT)
+def _laid_out(before: str, after: str, _language: str | None) -> Redline:
+    segments = compared(before, after)
     line, items = redline(segments), worddiff.redlined(segments)
     try:
         return replace(line, rendered=rendered_redline(before, after, items, worddiff.hunk_numbers(items)))
     except TooLong:
         return line
+
+
+def forget_texts() -> None:
+    """Keep none of the texts any longer: the process removes texts."""
+    for kept in (compared, reported, _laid_out):
+        kept.cache_clear()
 
 
 def redline(segments: Iterable[Segment]) -> Redline:

@@ -4,10 +4,9 @@ For an open proposal the change is shown against the target as it is now; a deci
 revision row, since its branch is gone.
 """
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import structlog
 from django.core.paginator import Page, Paginator
@@ -28,54 +27,32 @@ from memory_app.text.worddiff import Hunk, Segment
 
 log = structlog.get_logger(__name__)
 
-T = TypeVar("T")
-
 #: Changes of a block that can be ticked: a form takes a thousand fields, two for each.
 MOST_BOXES = 400
 #: Notes of an import on one page.
 NOTES_ON_A_PAGE = 100
 
 
-#: Pairs of texts; of the longest blocks they take some ten megabytes.
+#: Pairs of texts of which what was made is kept, in this process alone; of the longest blocks they take some ten
+#: megabytes.
 TEXTS_KEPT = 16
 
 
-@dataclass(frozen=True, eq=False)
-class TextsCompared:
-    """What changed from one text to another, and what was made of it: the last few comparisons are kept.
+@lru_cache(maxsize=TEXTS_KEPT)
+def compared(before: str, after: str) -> tuple[Segment, ...]:
+    """Return what changed from one text to another.
 
     A person turns to another view of a change, comments on it, decides about it: each time the page shows the same two
-    texts, and to compare long ones takes a tenth of a second. What is kept is of this process alone and never written.
+    texts, and to compare long ones takes a tenth of a second.
     """
-
-    before: str
-    after: str
-    _made: dict[Hashable, object] = field(default_factory=dict)
-
-    @cached_property
-    def segments(self) -> tuple[Segment, ...]:
-        return worddiff.diff(self.before, self.after)
-
-    @cached_property
-    def hunks(self) -> tuple[Hunk, ...]:
-        """The changes that can be approved one by one, in reading order."""
-        return worddiff.hunks_of(self.segments)
-
-    def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returns, which is made once; `what` names it among all that is made of two texts."""
-        if what not in self._made:
-            self._made[what] = make()
-        return cast("T", self._made[what])
+    return worddiff.diff(before, after)
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
-def compared(before: str, after: str) -> TextsCompared:
-    return TextsCompared(before, after)
-
-
-def forget_texts() -> None:
-    """Keep none of the texts any longer: the process removes texts."""
-    compared.cache_clear()
+def reported(before: str, after: str, *, is_deletion: bool, beside: tuple[str, str], said: str) -> flags.RiskReport:
+    """Return the flags of a change, as `flags.report` does."""
+    segments = compared(before, after)
+    return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
 
 
 @dataclass(frozen=True)
@@ -197,11 +174,11 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     block = standing.block if isinstance(standing, BlockState) else None
     before, after = _texts(shown, block, assessment)
     # An import is not one text, and may be a large one: its notes are shown one by one.
-    segments = () if proposal.target_kind == TargetKind.IMPORT else compared(before, after).segments
+    segments = () if proposal.target_kind == TargetKind.IMPORT else compared(before, after)
     risk_report = _risks(proposal, shown, before, after)
     fits = is_current and assessment is not None and assessment.can_be_approved
     has_hunks = fits and block and not targets.is_deletion(shown)
-    hunks = compared(before, after).hunks if has_hunks else ()
+    hunks = worddiff.hunks_of(segments) if has_hunks else ()
     page = Paginator(shown.note_changes, NOTES_ON_A_PAGE).get_page(note_page)
     siblings = others_on_target(proposal)
     if proposal.is_decided:  # its page names those that take it up again
@@ -268,11 +245,7 @@ def _risks(proposal: Proposal, revision: Revision, before: str, after: str) -> f
     is_deletion = proposal.kind == Kind.DELETE or targets.is_deletion(revision)
     new = targets.new_block_of(revision)
     beside = new.beside if new else said_beside(revision.note_changes)
-    segments = compared(before, after).segments
-    return compared(before, after).once(
-        ("risks", is_deletion, beside, said),
-        lambda: flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said),
-    )
+    return reported(before, after, is_deletion=is_deletion, beside=beside, said=said)
 
 
 def _today(proposal: Proposal, revision: Revision) -> tuple[TargetState | None, Assessment | None]:

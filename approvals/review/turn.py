@@ -297,7 +297,7 @@ def _redline(proposal: Proposal, before: str, after: str) -> Redline | None:
     if before == after or _is_too_long(before, after):
         return None
     is_block = proposal.target_kind == TargetKind.BLOCK
-    whole = laid_out(before, after) if is_block else redline(compared(before, after).segments)
+    whole = laid_out(before, after) if is_block else redline(compared(before, after))
     changed = (each for each in whole.passages if isinstance(each.item, Paragraph) and each.item.changed)
     rendered = tuple(each for each in whole.rendered if not each.folded) if whole.rendered else None
     return Redline(tuple(changed), whole.changes, rendered)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Event, Proposal, Revision, Status, User
 from approvals.permissions import may_delete_messages, may_read, may_redact
-from approvals.review.presentation import forget_texts
+from approvals.review.diff_mode import forget_texts
 from approvals.services import events
 from approvals.services.checks import locked_proposal
 from approvals.services.errors import DecisionRefused, ProposalNotFound, Refusal

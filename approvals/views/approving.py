@@ -226,7 +226,7 @@ def _page(
         "form": form,
         "risks": warnings_of_words(texts, text, form["title"].value() if "title" in form.fields else None),
         "redline": None if text == texts.now else laid_out(texts.now, text),
-        "difference": None if text == texts.proposed else redline(compared(texts.proposed, text).segments),
+        "difference": None if text == texts.proposed else redline(compared(texts.proposed, text)),
         "over": max(0, len(text) - texts.limit),
         "caret": _caret(texts.now, text),
         "is_unsaved": is_unsaved,
@@ -240,6 +240,6 @@ def _page(
 
 def _caret(before: str, after: str) -> int:
     """Return where the first change begins in a field of a form, in the units that browsers count in."""
-    first = next(iter(compared(before, after).segments), None)
+    first = next(iter(compared(before, after)), None)
     start = first.text.replace("\r\n", "\n") if first and first.kind == "same" else ""
     return len(start.encode("utf-16-le")) // 2
