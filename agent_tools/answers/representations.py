@@ -442,7 +442,7 @@ def approved_otherwise(proposal: Proposal, taken: ChangedApproval | None, gone: 
     if not gone:
         places = () if proposal.approval == Approval.PART else taken.differences
         told["difference"] = [{"proposed": each.before, "approved": each.after, **_moved(each)} for each in places]
-        told |= {"final_text": taken.final_text, "final_title": taken.new_title}
+        told |= {"final_text": taken.approved.result_text, "final_title": taken.new_title}
     return told
 
 

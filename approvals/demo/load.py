@@ -96,14 +96,11 @@ def _make_people(now: datetime) -> datetime:
             "is_superuser": person.is_admin,
             "date_joined": since,
         }
-        User.objects.get_or_create(username=person.username, defaults=fields)
-    for person in story.PEOPLE:
+        user, _ = User.objects.get_or_create(username=person.username, defaults=fields)
         if person.asked_about_notes:
             Policy.objects.get_or_create(owner=person.username, defaults={"notes": Policy.Notes.REVIEW})
-        for owner in person.tutor_of:
-            Tutorship.objects.get_or_create(
-                tutor=_person(person.username), owner=_person(owner), defaults={"created_at": since}
-            )
+        for owner in person.tutor_of:  # who stands before them in the story
+            Tutorship.objects.get_or_create(tutor=user, owner=_person(owner), defaults={"created_at": since})
     agent, _ = Agent.objects.get_or_create(
         name=story.AGENT,
         defaults={

@@ -208,9 +208,9 @@ class InboxFilters(QueryFilters):
             conditions &= Q(search_words__contains=word)
         proposals = proposals.filter(conditions)
         if self.risk == ANY_RISK:
-            proposals = proposals.exclude(risks=[])
-        elif self.risk:
-            proposals = proposals.annotate(risk_text=_RISK_TEXT).filter(risk_text__contains=f'"{self.risk}"')
+            return proposals.exclude(risks=[])
+        if self.risk:
+            return proposals.annotate(risk_text=_RISK_TEXT).filter(risk_text__contains=f'"{self.risk}"')
         return proposals
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 from approvals.markdown.redline import RenderedPassage, rendered_redline
 from approvals.markdown.words import TooLong
 from approvals.models import Mergeability
-from approvals.review.presentation import TEXTS_KEPT, Review, compared, reported
+from approvals.review.presentation import TEXTS_KEPT, Review, compared, hunks_of, reported
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Fold, Paragraph, Segment
 
@@ -123,7 +123,7 @@ def _laid_out(before: str, after: str, _language: str | None) -> Redline:
 
 def forget_texts() -> None:
     """Keep none of the texts any longer: the process removes texts."""
-    for kept in (compared, reported, _laid_out):
+    for kept in (compared, hunks_of, reported, _laid_out):
         kept.cache_clear()
 
 

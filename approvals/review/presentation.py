@@ -48,6 +48,10 @@ def compared(before: str, after: str) -> tuple[Segment, ...]:
     return worddiff.diff(before, after)
 
 
+#: The changes that can be approved one by one, in reading order.
+hunks_of = lru_cache(maxsize=TEXTS_KEPT)(worddiff.hunks_of)
+
+
 @lru_cache(maxsize=TEXTS_KEPT)
 def reported(before: str, after: str, *, is_deletion: bool, beside: tuple[str, str], said: str) -> flags.RiskReport:
     """Return the flags of a change, as `flags.report` does."""
@@ -64,7 +68,6 @@ class Review:
         seen_sha256: what a decision made on this page must carry; empty when the block is gone.
         before_text, after_text: the two sides of the change as shown.
         segments: the word-level difference between them; none for an import.
-        deleted_share: how much of the text before it takes away, from 0 to 1.
         assessment: None for a decided proposal, whose target is not read, or when it could not be.
         actions: what this viewer may press; empty while an older revision is looked at.
         siblings: other undecided proposals on the same target, oldest first.
@@ -85,8 +88,7 @@ class Review:
     segments: tuple[Segment, ...]
     assessment: Assessment | None
     actions: frozenset[ReviewAction]
-    risks: tuple[flags.Risk, ...]
-    deleted_share: float
+    report: flags.RiskReport
     events: tuple[Event, ...]
     siblings: tuple[Proposal, ...]
     page: Page[dict[str, Any]]
@@ -175,10 +177,9 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
     before, after = _texts(shown, block, assessment)
     # An import is not one text, and may be a large one: its notes are shown one by one.
     segments = () if proposal.target_kind == TargetKind.IMPORT else compared(before, after)
-    risk_report = _risks(proposal, shown, before, after)
     fits = is_current and assessment is not None and assessment.can_be_approved
     has_hunks = fits and block and not targets.is_deletion(shown)
-    hunks = worddiff.hunks_of(segments) if has_hunks else ()
+    hunks = hunks_of(segments) if has_hunks else ()
     page = Paginator(shown.note_changes, NOTES_ON_A_PAGE).get_page(note_page)
     siblings = others_on_target(proposal)
     if proposal.is_decided:  # its page names those that take it up again
@@ -196,8 +197,7 @@ def review_of(proposal: Proposal, viewer: User, *, revision: int | None = None, 
         segments=segments,
         assessment=assessment,
         actions=_actions(proposal, viewer, standing, assessment, len(hunks)) if is_current else frozenset(),
-        risks=risk_report.risks,
-        deleted_share=risk_report.deleted_share,
+        report=_risks(proposal, shown, before, after),
         events=tuple(proposal.events.all()),
         siblings=tuple(siblings.select_related("agent").order_by("created_at", "id")),
         page=page,

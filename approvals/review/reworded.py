@@ -159,13 +159,9 @@ class ChangedApproval:
         return approved.display_title(label)
 
     @property
-    def final_text(self) -> str:
-        return self.approved.result_text
-
-    @property
     def differences(self) -> tuple[worddiff.Hunk, ...]:
         """Return the places where the approved text differs from the one asked for."""
-        return worddiff.hunks(self.asked_text, self.final_text)
+        return worddiff.hunks(self.asked_text, self.approved.result_text)
 
     @property
     def changes_left(self) -> tuple[worddiff.Hunk, ...]:

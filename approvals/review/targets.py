@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -308,14 +309,10 @@ def current_state(proposal: Proposal, revision: Revision) -> TargetState:
 def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, TargetState]:
     """Return the target of a proposal as it is now, and a commit of main that is not newer than that."""
     if proposal.target_kind == TargetKind.BLOCK:
-        try:
+        with suppress(reads.BlockNotFound):
             snapshot = reads.snapshot(proposal.owner, proposal.target)
-        except reads.BlockNotFound:
-            pass
-        else:
             return snapshot.commit, BlockState(snapshot.block)
-    commit = head_of_main()
-    return commit, current_state(proposal, revision)
+    return head_of_main(), current_state(proposal, revision)
 
 
 def current_states(pairs: Sequence[tuple[Proposal, Revision]]) -> list[TargetState]:

@@ -111,9 +111,8 @@ def _counted_as(status: str, approval: str, reason: str, fits: str) -> tuple[str
         return "unused", ALREADY_APPLIED
     if status == Status.REJECTED:
         return "rejected", reason
-    if status == Status.APPLIED:
-        return "automatic", status
-    return ("unused" if status in (Status.WITHDRAWN, Status.EXPIRED) else ""), status
+    unasked = {Status.APPLIED: "automatic", Status.WITHDRAWN: "unused", Status.EXPIRED: "unused"}
+    return unasked.get(Status(status), ""), status
 
 
 def week_by_week(counts: AgentCounts, began: Sequence[datetime]) -> dict[str, Any]:

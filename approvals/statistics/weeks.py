@@ -20,7 +20,7 @@ ASKED = tuple(status for status in Status if status not in (Status.APPLIED, Stat
 
 def starts(now: datetime | None = None) -> tuple[datetime, ...]:
     """Return when each of the last `WEEKS` weeks began, oldest first: Mondays, midnight in the viewer's zone."""
-    today = timezone.localtime(now).date()
+    today = timezone.localdate(now)
     monday = today - timedelta(days=today.weekday())
     days = (monday - timedelta(weeks=ago) for ago in range(WEEKS - 1, -1, -1))
     return tuple(timezone.make_aware(datetime.combine(day, time())) for day in days)

@@ -25,7 +25,7 @@ from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction, deciders_of, is_open_for_talk, may_decide, readable_people
 from approvals.review.diff_mode import DiffMode, change_map, change_shown
-from approvals.review.presentation import Review, review_of
+from approvals.review.presentation import Review, hunks_of, review_of
 from approvals.review.summary import risk_title
 from approvals.review.turn import answering, change_request, compare_revisions
 from approvals.risks import flags
@@ -33,7 +33,6 @@ from approvals.services.errors import ProposalNotFound
 from approvals.views.panels import Panel
 from approvals.views.request import Request, chosen, is_read, keep, reading_page, whole_number
 from memory_app.models import TargetKind
-from memory_app.text import worddiff
 from memory_app.text.lines import first_words
 
 log = structlog.get_logger(__name__)
@@ -335,7 +334,7 @@ def _shown(event: Event, names: Mapping[str, str], options: Mapping[str, dict[st
 def _options(review: Review) -> list[dict[str, Any]]:
     """Return the changes one can comment on: the id of each, its number on the page, and its words."""
     if review.proposal.target_kind == TargetKind.BLOCK:
-        hunks = worddiff.hunks_of(review.segments)[:MOST_CHANGES]
+        hunks = hunks_of(review.segments)[:MOST_CHANGES]
         return [
             {"id": hunk.id, "number": hunk.number, "words": _beginning(hunk.after or hunk.before)} for hunk in hunks
         ]

@@ -128,7 +128,7 @@ def test_what_stands_beside_a_notes_text_is_checked_as_the_text_is(
 ) -> None:
     waiting = notes.save(by=ChangeContext(actor=scribe), owner="alice", content="Likes green tea.", **fields).proposal
     assert waiting.risks == [flag]
-    assert [risk.key for risk in review_of(waiting, alice).risks] == [flag]
+    assert [risk.key for risk in review_of(waiting, alice).report.risks] == [flag]
     assert "No hidden characters, no instructions" not in words(as_alice.get(waiting.get_absolute_url()))
     assert not has_form(as_alice.get("/"), reverse("approve", args=[waiting.pk]))
 
@@ -138,9 +138,9 @@ def test_the_reason_a_note_would_be_superseded_for_is_checked_and_what_it_had_is
 ) -> None:
     by, outdated = ChangeContext(actor=scribe), save(alice, "Likes green tea.", rationale=OVERRIDE)
     forget = notes.supersede(by=by, owner="alice", note_id=outdated, reason=OVERRIDE).proposal
-    assert [risk.key for risk in review_of(forget, alice).risks] == ["reads_like_instructions"]
+    assert [risk.key for risk in review_of(forget, alice).report.risks] == ["reads_like_instructions"]
     reworded = notes.update(by=by, owner="alice", note_id=outdated, content="Likes black tea.").proposal
-    assert review_of(reworded, alice).risks == ()
+    assert review_of(reworded, alice).report.risks == ()
 
 
 def test_the_tags_of_an_import_are_checked(alice: User, scribe: Agent) -> None:
