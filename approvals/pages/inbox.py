@@ -18,7 +18,7 @@ from approvals.pages.inbox_rows import (
     MOST_COMPARED,
     InboxRow,
     compare,
-    only_plain,
+    gather,
     plain_among,
     rows_of,
     with_contested,
@@ -134,7 +134,7 @@ def page(
         return Page()
     totals = _totals(proposals, found) if more_above or more_below else {}
     newest, oldest = str(order.key(found[0])), str(order.key(found[-1]))
-    shown = rows_of([*found, *(rows[pk] for pk in gathered if pk in rows)], viewer=viewer, groups=groups)
+    shown = gather(rows_of([*found, *(rows[pk] for pk in gathered if pk in rows)], viewer=viewer), alike)
     return Page(
         groups=_grouped(shown, totals),
         newest=newest if order.sort is Sort.NEWEST else "",
@@ -154,7 +154,8 @@ def plain_page(proposals: ProposalQuerySet, order: Order, *, gathers: bool, view
     found, alike = compare(plain_among(proposals), order, MOST_PLAIN)
     read = with_contested(with_threads(Proposal.objects.select_related("agent", "assigned_to")))
     rows = read.in_bulk(found)
-    shown = only_plain(rows_of((rows[pk] for pk in found if pk in rows), viewer=viewer), alike if gathers else ())
+    shown = rows_of((rows[pk] for pk in found if pk in rows), viewer=viewer)
+    shown = gather((row for row in shown if row.is_plain), alike if gathers else (), same=True)
     return Page(groups=_grouped(shown, {}))
 
 

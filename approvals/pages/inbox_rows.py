@@ -6,7 +6,7 @@ Reads only. Which proposals are listed, and in what order, is `inbox`; deciding 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -127,13 +127,7 @@ class InboxRow:
         return _("proposed again") if self.proposal.review_reason == ReviewReason.REPEATED else ""
 
 
-def rows_of(
-    proposals: Iterable[Proposal],
-    *,
-    looking: bool = False,
-    viewer: User | None = None,
-    groups: Mapping[int, Sequence[int]] | None = None,
-) -> list[InboxRow]:
+def rows_of(proposals: Iterable[Proposal], *, looking: bool = False, viewer: User | None = None) -> list[InboxRow]:
     """Return a row for each, with the whole change where it can be decided in the list.
 
     One query, and where several wait for one target, or one changed under a small change, a second: texts of revisions
@@ -144,7 +138,6 @@ def rows_of(
             into the instance. By default the stored mergeability is believed, which a worker may not have updated yet;
             deciding asks again.
         viewer: who reads the list, to mark what changed since they looked.
-        groups: the same change for several people, by the first of each: the others are no rows of their own.
     """
     proposals = list(proposals)
     waiting = [each for each in proposals if each.status == Status.OPEN]
@@ -159,7 +152,7 @@ def rows_of(
     revisions |= _without_texts([each.pk for each in fresh if each.pk not in revisions])
     clean = {each.pk for each in plain if not looking and each.mergeability == Mergeability.CLEAN}
     asked, changed, conflicts = change_requests(proposals), _changed_since(proposals, viewer), conflicts_on_list(whole)
-    rows: dict[int, InboxRow] = {}
+    rows = []
     for each in proposals:
         revision = revisions.get(each.pk)
         row = InboxRow(each)
@@ -168,11 +161,8 @@ def rows_of(
         if revision and each.kind == Kind.EDIT and each.excerpt and not row.change:
             row.places = _places(revision.edits)
         row.request, row.is_changed_since, row.conflicts = asked.get(each.pk), each.pk in changed, conflicts[each.pk]
-        rows[each.pk] = row
-    for first, *others in (groups or {}).values():
-        if first in rows:
-            rows[first].alike = [rows.pop(other) for other in others if other in rows]
-    return list(rows.values())
+        rows.append(row)
+    return rows
 
 
 def _changed_since(proposals: Sequence[Proposal], viewer: User | None) -> set[int]:
@@ -325,18 +315,20 @@ def plain_among(proposals: ProposalQuerySet) -> ProposalQuerySet:
     return may_be.exclude(review_reason=ReviewReason.REPEATED)
 
 
-def only_plain(rows: Iterable[InboxRow], groups: Iterable[Sequence[int]]) -> list[InboxRow]:
-    """Return the plain ones of single rows, those of one change for several people as one row.
+def gather(rows: Iterable[InboxRow], groups: Iterable[Sequence[int]], *, same: bool = False) -> list[InboxRow]:
+    """Return the rows, those of one change for several people as one row, where the first of them stands.
 
     Args:
         groups: ids of proposals that make the same change.
+        same: leave those as they are whose row does not show the very same.
     """
-    plain = {row.proposal.pk: row for row in rows if row.is_plain}
+    left = {row.proposal.pk: row for row in rows}
     for group in groups:
-        same = [plain[pk] for pk in group if pk in plain]
-        for row in same[:1]:
-            row.alike = [plain.pop(each.proposal.pk) for each in same[1:] if each.change == row.change]
-    return list(plain.values())
+        together = [left[pk] for pk in group if pk in left]
+        for first in together[:1]:
+            others = [row for row in together[1:] if not same or row.change == first.change]
+            first.alike = [left.pop(row.proposal.pk) for row in others]
+    return list(left.values())
 
 
 # -- The same change for several people: proposals of one agent that are one decision, shown once.
