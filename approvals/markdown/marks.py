@@ -78,11 +78,9 @@ def segment(kind: str, text: str, *, is_said: bool = True, is_moved: bool = Fals
         return SafeString(f"{shown}\n" if text.endswith("\n") else shown)
     if kind == "gap":
         return format_html('<span class="gap">{}</span>', text)
-    if kind != "same" and not text.strip():
-        return changed(
-            kind, signs(text), is_said=is_said
-        )  # a changed line end or blank is nothing to see: it gets a sign
-    return changed(kind, marked(text), is_said=is_said)
+    # A changed line end or blank is nothing to see: it gets a sign.
+    shown = signs(text) if kind != "same" and not text.strip() else marked(text)
+    return changed(kind, shown, is_said=is_said)
 
 
 def line(segments: Iterable[Segment]) -> SafeString:

@@ -351,10 +351,8 @@ def _by_name(person: tuple[str, str]) -> str:
 def _titles_of(proposals: ProposalQuerySet) -> dict[str, str]:
     """Return the titles of targets by label, as their newest proposals have them: of many, one too many."""
     # The inner one is answered by an index, for any number of proposals.
-    newest = (
-        proposals.order_by("target").values("target").annotate(newest=Max("pk")).values("newest")[: MOST_CHOICES + 1]
-    )
-    titles = Proposal.objects.filter(pk__in=newest).values_list("target", "target_title")
+    newest = proposals.order_by("target").values("target").annotate(newest=Max("pk")).values("newest")
+    titles = Proposal.objects.filter(pk__in=newest[: MOST_CHOICES + 1]).values_list("target", "target_title")
     return dict(titles.order_by("target_title"))
 
 

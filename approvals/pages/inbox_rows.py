@@ -309,10 +309,8 @@ def _may_be_decided_unopened(proposal: Proposal) -> bool:
 
 def plain_among(proposals: ProposalQuerySet) -> ProposalQuerySet:
     """Narrow proposals to those whose rows may be plain, as far as columns tell."""
-    may_be = proposals.filter(
-        kind__in=_DECIDED_UNOPENED, current_revision_number=1, mergeability=Mergeability.CLEAN, risks=[]
-    )
-    return may_be.exclude(review_reason=ReviewReason.REPEATED)
+    fresh = proposals.filter(kind__in=_DECIDED_UNOPENED, current_revision_number=1)
+    return fresh.filter(mergeability=Mergeability.CLEAN, risks=[]).exclude(review_reason=ReviewReason.REPEATED)
 
 
 def gather(rows: Iterable[InboxRow], groups: Iterable[Sequence[int]], *, same: bool = False) -> list[InboxRow]:

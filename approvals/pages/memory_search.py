@@ -88,9 +88,7 @@ def _matching_proposals(owner: str, query: str) -> Iterator[dict[str, Any]]:
         revision = proposal.current_revision
         segments = worddiff.diff(revision.base_text, revision.result_text)
         # Where both have as many of the words, what would be new rather than what it replaces.
-        changed = (
-            " ".join(segment.text for segment in segments if segment.kind == kind) for kind in ("added", "removed")
-        )
+        changed = (" ".join(each.text for each in segments if each.kind == kind) for kind in ("added", "removed"))
         read = {text: folded(text) for text in (proposal.reasoning, *changed)}
         best = max(read, key=lambda text: sum(word in read[text] for word in letters))
         yield {"proposal": proposal, "context": in_context(best or proposal.target_title, wanted)}

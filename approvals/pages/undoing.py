@@ -65,11 +65,10 @@ def _change(plan: UndoPlan) -> Redline | None:
     """Return the change of the block's text; where it cannot be made, what the decision had changed."""
     if plan.proposal.target_kind != TargetKind.BLOCK:
         return None
+    if plan.can_be_done:
+        return laid_out(plan.before_text, plan.after_text)
     revision = plan.proposal.current_revision
-    before, after = (
-        (plan.before_text, plan.after_text) if plan.can_be_done else (revision.base_text, revision.result_text)
-    )
-    return laid_out(before, after)
+    return laid_out(revision.base_text, revision.result_text)
 
 
 def _notes(plan: UndoPlan) -> list[tuple[worddiff.Segment, ...]]:

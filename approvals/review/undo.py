@@ -50,9 +50,7 @@ class UndoPlan:
     @property
     def deletes_changed(self) -> bool:
         """Whether it deletes a block that the decision made, and that was changed since."""
-        return not self.is_exact and any(
-            isinstance(write, BlockWrite) and write.fields is None for write in self.writes
-        )
+        return not self.is_exact and any(isinstance(each, BlockWrite) and each.fields is None for each in self.writes)
 
     @property
     def can_be_done(self) -> bool:
