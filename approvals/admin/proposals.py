@@ -112,9 +112,8 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
         form = SeveralForm(sent if "decide" in sent else None)
         is_approval = action is ReviewAction.APPROVE
         if form.is_valid():
-            said = {name: form.cleaned_data[name] for name in ("reason", "comment", "batch")}
             items = ticked(sent)[:MOST_AT_ONCE]
-            outcome = services.decide_several(actor=viewer_of(request), items=items, action=action, **said)
+            outcome = services.decide_several(actor=viewer_of(request), items=items, **form.cleaned_data)
             for result in outcome.results:
                 done, level = (_("approved") if is_approval else _("rejected")), messages.SUCCESS
                 if result.code:

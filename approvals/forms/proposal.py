@@ -22,6 +22,8 @@ from approvals.services.hand_back import REASONS
 from approvals.services.talk import MOST_CHARACTERS
 from memory_app.text.merge import Conflict
 
+_CHOOSE_REASON = _("Choose a reason; the agent learns from it.")
+
 
 class ApproveForm(forms.Form):
     """What a decision names: the revision that was shown, and the target it was shown against.
@@ -42,7 +44,7 @@ class ApproveForm(forms.Form):
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the service that takes this decision."""
-        return {name: self.cleaned_data[name] for name in self.named}
+        return {name: value for name, value in self.cleaned_data.items() if name in self.named}
 
 
 class ApproveSomeForm(ApproveForm):
@@ -60,7 +62,7 @@ class ApproveSomeForm(ApproveForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("rest") == services.Rest.REJECT and not cleaned.get("rest_reason"):
-            self.add_error("rest_reason", _("Choose a reason; the agent learns from it."))
+            self.add_error("rest_reason", _CHOOSE_REASON)
         return cleaned
 
     def arguments(self) -> dict[str, Any]:
@@ -90,9 +92,17 @@ class OwnTextForm(ApproveForm):
 
 
 class RewordForm(OwnTextForm):
-    """The whole text, to edit a proposal or to settle a conflict by hand."""
+    """The whole text, to edit a proposal or to settle a conflict by hand. Of a new block the title can be changed too,
+    and the text may be empty."""
 
+    named = (*OwnTextForm.named, "title")
     text = forms.CharField(required=False, strip=False)
+    title = forms.CharField(max_length=200, required=False)
+
+    def __init__(self, texts: Rewording | None, *args: Any, **more: Any) -> None:
+        super().__init__(texts, *args, **more)
+        if not (texts and texts.new_block):
+            del self.fields["title"]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -106,13 +116,6 @@ class RewordForm(OwnTextForm):
     def result(self) -> str:
         """Return what was typed with the line breaks of the proposed text."""
         return with_line_breaks_of(self.texts.proposed if self.texts else "", str(self["text"].value() or ""))
-
-
-class RewordBlockForm(RewordForm):
-    """A new block with a title and a text of the reviewer's own; it may be empty."""
-
-    named: ClassVar[tuple[str, ...]] = (*RewordForm.named, "title")
-    title = forms.CharField(max_length=200, required=False)
 
 
 class CloseForm(ApproveForm):
@@ -136,16 +139,18 @@ class UndoForm(forms.Form):
 
 class RejectForm(ApproveForm):
     named = ("revision", "reason", "comment", "is_with_agent")
-    reason = forms.ChoiceField(
-        choices=RejectReason,
-        error_messages={"required": _("Choose a reason; the agent learns from it.")},
-    )
+    reason = forms.ChoiceField(choices=RejectReason, error_messages={"required": _CHOOSE_REASON})
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
-            self.add_error("comment", _("Please say what’s wrong."))
+        _require_words(self, cleaned)
         return cleaned
+
+
+def _require_words(form: forms.Form, cleaned: Mapping[str, Any]) -> None:
+    """Have people say what is wrong where no reason offered says it."""
+    if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
+        form.add_error("comment", _("Please say what’s wrong."))
 
 
 @dataclass(frozen=True)
@@ -226,13 +231,6 @@ class BackToReviewForm(ApproveForm):
     named = ("revision",)
 
 
-_CHOICES = [
-    ("now", _("Keep the current text")),
-    ("proposed", _("Use what was proposed")),
-    ("own", _("Write your own")),
-]
-
-
 class ResolveForm(OwnTextForm):
     """Keep the current text, use what was proposed, or write your own, for each conflict."""
 
@@ -241,7 +239,7 @@ class ResolveForm(OwnTextForm):
         self.conflicts = texts.conflicts if texts else ()
         for number, conflict in enumerate(self.conflicts, 1):
             self.fields[f"choice_{number}"] = forms.ChoiceField(
-                choices=_CHOICES,
+                choices=[(each, each) for each in ("now", "proposed", "own")],
                 error_messages={"required": _("Choose which text to keep here.")},
             )
             self.fields[f"own_{number}"] = forms.CharField(
@@ -277,11 +275,8 @@ class ResolveForm(OwnTextForm):
         chosen = []
         for row in self.rows():
             conflict: Conflict = row["conflict"]
-            texts = {
-                "own": with_line_breaks_of(conflict.ours, str(row["own"].value() or "")),
-                "proposed": conflict.theirs,
-            }
-            chosen.append(texts.get(row["choice"].value(), conflict.ours))
+            own = with_line_breaks_of(conflict.ours, str(row["own"].value() or ""))
+            chosen.append({"own": own, "proposed": conflict.theirs}.get(row["choice"].value(), conflict.ours))
         return self.texts.settled(chosen)
 
     def chosen_own(self) -> list[str]:
@@ -301,13 +296,12 @@ _NAME = re.compile(r"(?:item|group)-\d{1,9}", re.ASCII)
 _SHOWN = re.compile(r"(\d{1,9}):(\d{1,9}):([0-9a-f]{0,64}|-)", re.ASCII)
 
 
-_OFFERED = (ReviewAction.APPROVE, ReviewAction.REJECT)
-
-
 class SeveralForm(forms.Form):
     """What is said about all of them. `batch` is one per page, so that pressing twice decides once."""
 
-    action = forms.ChoiceField(choices=[(each.value, each.value) for each in _OFFERED])
+    action = forms.TypedChoiceField(
+        choices=[(each, each) for each in (ReviewAction.APPROVE, ReviewAction.REJECT)], coerce=ReviewAction
+    )
     batch = forms.RegexField(r"^[0-9a-f]{32}\Z", required=False)
     reason = forms.ChoiceField(choices=RejectReason, required=False)
     comment = forms.CharField(required=False, max_length=2_000)
@@ -317,9 +311,8 @@ class SeveralForm(forms.Form):
         if cleaned.get("action") != ReviewAction.REJECT:
             return cleaned | {"reason": ""}
         if not cleaned.get("reason") and "reason" not in self.errors:
-            self.add_error("reason", _("Choose a reason; the agent learns from it."))
-        if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
-            self.add_error("comment", _("Please say what’s wrong."))
+            self.add_error("reason", _CHOOSE_REASON)
+        _require_words(self, cleaned)
         return cleaned
 
 

@@ -35,22 +35,19 @@ def moved_line(item: diff_mode.Passage, *, with_signs: bool = False) -> SafeStri
     Args:
         with_signs: show a sign for each blank, tab and line end.
     """
+    draw = marks.signs if with_signs else marks.marked
     if item.inside:
-        drawn = (marks.changed(each.kind, _drawn(each.text, with_signs=with_signs)) for each in item.inside)
+        drawn = (marks.changed(each.kind, draw(each.text)) for each in item.inside)
         return SafeString(f'<ins class="moved">{"".join(drawn)}</ins>')
     text = item.item.text if isinstance(item.item, Paragraph) else ""
     tag = "del" if item.moved == "from" else "ins"
-    return SafeString(f'<{tag} class="moved">{_drawn(text.rstrip(), with_signs=with_signs)}</{tag}>')
+    return SafeString(f'<{tag} class="moved">{draw(text.rstrip())}</{tag}>')
 
 
 @register.simple_tag
 def moved_here(inside: Iterable[Segment]) -> SafeString:
     """Return a line that was moved, as a cell: with what changed in it."""
     return marks.moved("added", marks.line(inside))
-
-
-def _drawn(text: str, *, with_signs: bool) -> SafeString:
-    return marks.signs(text) if with_signs else marks.marked(text)
 
 
 @register.simple_tag
@@ -100,11 +97,8 @@ def words(added: int, removed: int, moved: int = 0, *, is_short: bool = False) -
         minus = f'<span class="words-removed">−{number(removed)}</span> ' if removed else ""
         parts.append(f"{plus}{minus}{html.escape(ngettext('word', 'words', added + removed))}")
     if moved:
-        said = (
-            _("%(number)s moved")
-            if is_short
-            else ngettext("%(number)s paragraph moved", "%(number)s paragraphs moved", moved)
-        )
+        in_full = ngettext("%(number)s paragraph moved", "%(number)s paragraphs moved", moved)
+        said = _("%(number)s moved") if is_short else in_full
         parts.append(html.escape(said % {"number": number(moved)}))
     return SafeString(f'<span class="words">{", ".join(parts)}</span>' if parts else "")
 

@@ -1,6 +1,5 @@
 """Times, numbers and shares on a page, numbers as links to the lists they count, and what people are called."""
 
-import html
 from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 
@@ -46,14 +45,10 @@ def age(at: datetime | None) -> str:
     if at is None:
         return ""
     local = timezone.localtime(at)
-    if (timezone.now() - at).total_seconds() < 60:
-        ago = _("just now")
-    else:
-        ago = _("%(time)s ago") % {"time": timesince(at, depth=1)}
-    said = html.escape(_written(local))
-    return SafeString(
-        f'<time datetime="{local.isoformat(timespec="seconds")}" title="{said}">{html.escape(ago)}</time>'
-    )
+    is_new = (timezone.now() - at).total_seconds() < 60
+    ago = _("just now") if is_new else _("%(time)s ago") % {"time": timesince(at, depth=1)}
+    exactly = local.isoformat(timespec="seconds")
+    return format_html('<time datetime="{}" title="{}">{}</time>', exactly, _written(local), ago)
 
 
 def _written(local: datetime) -> str:

@@ -53,17 +53,11 @@ def proposal_url(proposal: Proposal, list_query: str = "", page: str = "proposal
 
 
 @register.inclusion_tag("proposal/tick.html")
-def tick_change(boxes: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return the box of one change of a block, by its number."""
+def tick(boxes: dict[str, Any], number: int, *, of_note: bool = False) -> dict[str, Any]:
+    """Return the box of one change of a block, or of one note of an import, by its number."""
     id_ = boxes["ids"][number - 1]
-    return {"id": id_, "number": number, "total": boxes["total"], "ticked": boxes["ticks"].is_on(id_)}
-
-
-@register.inclusion_tag("proposal/tick.html")
-def tick_note(boxes: dict[str, Any], id_: str, number: int) -> dict[str, Any]:
-    """Return the box of one note of an import."""
     ticked, outdated = boxes["ticks"].is_on(id_), id_ in boxes["outdated"]
-    return {"id": id_, "number": number, "of_note": True, "ticked": ticked, "outdated": outdated}
+    return boxes | {"id": id_, "number": number, "of_note": of_note, "ticked": ticked, "outdated": outdated}
 
 
 @register.simple_tag
@@ -135,26 +129,10 @@ def decided(proposal: Proposal) -> str:
     return conditional_escape(str(said) % {"who": who, "agent": proposal.agent.name})
 
 
-@register.inclusion_tag("components/reject_fields.html")
-def reject_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[str, Any]:
-    """Return the fields of reasons and free text, filled in from `form`."""
-    return _fields(proposal, form, must=True)
-
-
-@register.inclusion_tag("proposal/request_fields.html")
-def request_fields(proposal: Proposal, form: ApproveForm | None = None) -> dict[str, Any]:
-    """Return the fields of what should change and why, filled in from `form`."""
-    return _fields(proposal, form, must=False)
-
-
-def _fields(proposal: Proposal, form: ApproveForm | None, *, must: bool) -> dict[str, Any]:
-    return {
-        "proposal": proposal,
-        "choices": _reasons(get_language() or "", typed(form, "reason"), must=must),
-        "comment": typed(form, "comment"),
-        "reason_errors": form.errors.get("reason", []) if form else [],
-        "comment_errors": form.errors.get("comment", []) if form else [],
-    }
+@register.simple_tag
+def reasons(form: ApproveForm | None, *, must: bool = True) -> SafeString:
+    """Return the reasons to choose from of a rejection, or without `must` of a request, with the one in the form."""
+    return _reasons(get_language() or "", typed(form, "reason"), must=must)
 
 
 @lru_cache(maxsize=64)

@@ -4,8 +4,6 @@ They are escaped here and never marked safe; the one exception is rendered Markd
 `approvals.markdown.rendering` has cleaned.
 """
 
-from dataclasses import dataclass
-
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -55,21 +53,16 @@ def opening(text: str) -> SafeString:
     return marked(first_words(text.strip()[:_LOOKED_AT], _OPENING))
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A text cut for a page that shows its beginning first; `rest` is empty for a short one."""
-
-    start: str
-    rest: str
-
-
 @register.filter
-def opened(text: str) -> Opened:
-    """Return a reason cut after a word where it is long, so that what it is about stays in view below it."""
+def opened(text: str) -> dict[str, str]:
+    """Return a reason cut after a word where it is long, so that what it is about stays in view below it.
+
+    The `rest` of a short one is empty.
+    """
     text = text.strip()
     if len(text) <= _REASON_IN_FULL and text.count("\n") <= _REASON_LINES:
-        return Opened(text, "")
+        return {"start": text, "rest": ""}
     start = "\n".join(text[:_REASON_START].split("\n")[:_REASON_LINES])
     whole_words = start.rpartition(" ")[0] if len(start) == _REASON_START else start
     start = (whole_words or start).rstrip()
-    return Opened(start, text[len(start) :])
+    return {"start": start, "rest": text[len(start) :]}

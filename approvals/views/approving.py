@@ -3,9 +3,6 @@
 Also turning the pages of an import while its notes are ticked, which decides nothing.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -13,7 +10,7 @@ from django.utils.translation import gettext as _
 from approvals import services
 from approvals.accounts.sign_in import typed_before, viewer_of
 from approvals.forms.memory import in_words
-from approvals.forms.proposal import ApproveSomeForm, ResolveForm, RewordBlockForm, RewordForm, Ticks, seen_of
+from approvals.forms.proposal import ApproveSomeForm, ResolveForm, RewordForm, Ticks, seen_of
 from approvals.models import Approval, Proposal, Status, User
 from approvals.permissions import ReviewAction, available_actions
 from approvals.review.diff_mode import laid_out, redline
@@ -53,7 +50,7 @@ def edit(request: Request, pk: int) -> HttpResponse:
     found = proposal_or_404(pk, viewer_of(request))
     texts = _texts_of(request, found)
     if request.method == "POST":
-        return _approve_text(request, found, texts, services.approve_edited)
+        return _approve_text(request, found, texts)
     if texts is None:
         return redirect(found.get_absolute_url())
     if texts.is_conflict:
@@ -70,7 +67,7 @@ def resolve(request: Request, pk: int) -> HttpResponse:
         return redirect(url_of("edit", request, found))
     if request.method == "POST":
         if "text" in request.POST:
-            return _approve_text(request, found, texts, partial(services.approve_edited, resolves=True))
+            return _approve_text(request, found, texts, resolves=True)
         return _approve_places(request, found, texts)
     if texts is None:
         return redirect(found.get_absolute_url())
@@ -90,21 +87,14 @@ def _text_page(request: Request, texts: Rewording, text: str, typed: dict[str, s
         typed: what was typed before, which is shown instead.
     """
     title = {"title": texts.new_block.title} if texts.new_block else {}
-    form = _form_of(texts)(texts, initial={"text": text} | title | typed)
+    form = RewordForm(texts, initial={"text": text} | title | typed)
     return _page(request, texts.proposal, form, is_unsaved=bool(typed))
 
 
-def _form_of(texts: Rewording | None) -> type[RewordForm]:
-    """Return the form of what is reworded: of a new block the title can be changed too."""
-    return RewordBlockForm if texts and texts.new_block else RewordForm
-
-
-def _approve_text(
-    request: Request, found: Proposal, texts: Rewording | None, service: Callable[..., Proposal]
-) -> HttpResponse:
+def _approve_text(request: Request, found: Proposal, texts: Rewording | None, resolves: bool = False) -> HttpResponse:
     """Answer the form of the whole text, to edit a proposal or to settle a conflict by hand: show what it changes, or
     approve it."""
-    form, user = _form_of(texts)(texts, request.POST), viewer_of(request)
+    form, user = RewordForm(texts, request.POST), viewer_of(request)
     is_valid = form.is_valid()
     if texts and "preview" in request.POST:
         return _page(request, found, form)
@@ -112,19 +102,19 @@ def _approve_text(
         return _page(request, found, form, status=422)
     text = form.result()
     try:
-        approved = service(actor=user, proposal_id=found.pk, text=text, **form.arguments())
+        own = {"text": text, "resolves": resolves, **form.arguments()}
+        approved = services.approve_edited(actor=user, proposal_id=found.pk, **own)
     except REFUSED as error:
         if isinstance(error, AlreadyDecided):
             now = error.proposal
             is_own = now.status == Status.APPROVED and now.decided_by_id == user.pk
             if is_own and now.current_revision.result_text == text:  # sent twice
                 return redirect(url_of("proposal", request, now))
-        status, panel = status_of(error), panel_for(error, form.cleaned_data, user)
-        now = proposal_or_404(found.pk, user)
+        panel, now = panel_for(error, form.cleaned_data, user), proposal_or_404(found.pk, user)
         texts = _texts_of(request, now)
         # Sent once more, it is decided about what the page shows now.
-        form = _form_of(texts)(texts, request.POST.dict() | (seen_of(texts) if texts else {}))
-        return _page(request, now, form, status=status, panel=panel, is_confirming=isinstance(error, HasWarnings))
+        form = RewordForm(texts, request.POST.dict() | (seen_of(texts) if texts else {}))
+        return _page(request, now, form, error, panel=panel)
     except _UNFIT as error:
         form.add_error("text", in_words(error))
         return _page(request, found, form, status=422)
@@ -145,25 +135,21 @@ def _approve_places(request: Request, found: Proposal, texts: Rewording | None) 
             return _text_page(request, texts, text, {"comment": request.POST.get("comment", "")})
         if not is_valid:
             return _page(request, found, form, status=422)
-    named = {
-        name: form.cleaned_data.get(name, "") for name in ("revision", "seen_sha256", "comment", "despite_warnings")
-    }
+    named = {name: form.cleaned_data.get(name, "") for name in form.named}
     named["revision"] = named["revision"] or 0
     try:
         resolved = services.approve_edited(actor=user, proposal_id=found.pk, text=text, resolves=True, **named)
     except REFUSED as error:
         if isinstance(error, AlreadyDecided) and _was_resolved_so(error.proposal, form, user):
             return redirect(url_of("proposal", request, error.proposal))
-        is_confirming = isinstance(error, HasWarnings)
-        panel = panel_for(error, named, user)
-        return _overtaken(request, found, form, status=status_of(error), panel=panel, is_confirming=is_confirming)
+        return _overtaken(request, found, form, panel_for(error, named, user), error)
     except _UNFIT as error:
         if is_as_seen:
             form.add_error(None, in_words(error))
             return _page(request, found, form, status=422)
         # It was changed and changed back while this was looked at.
         panel = Panel(_("The text changed since you opened this page."), _("Your decision was not saved."))
-        return _overtaken(request, found, form, status=409, panel=panel)
+        return _overtaken(request, found, form, panel)
     return redirect(url_of("proposal", request, resolved))
 
 
@@ -177,7 +163,7 @@ def _was_resolved_so(decided: Proposal, form: ResolveForm, user: User) -> bool:
 
 
 def _overtaken(
-    request: Request, found: Proposal, form: ResolveForm, *, status: int, panel: Panel, is_confirming: bool = False
+    request: Request, found: Proposal, form: ResolveForm, panel: Panel, error: Exception | None = None
 ) -> HttpResponse:
     """Return the conflict as it is now, with what was chosen where its places are as many, and what was typed."""
     now = proposal_or_404(found.pk, viewer_of(request))
@@ -187,7 +173,7 @@ def _overtaken(
         typed = ""
     initial = {"comment": request.POST.get("comment", "")} if typed else request.POST.dict()
     form = ResolveForm(texts, initial=initial)
-    return _page(request, now, form, status=status, panel=panel, typed=typed, is_confirming=is_confirming)
+    return _page(request, now, form, error, status=409, panel=panel, typed=typed)
 
 
 def _texts_of(request: Request, found: Proposal) -> Rewording | None:
@@ -204,16 +190,20 @@ def _page(
     request: Request,
     found: Proposal,
     form: RewordForm | ResolveForm,
+    error: Exception | None = None,
     *,
     status: int = 200,
     is_unsaved: bool = True,
     panel: Panel | None = None,
     typed: str = "",
-    is_confirming: bool = False,
 ) -> HttpResponse:
     """Return the proposal's page with a form in the place of its change, and what its text would change; for a preview
-    that alone. Where nothing is left to reword, the page has what was typed, to copy."""
-    texts = form.texts
+    that alone. Where nothing is left to reword, the page has what was typed, to copy.
+
+    Args:
+        error: why a decision was refused; it has a status of its own.
+    """
+    texts, status = form.texts, status_of(error) if error else status
     if texts is None:
         typed = form.result() if isinstance(form, RewordForm) else typed
         panel = panel or Panel(
@@ -235,6 +225,7 @@ def _page(
     }
     if request.htmx and request.htmx.target == "preview":
         return render(request, "proposal/preview.html", {"own": own, "proposal": found, "is_preview": True})
+    is_confirming = isinstance(error, HasWarnings)
     return proposal_page(request, found, status=status, panel=panel, own=own, is_confirming=is_confirming, typed=typed)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -116,9 +117,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     person = readable_owner(request, owner)
     user = viewer_of(request)
     blocks = reads.blocks(owner)
-    pages = max(1, -(-len(blocks) // BLOCKS_ON_A_PAGE))
-    number = min(max(1, whole_number(request.GET.get("page", "")) or 1), pages)
-    shown = blocks[(number - 1) * BLOCKS_ON_A_PAGE : number * BLOCKS_ON_A_PAGE]
+    shown = Paginator(blocks, BLOCKS_ON_A_PAGE).get_page(whole_number(request.GET.get("page", "")) or 1)
     last = reads.last_changes(owner, TargetKind.BLOCK, [block.label for block in shown])
     recent = recent_changes(owner)
     waiting, new_blocks = waiting_and_new(owner, [block.label for block in shown])
@@ -144,8 +143,8 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
             ],
             "new_blocks": new_blocks,
             "block_count": len(blocks),
-            "page": number,
-            "pages": pages,
+            "page": shown.number,
+            "pages": shown.paginator.num_pages,
             "recent": [_recent_change(entries[change.pk], titles, said, automatic) for change in recent],
         },
     )

@@ -36,9 +36,8 @@ def export_markdown(request: HttpRequest, owner: str) -> HttpResponse:
     """Send today's notes as memories.md; `?portable=1`: in the four sections all its readers know."""
     deadlines.allow(_EXPORT_SECONDS)
     readable_owner(request, owner)
-    if request.GET.get("portable"):
-        return _download(portable_file(owner), "memories.md", "text/markdown")
-    return _download(memories_md.write(reads.memories(owner)), "memories.md", "text/markdown")
+    text = portable_file(owner) if request.GET.get("portable") else memories_md.write(reads.memories(owner))
+    return _download(text, "memories.md", "text/markdown")
 
 
 @reading_page

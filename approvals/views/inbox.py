@@ -75,7 +75,8 @@ def inbox(request: Request) -> HttpResponse:
         "tabs": [(each.value, by_tab[each]) for each in Tab],
         "counts_here": by_tab[tab],
         "found": proposals.count() if filters.active and shown.groups and not is_plain_page else None,
-        **_shown(request, user, visible, people, listing, kept, count=by_tab[tab]),
+        **_shown(request, visible, people, listing, by_tab[tab]),
+        "filter_name": kept.get("filter_name", ""),
         "page": shown,
         "names": names,
         "several_owners": owners is None or len(owners) > 1,
@@ -86,14 +87,12 @@ def inbox(request: Request) -> HttpResponse:
         "poll": tab is Tab.YOURS and not shown.newer and not is_plain_page,
         "sorts": Sort.choices if tab is Tab.YOURS else Sort.choices[:2],
         **_several(request, kept, rows, is_plain_page=is_plain_page),
-        **_said(user, tab, visible, by_tab, is_empty=not shown.groups),
+        **_said(user, tab, visible, by_tab, not shown.groups),
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
 
 
-def _said(
-    user: User, tab: Tab, visible: ProposalQuerySet, by_tab: Mapping[Tab, int], *, is_empty: bool
-) -> dict[str, Any]:
+def _said(user: User, tab: Tab, visible: ProposalQuerySet, by_tab: Mapping[Tab, int], is_empty: bool) -> dict[str, Any]:
     """Return what is told above the list to people who have decided nothing yet, and in the place of an empty one."""
     is_yours = tab is Tab.YOURS
     may_be_new = is_yours and not is_empty and not user.is_welcomed
@@ -130,14 +129,7 @@ def _several(
 
 
 def _shown(
-    request: Request,
-    user: User,
-    visible: ProposalQuerySet,
-    people: dict[str, str] | None,
-    listing: Listing,
-    kept: Mapping[str, str],
-    *,
-    count: int,
+    request: Request, visible: ProposalQuerySet, people: dict[str, str] | None, listing: Listing, count: int
 ) -> dict[str, Any]:
     """Return what the menu View offers: how the list is shown, what is left out, and the filters under a name.
 
@@ -145,7 +137,7 @@ def _shown(
         count: proposals in the tab. A few are shown as they are, unless the reader came here by a filter.
     """
     density = chosen(request, "density", _DENSITIES) or _DENSITIES[0]
-    saved = list(user.saved_filters.order_by("name"))
+    saved = list(viewer_of(request).saved_filters.order_by("name"))
     is_chosen = listing.filters.active or listing.sort is not Sort.NEWEST or saved
     has_view = count >= WORTH_A_VIEW or bool(is_chosen)
     return {
@@ -154,7 +146,6 @@ def _shown(
         **filter_menu(visible, people, listing),
         "saved": saved,
         "is_saved": any(each.query == listing.query for each in saved),
-        "filter_name": kept.get("filter_name", ""),
     }
 
 

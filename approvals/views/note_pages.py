@@ -414,7 +414,7 @@ def _taken_back(request: Request, owner: str, commit: str) -> HttpResponse:
         messages.error(request, getattr(error, "message", "") or _("The memory did not answer. Try again in a moment."))
     else:
         _say(request, done)
-        return redirect("notes_changed", owner=owner, commit=done.outcome.commit)
+        commit = done.outcome.commit
     return redirect("notes_changed", owner=owner, commit=commit)
 
 

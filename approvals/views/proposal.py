@@ -104,19 +104,17 @@ def proposal_page(
     seen_before: int = 0,
     ticks: Ticks | None = None,
     comment_form: CommentForm | None = None,
-    own: Mapping[str, Any] | None = None,
-    is_confirming: bool = False,
-    typed: str = "",
+    **shown: Any,
 ) -> HttpResponse:
     """Render the page, its body, or its change: what the request asked for.
 
     Args:
         comment_form: the form of the thread as it was refused, or sent while signed out.
         form: what was typed into the form of one decision.
-        is_confirming: the button that approves despite warnings was pressed once.
-        own: a text of the reviewer's own in the place of the change, see `views.approving`.
         ticks: which changes are ticked; as they were sent by default.
-        typed: a text that was typed and has no form any more, to copy.
+        shown: what the templates show beside: `own`, a text of the reviewer's own in the place of the change (see
+            `views.approving`); `typed`, one that has no form any more, to copy; `is_confirming`, the button that
+            approves despite warnings was pressed once.
         list_query: the list it was opened from, where neither form nor address has it.
         seen_before: the newest revision the viewer had seen before this one; 0 for none.
     """
@@ -131,8 +129,7 @@ def proposal_page(
         return render(request, template, context | {"is_part": True}, status=status)
     context |= {
         **_neighbours(request, review, listing),
-        **_deciders(request, found),
-        **_forms(request, form),
+        **_forms(request, found, form),
         **talk_context(review, comment_form),
         "conflicts": [each.other.pk for each in review.collisions if each.is_conflict],
         "listing": listing,
@@ -140,29 +137,25 @@ def proposal_page(
         "title": _title(review),
         "target_url": url_of_target(found),
         "panel": panel,
-        "own": own,
-        "is_confirming": is_confirming,
         "asked": change_request(found),
         "since": _since(request, review, seen_before),
         "is_since_seen": bool(seen_before),
         "answering": answering(found, review.revision),
-        "typed": typed,
         "just_decided": just_decided,
         "undone": next((each for each in review.events if each.data.get("commit") == found.reverted_by_commit), None),
         "undo_at_once": ReviewAction.UNDO in review.actions and (just_decided or _may_undo_at_once(found)),
     }
-    return render(request, "proposal/body.html" if request.htmx else "proposal/proposal.html", context, status=status)
+    template = "proposal/body.html" if request.htmx else "proposal/proposal.html"
+    return render(request, template, context | shown, status=status)
 
 
-def _deciders(request: Request, found: Proposal) -> dict[str, Any]:
-    """Return to whom an undecided proposal may be assigned, and whether the viewer may do that."""
+def _forms(request: Request, found: Proposal, form: ApproveForm | None) -> dict[str, Any]:
+    """Return the form that was sent by the name of its decision, and what the forms offer: also to whom the viewer may
+    assign the proposal."""
     may_care = not found.is_decided and may_decide(viewer_of(request), found.owner)
-    return {"may_care": may_care, "deciders": deciders_of(found.owner) if may_care else []}
-
-
-def _forms(request: Request, form: ApproveForm | None) -> dict[str, Any]:
-    """Return the form that was sent by the name of its decision, and what the forms offer."""
     return {
+        "may_care": may_care,
+        "deciders": deciders_of(found.owner) if may_care else [],
         "reject_form": form if isinstance(form, RejectForm) else None,
         "request_form": form if isinstance(form, RequestChangesForm) else None,
         "approve_form": None if isinstance(form, RejectForm | RequestChangesForm) else form,
@@ -335,17 +328,11 @@ def _options(review: Review) -> list[dict[str, Any]]:
     """Return the changes one can comment on: the id of each, its number on the page, and its words."""
     if review.proposal.target_kind == TargetKind.BLOCK:
         hunks = hunks_of(review.segments)[:MOST_CHANGES]
-        return [
-            {"id": hunk.id, "number": hunk.number, "words": _beginning(hunk.after or hunk.before)} for hunk in hunks
-        ]
-    notes = [(note.id, note.after or note.before) for note in review.notes[:MOST_CHANGES]]
-    return [
-        {"id": id_, "number": number, "words": first_words(note.content if note else "", 60)}
-        for number, (id_, note) in enumerate(notes, start=review.page.start_index())
-    ]
-
-
-def _beginning(text: str) -> str:
-    """Return the first words of a change without the marks of Markdown, unless it consists of marks."""
-    start = text[:1_000]
-    return first_words(on_one_line(start) or start, 60)
+        starts = [(hunk.id, (hunk.after or hunk.before)[:1_000]) for hunk in hunks]
+        # Without the marks of Markdown, unless it consists of marks.
+        found = [(id_, on_one_line(start) or start) for id_, start in starts]
+    else:
+        notes = [(note.id, note.after or note.before) for note in review.notes[:MOST_CHANGES]]
+        found = [(id_, note.content if note else "") for id_, note in notes]
+    numbered = enumerate(found, start=review.page.start_index() if review.notes else 1)
+    return [{"id": id_, "number": number, "words": first_words(text, 60)} for number, (id_, text) in numbered]

@@ -21,7 +21,7 @@ from approvals.pages.inbox import listed, order_of
 from approvals.pages.inbox_filters import InboxFilters, Listing, Tab
 from approvals.pages.inbox_rows import alike_to
 from approvals.pages.together import one_for_many
-from approvals.permissions import ReviewAction, proposals_visible_to
+from approvals.permissions import proposals_visible_to
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import review_of
 from approvals.services.errors import Refusal
@@ -43,13 +43,7 @@ def several(request: Request) -> HttpResponse:
     if items and form.is_valid():
         try:
             outcome = services.decide_several(
-                actor=viewer_of(request),
-                items=items,
-                action=ReviewAction(form.cleaned_data["action"]),
-                reason=form.cleaned_data["reason"],
-                comment=form.cleaned_data["comment"],
-                batch=form.cleaned_data["batch"],
-                seconds=IN_REQUEST,
+                actor=viewer_of(request), items=items, seconds=IN_REQUEST, **form.cleaned_data
             )
         except Refusal as error:
             problem = error.message
