@@ -95,16 +95,15 @@ class PolicyForm(forms.ModelForm[Policy]):
 KINDS = (Kind.EDIT, Kind.REWRITE, Kind.CREATE_BLOCK, Kind.SAVE, Kind.UPDATE, Kind.FORGET, Kind.IMPORT)
 
 
-class RuleForm(forms.Form):
-    """A new rule, in the order of its sentence: who, where, what, then."""
+class NeedsForm(forms.Form):
+    """What an existing rule asks for."""
+
+    needs = forms.ChoiceField(choices=TrustRule.Needs.choices, error_messages={"required": _("Choose what happens.")})
+
+
+class RuleForm(NeedsForm):
+    """A new rule: beside, about whom, where and what it is."""
 
     agent = forms.CharField(required=False, max_length=64)
     block = forms.CharField(required=False, max_length=64)
     kind = forms.CharField(required=False, max_length=16)
-    needs = forms.ChoiceField(choices=TrustRule.Needs.choices, error_messages={"required": _("Choose what happens.")})
-
-
-class NeedsForm(forms.Form):
-    """What an existing rule asks for."""
-
-    needs = forms.ChoiceField(choices=TrustRule.Needs.choices)

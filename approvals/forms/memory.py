@@ -60,6 +60,9 @@ def comment_field(help_text: StrOrPromise) -> forms.CharField:
     return forms.CharField(label=_("Comment"), max_length=MAX_COMMENT, required=False, help_text=help_text)
 
 
+FIELDS_OF_BLOCK = ("title", "description", "body", "limit", "read_only")
+
+
 class BlockForm(forms.Form):
     """The content of a block as its owner edits it."""
 
@@ -96,8 +99,7 @@ class BlockForm(forms.Form):
     @classmethod
     def initial_of(cls, block: Block) -> dict[str, Any]:
         """Return what the form shows for a block as it stands."""
-        shown = {name: getattr(block, name) for name in ("title", "description", "body", "limit", "read_only")}
-        return shown | {"loaded_sha256": block.sha256}
+        return {name: getattr(block, name) for name in FIELDS_OF_BLOCK} | {"loaded_sha256": block.sha256}
 
     def fields_of_block(self, current: Block | None) -> BlockFields:
         """Return what was typed, as service arguments.
@@ -105,15 +107,10 @@ class BlockForm(forms.Form):
         Args:
             current: the block it is typed over; what a form does not show is kept from it.
         """
-        data = self.cleaned_data
-        return BlockFields(
-            title=data["title"],
-            description=with_line_breaks_of(current.description if current else "", data["description"]),
-            body=with_line_breaks_of(current.body if current else "", data["body"]),
-            limit=data["limit"],
-            read_only=data["read_only"],
-            schema_ref=current.schema_ref if current else None,
-        )
+        typed = {name: self.cleaned_data[name] for name in FIELDS_OF_BLOCK}
+        for name in ("description", "body"):
+            typed[name] = with_line_breaks_of(getattr(current, name, ""), typed[name])
+        return BlockFields(**typed, schema_ref=current.schema_ref if current else None)
 
 
 class NewBlockForm(BlockForm):
@@ -232,11 +229,10 @@ class NoteForm(forms.Form):
         }
 
 
-class ReinstateNoteForm(forms.Form):
+class ReinstateNoteForm(DeleteForm):
     """The confirmation that a superseded note is true again."""
 
     comment = comment_field(_("Why it is true again. Saved in the history."))
-    loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
 class SupersedeNoteForm(forms.Form):
@@ -256,16 +252,15 @@ class SupersedeNoteForm(forms.Form):
     replacement_id = forms.CharField(max_length=64, required=False)
     loaded_sha256 = forms.CharField(widget=forms.HiddenInput)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> None:
         """Take words typed after the list was made for an id, or ask to search for them; never ignore them."""
-        cleaned = super().clean() or self.cleaned_data
+        cleaned = self.cleaned_data
         words = cleaned.get("words", "")
         if words and words != cleaned.get("searched", ""):
             if notes.ID.fullmatch(words) and not cleaned.get("replacement_id"):
                 cleaned["replacement_id"] = words
             else:
                 self.add_error("words", _("Choose one of the notes found, or “No replacement”."))
-        return cleaned
 
     def outcome(self) -> tuple[str, str]:
         """Return why the note is no longer true, and which one takes its place; empty where neither is said."""
@@ -294,12 +289,10 @@ class BulkForm(forms.Form):
             raise forms.ValidationError(_("Select the notes again."))
         return seen
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        tags = [cleaned.get(name, "").strip() for name in ("add_tags", "remove_tags")]
-        if cleaned.get("action") == BulkAction.RETAG and not any(tags):
+    def clean(self) -> None:
+        tags = [self.cleaned_data.get(name, "").strip() for name in ("add_tags", "remove_tags")]
+        if self.cleaned_data.get("action") == BulkAction.RETAG and not any(tags):
             self.add_error("add_tags", _("Name a tag to add or to remove."))
-        return cleaned
 
 
 class ImportForm(forms.Form):

@@ -50,25 +50,23 @@ class ApproveForm(forms.Form):
 class ApproveSomeForm(ApproveForm):
     """Approving the ticked changes: what becomes of the others."""
 
-    named = ("revision", "seen_sha256", "comment", "despite_warnings")
-    rest = forms.ChoiceField(
+    named = ("revision", "seen_sha256", "comment", "despite_warnings", "rest")
+    rest = forms.TypedChoiceField(
         choices=[(services.Rest.AGENT, ""), (services.Rest.REJECT, "")],
+        coerce=services.Rest,
         error_messages={"required": _("Choose what happens to the changes you left out.")},
     )
     rest_reason = forms.ChoiceField(
         choices=[("", ""), *((reason.value, reason.label) for reason in services.REASONS_FOR_REST)], required=False
     )
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        if cleaned.get("rest") == services.Rest.REJECT and not cleaned.get("rest_reason"):
+    def clean(self) -> None:
+        if self.cleaned_data.get("rest") == services.Rest.REJECT and not self.cleaned_data.get("rest_reason"):
             self.add_error("rest_reason", _CHOOSE_REASON)
-        return cleaned
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the service, but for what is accepted."""
-        chosen = {"rest": services.Rest(self.cleaned_data["rest"]), "reason": self.cleaned_data["rest_reason"]}
-        return super().arguments() | chosen
+        return super().arguments() | {"reason": self.cleaned_data["rest_reason"]}
 
 
 def seen_of(texts: Rewording) -> dict[str, Any]:
@@ -104,14 +102,12 @@ class RewordForm(OwnTextForm):
         if not (texts and texts.new_block):
             del self.fields["title"]
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        is_empty = "text" in cleaned and not cleaned["text"].strip()
+    def clean(self) -> None:
+        is_empty = "text" in self.cleaned_data and not self.cleaned_data["text"].strip()
         if is_empty and not (self.texts and self.texts.new_block):
             self.add_error(
                 "text", _("The text is empty. To delete it, reject this proposal and delete it on its page.")
             )
-        return cleaned
 
     def result(self) -> str:
         """Return what was typed with the line breaks of the proposed text."""
@@ -141,15 +137,13 @@ class RejectForm(ApproveForm):
     named = ("revision", "reason", "comment", "is_with_agent")
     reason = forms.ChoiceField(choices=RejectReason, error_messages={"required": _CHOOSE_REASON})
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        _require_words(self, cleaned)
-        return cleaned
+    def clean(self) -> None:
+        _require_words(self)
 
 
-def _require_words(form: forms.Form, cleaned: Mapping[str, Any]) -> None:
+def _require_words(form: forms.Form) -> None:
     """Have people say what is wrong where no reason offered says it."""
-    if cleaned.get("reason") == RejectReason.OTHER and not cleaned.get("comment"):
+    if form.cleaned_data.get("reason") == RejectReason.OTHER and not form.cleaned_data.get("comment"):
         form.add_error("comment", _("Please say what’s wrong."))
 
 
@@ -246,17 +240,15 @@ class ResolveForm(OwnTextForm):
                 required=False, strip=False, max_length=200_000, initial=conflict.theirs or conflict.ours
             )
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
+    def clean(self) -> None:
         for row in self.rows():
             own = str(row["own"].value() or "").split()
             written = own and own != str(row["own"].initial).split()
-            if written and cleaned.get(row["choice"].name) in ("now", "proposed"):
+            if written and self.cleaned_data.get(row["choice"].name) in ("now", "proposed"):
                 self.add_error(
                     row["choice"].name,
                     _("You wrote a text of your own and chose another one. Choose yours, or clear its field."),
                 )
-        return cleaned
 
     def rows(self) -> list[dict[str, Any]]:
         """Return each conflict with its two fields."""
@@ -306,14 +298,12 @@ class SeveralForm(forms.Form):
     reason = forms.ChoiceField(choices=RejectReason, required=False)
     comment = forms.CharField(required=False, max_length=2_000)
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        if cleaned.get("action") != ReviewAction.REJECT:
-            return cleaned | {"reason": ""}
-        if not cleaned.get("reason") and "reason" not in self.errors:
+    def clean(self) -> None:
+        if self.cleaned_data.get("action") != ReviewAction.REJECT:
+            self.cleaned_data["reason"] = ""
+        elif not self.cleaned_data.get("reason") and "reason" not in self.errors:
             self.add_error("reason", _CHOOSE_REASON)
-        _require_words(self, cleaned)
-        return cleaned
+        _require_words(self)
 
 
 def ticked(fields: Mapping[str, str]) -> list[services.Item]:

@@ -92,15 +92,9 @@ def is_seen_first(proposal: Proposal) -> bool:
 @register.inclusion_tag("components/risk.html")
 def risk_text(risk: Risk) -> dict[str, Any]:
     """Return a flag's title, its sentence and what was found."""
-    return {
-        "risk": risk,
-        "title": summary.risk_title(risk.key),
-        "count": risk.params.get("count", 0),
-        "said": risk.params.get("said", 0),
-        "added": risk.params.get("count", 0) - risk.params.get("said", 0),
-        "examples": risk.params.get("examples", []),
-        "more": risk.params.get("count", 0) - len(risk.params.get("examples", [])),
-    }
+    found = {"count": 0, "said": 0, "examples": [], **risk.params}
+    added, more = found["count"] - found["said"], found["count"] - len(found["examples"])
+    return found | {"risk": risk, "title": summary.risk_title(risk.key), "added": added, "more": more}
 
 
 @register.simple_tag

@@ -30,54 +30,42 @@ _UNFIT = (Refusal, ForbiddenCharacter)
 @verb(page_of)
 def ticks(request: Request, pk: int) -> HttpResponse:
     """Return another page of the notes with the ticks as they were sent, and what was typed."""
-    chosen = Ticks.sent(request.POST)
-    match request.POST.get("tick"):
-        case "all":
-            chosen = Ticks()
-        case "none":
-            chosen = Ticks(False)
-        case "page":
-            chosen = Ticks(False, frozenset(request.POST.getlist("shown")))
+    shown, sent = frozenset(request.POST.getlist("shown")), Ticks.sent(request.POST)
+    pressed = {"all": Ticks(), "none": Ticks(False), "page": Ticks(False, shown)}
+    chosen, found = pressed.get(request.POST.get("tick", ""), sent), proposal_or_404(pk, viewer_of(request))
     typed = {name: request.POST.get(name, "") for name in ("comment", "rest", "rest_reason")}
-    return proposal_page(
-        request, proposal_or_404(pk, viewer_of(request)), form=ApproveSomeForm(initial=typed), ticks=chosen
-    )
+    return proposal_page(request, found, form=ApproveSomeForm(initial=typed), ticks=chosen)
 
 
 @form_page
-def edit(request: Request, pk: int) -> HttpResponse:
-    """Show the agent's text to be edited, with what it changes; approve it as it was edited."""
+def reword(request: Request, pk: int, *, resolves: bool = False) -> HttpResponse:
+    """Show the agent's text to be edited, with what it changes; approve it as it was edited.
+
+    Args:
+        resolves: settle a conflict: for each place that both sides changed keep now, take proposed or write one's own.
+    """
     found = proposal_or_404(pk, viewer_of(request))
     texts = _texts_of(request, found)
-    if request.method == "POST":
-        return _approve_text(request, found, texts)
-    if texts is None:
-        return redirect(found.get_absolute_url())
-    if texts.is_conflict:
-        return redirect(url_of("resolve", request, found))
-    return _text_page(request, texts, texts.proposed, typed_before(request))
-
-
-@form_page
-def resolve(request: Request, pk: int) -> HttpResponse:
-    """Settle a conflict: for each place that both sides changed keep now, take proposed or write one's own."""
-    found = proposal_or_404(pk, viewer_of(request))
-    texts = _texts_of(request, found)
-    if texts and texts.new_block:  # nothing to merge it with: its text is edited on the other page
+    if resolves and texts and texts.new_block:  # nothing to merge it with: its text is edited on the other page
         return redirect(url_of("edit", request, found))
     if request.method == "POST":
-        if "text" in request.POST:
-            return _approve_text(request, found, texts, resolves=True)
-        return _approve_places(request, found, texts)
+        if resolves and "text" not in request.POST:
+            return _approve_places(request, found, texts)
+        return _approve_text(request, found, texts, resolves)
     if texts is None:
         return redirect(found.get_absolute_url())
-    if not texts.is_conflict:
-        return redirect(url_of("edit", request, found))
+    if texts.is_conflict != resolves:
+        return redirect(_url_of_form(request, texts))
     kept = typed_before(request)
     if texts.conflicts and "text" not in kept and "whole" not in request.GET:
         return _page(request, found, ResolveForm(texts, initial=kept), is_unsaved=bool(kept))
-    # The text as it is now, with what of the change does not contradict it.
-    return _text_page(request, texts, texts.settled([conflict.ours for conflict in texts.conflicts]), kept)
+    # Of a conflict, the text as it is now, with what of the change does not contradict it.
+    text = texts.settled([conflict.ours for conflict in texts.conflicts]) if resolves else texts.proposed
+    return _text_page(request, texts, text, kept)
+
+
+def _url_of_form(request: Request, texts: Rewording) -> str:
+    return url_of("resolve" if texts.is_conflict else "edit", request, texts.proposal)
 
 
 def _text_page(request: Request, texts: Rewording, text: str, typed: dict[str, str]) -> HttpResponse:
@@ -91,7 +79,7 @@ def _text_page(request: Request, texts: Rewording, text: str, typed: dict[str, s
     return _page(request, texts.proposal, form, is_unsaved=bool(typed))
 
 
-def _approve_text(request: Request, found: Proposal, texts: Rewording | None, resolves: bool = False) -> HttpResponse:
+def _approve_text(request: Request, found: Proposal, texts: Rewording | None, resolves: bool) -> HttpResponse:
     """Answer the form of the whole text, to edit a proposal or to settle a conflict by hand: show what it changes, or
     approve it."""
     form, user = RewordForm(texts, request.POST), viewer_of(request)
@@ -220,7 +208,7 @@ def _page(
         "over": max(0, len(text) - texts.limit),
         "caret": _caret(texts.now, text),
         "is_unsaved": is_unsaved,
-        "action": url_of("resolve" if texts.is_conflict else "edit", request, found),
+        "action": _url_of_form(request, texts),
         "cancel": url_of("proposal", request, found),
     }
     if request.htmx and request.htmx.target == "preview":

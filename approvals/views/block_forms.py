@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from approvals import permissions, services
 from approvals.accounts.sign_in import viewer_of
-from approvals.forms.memory import BlockForm, DeleteForm, NewBlockForm, RestoreForm, add_refusal
+from approvals.forms.memory import FIELDS_OF_BLOCK, BlockForm, DeleteForm, NewBlockForm, RestoreForm, add_refusal
 from approvals.models import Mergeability, Proposal, User
 from approvals.pages.blocks import Version, history_entries, version, waiting_on
 from approvals.pages.versions import block_as_loaded, put_together
@@ -131,7 +131,7 @@ class BlockEdit(BlockChangeView[BlockForm]):
         if base is None:
             return self.show_overtaken(form)
         fields, conflicts = put_together(base, typed, self.current)
-        shown = {name: getattr(fields, name) for name in _FIELDS}
+        shown = {name: getattr(fields, name) for name in FIELDS_OF_BLOCK}
         filled = BlockForm({**self.request.POST.dict(), **shown, "loaded_sha256": self.current.sha256})
         return self.show(filled, typed=fields, together={"conflicts": conflicts})
 
@@ -285,8 +285,5 @@ def content_of(old: Block, rules: Block) -> BlockFields:
     return replace(fields_of(rules), title=old.title, description=old.description, body=old.body)
 
 
-_FIELDS = ("title", "description", "body", "limit", "read_only")
-
-
 def _is_equal(block: Block, typed: BlockFields) -> bool:
-    return all(getattr(block, name) == getattr(typed, name) for name in _FIELDS)
+    return all(getattr(block, name) == getattr(typed, name) for name in FIELDS_OF_BLOCK)

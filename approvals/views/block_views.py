@@ -121,8 +121,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     last = reads.last_changes(owner, TargetKind.BLOCK, [block.label for block in shown])
     recent = recent_changes(owner)
     waiting, new_blocks = waiting_and_new(owner, [block.label for block in shown])
-    changes_shown = [last[block.label] for block in shown if block.label in last]
-    entries = {entry.change.pk: entry for entry in history_entries([*changes_shown, *recent])}
+    entries = {entry.change.pk: entry for entry in history_entries([*last.values(), *recent])}
     titles = {block.label: block.display_title for block in blocks}
     said = reads.find_notes(owner, {change.target for change in recent if change.target_kind == TargetKind.NOTE})
     applied = [entries[change.pk].proposal for change in recent if change.action == Change.Action.APPLIED]
@@ -162,9 +161,7 @@ def _recent_change(
     else:
         note = notes.get(change.target)
         title, page = first_words(note.content, 80) if note else gettext("Deleted note"), "note"
-    url = reverse(page, args=[change.owner, change.target])
-    if known:
-        url = known.proposal.get_absolute_url()
+    url = known.proposal.get_absolute_url() if known else reverse(page, args=[change.owner, change.target])
     if known and known.proposal.target_kind == TargetKind.IMPORT:
         title = known.proposal.target_title
     return {"entry": entry, "title": title, "url": url, "automatic": known}
@@ -213,8 +210,7 @@ def opening(body: str) -> str:
     """Return the first words of a text for lists, without headings and tables where the text has more than these."""
     lines = [line.strip() for line in body[: OPENING_LENGTH * 8].splitlines()]
     prose = [line for line in lines if line and not line.startswith(("#", "|", "---", "```"))]
-    words = rendering.on_one_line("\n".join(prose or lines))
-    return words if len(words) <= OPENING_LENGTH else words[:OPENING_LENGTH].rsplit(" ", 1)[0] + "\u00a0…"
+    return first_words(rendering.on_one_line("\n".join(prose or lines)), OPENING_LENGTH)
 
 
 def compare(before: Version, after: Version) -> dict[str, Any]:

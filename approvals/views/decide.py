@@ -37,7 +37,7 @@ from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.models import TargetKind
 from memory_app.text.edits import ForbiddenCharacter
 
-#: What a service raises instead of deciding; `refused` answers it.
+#: What a service raises instead of deciding; `_again` answers it.
 REFUSED = (errors.DecisionRefused, EngineUnavailable, OutcomeUnknown)
 
 
@@ -316,9 +316,7 @@ def redact(request: Request, pk: int) -> HttpResponse:
             messages.success(request, _("The texts of the proposal are removed."))
     elif ReviewAction.REDACT in available_actions(user, found):
         was_taken = found.events.filter(what=Event.What.REVERTED).exists()
-        urls = {"conversations_url": reverse("conversations", args=[found.owner])}
-        context = {"proposal": found, "was_taken": was_taken, **urls}
-        return render(request, "proposal/redact.html", context)
+        return render(request, "proposal/redact.html", {"proposal": found, "was_taken": was_taken})
     return redirect("proposal", pk=pk)
 
 
@@ -333,11 +331,9 @@ def comment(request: Request, pk: int) -> HttpResponse:
             services.comment(
                 actor=viewer, proposal_id=pk, text=typed["said"], change=typed["change"], operation=typed["nonce"]
             )
-        except ForbiddenCharacter as error:
+        except (ForbiddenCharacter, errors.Refusal) as error:
             form.add_error("said", in_words(error))
-        except errors.Refusal as error:
-            form.add_error("said", error.message)
-            found, status = proposal_or_404(pk, viewer), error.status
+            found, status = proposal_or_404(pk, viewer), getattr(error, "status", status)
     elif set(form.errors) != {"said"}:
         form.add_error("said", _("This form is not from this page. Send it again."))
     if request.htmx:

@@ -54,8 +54,8 @@ def inbox(request: Request) -> HttpResponse:
         new, changed = arrived(proposals, tab, keys["since"], user, read=keys["read"], owners=owners)
         if not (new or changed):
             return HttpResponse(status=204)
-        arrivals = {"arrived": new + changed, "new": new, "changed": changed}
-        return render(request, "inbox/arrived.html", arrivals | {"list_url": listing.url})
+        arrivals = {"arrived": new + changed, "new": new, "changed": changed, "list_url": listing.url}
+        return render(request, "inbox/arrived.html", arrivals)
 
     services.recover_on_read()
     _expire_overdue()
@@ -86,7 +86,7 @@ def inbox(request: Request) -> HttpResponse:
         "poll_url": url_of(listing.parameters | {"since": shown.newest or now, "read": now}),
         "poll": tab is Tab.YOURS and not shown.newer and not is_plain_page,
         "sorts": Sort.choices if tab is Tab.YOURS else Sort.choices[:2],
-        **_several(request, kept, rows, is_plain_page=is_plain_page),
+        **_several(request, kept, rows, is_plain_page),
         **_said(user, tab, visible, by_tab, not shown.groups),
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
@@ -112,7 +112,7 @@ def dismiss_welcome(request: Request) -> HttpResponse:
 
 
 def _several(
-    request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow], *, is_plain_page: bool
+    request: Request, kept: Mapping[str, str], rows: Sequence[InboxRow], is_plain_page: bool
 ) -> dict[str, Any]:
     """Return what the form that decides about several rows needs, with what was typed into it while signed out.
 

@@ -1,6 +1,5 @@
 """The page of one proposal."""
 
-import uuid
 from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
@@ -66,8 +65,7 @@ def _page_with_form_kept(request: Request, found: Proposal, kept: dict[str, str]
         initial = {name: kept.get(name, "") for name in ("comment", "reason", "rest", "rest_reason")}
         is_rejection = "reason" in kept or not kept.get("seen_sha256")
         form = ApproveForm if "back" in kept else RejectForm if is_rejection else ApproveSomeForm
-        if "asks" in kept:
-            form = RequestChangesForm
+        form = RequestChangesForm if "asks" in kept else form
         typed = {"form": form(initial=initial), "ticks": Ticks.of(kept)}
     panel = Panel(_("Welcome back."), text)
     return proposal_page(request, found, panel=panel, list_query=kept.get("list", ""), **typed)
@@ -244,11 +242,9 @@ def _neighbours(request: Request, review: Review, listing: Listing) -> dict[str,
     people |= {following.owner} if following else set()
     known = {user.username: user.display_name} | (readable_people(user) or {})
     names = known | display_names(people - known.keys())
-    is_others = following is not None and following.owner != user.username
     return {
         "place": inbox.place_of(user, found, listing) if has_place else None,
         "next_proposal": following,
-        "next_owner": names.get(following.owner, following.owner) if following and is_others else "",
         "names": names,
         "owner_name": names.get(found.owner, found.owner),
         "is_own": found.owner == user.username,
@@ -293,7 +289,6 @@ def talk_context(review: Review, form: CommentForm | None = None) -> dict[str, A
     comments = [each for each in review.events if each.what == Event.What.COMMENTED and each.text]
     names = display_names(each.actor for each in comments if each.actor_kind == Event.ActorKind.PERSON)
     shown = [_shown(each, names, by_id) for each in comments]
-    form = form or CommentForm()
     return {
         "review": review,
         "proposal": review.proposal,
@@ -302,11 +297,7 @@ def talk_context(review: Review, form: CommentForm | None = None) -> dict[str, A
         "change_ids": {option["number"]: option["id"] for option in options},
         "talk_changes": options if len(options) > 1 else [],
         "talk_open": is_open_for_talk(review.proposal),
-        "talk_errors": form.errors.get("said", []),
-        "talk_said": form["said"].value() or "",
-        "talk_change": form["change"].value() or "",
-        # A refused form goes on being the same one.
-        "talk_nonce": form["nonce"].value() or uuid.uuid4().hex,
+        "talk_form": form or CommentForm(),
     }
 
 
