@@ -151,19 +151,14 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
     Args:
         error: one of `REFUSALS`.
     """
-    match error:
-        case Refusal():
-            field, status = error.details.get("field"), error.status
-        case ForbiddenCharacter():
-            field, status = error.field, 422
-        case _:
-            # Sending it again is safe even when this one did arrive: the sha256 shows it.
-            form.add_error(
-                None, _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
-            )
-            return 503
+    if not isinstance(error, Refusal | ForbiddenCharacter):
+        # Sending it again is safe even when this one did arrive: the sha256 shows it.
+        text = _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
+        form.add_error(None, text)
+        return 503
+    field = error.field if isinstance(error, ForbiddenCharacter) else error.details.get("field")
     form.add_error(field if field in form.fields else None, in_words(error))
-    return status
+    return 422 if isinstance(error, ForbiddenCharacter) else error.status
 
 
 def in_words(error: Exception) -> str:

@@ -227,19 +227,8 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     With `?v=` a commit, what that change did; with `?a=` and `?b=`, what changed between two versions; with `?from=`,
     the bars of the strip lead to comparisons with that one.
     """
-    person = readable_owner(request, owner)
-    found = blame_of_block(owner, label)
-    current = reads.find_block(owner, label)
-    if current is None and not found.changes:
-        raise Http404
-    context = {
-        **about_block(request, person, label, current),
-        "current": current,
-        "memory_block": current,
-        "tab": "history",
-        "page_url": reverse("block_history", args=[owner, label]),
-        "page_query": request.GET,
-    }
+    person, found, context = _history_of(request, owner, label)
+    context |= {"tab": "history", "page_url": reverse("block_history", args=[owner, label]), "page_query": request.GET}
     try:
         context |= _chosen(request, found)
     except RevisionNotFound as error:
@@ -260,6 +249,15 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         "older": urlencode({"before": page[-1].pk}) if older else "",
     }
     return render(request, "memory/block.html", context)
+
+
+def _history_of(request: HttpRequest, owner: str, label: str) -> tuple[User, BlockBlame, dict[str, Any]]:
+    """Return the owner and the changes of a block, and what its pages about them need. Raises Http404 without any."""
+    person = readable_owner(request, owner)
+    found, current = blame_of_block(owner, label), reads.find_block(owner, label)
+    if current is None and not found.changes:
+        raise Http404
+    return person, found, about_block(request, person, label, current) | {"current": current, "memory_block": current}
 
 
 def _leads_to(change: Change, picked: Change | None) -> str:
@@ -324,13 +322,8 @@ def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, An
 @reading_page
 def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show the text with who proposed and approved each sentence, when and why; with `?s=`, all about one of them."""
-    person = readable_owner(request, owner)
-    found = blame_of_block(owner, label)
-    current = reads.find_block(owner, label)
-    if current is None and not found.changes:
-        raise Http404
-    context = about_block(request, person, label, current)
-    if current is None:
+    _person, found, context = _history_of(request, owner, label)
+    if context["current"] is None:
         last = history_entries(found.changes[-1:])[0]
         return render(request, "memory/block_missing.html", {**context, "last": last}, status=410)
     by_age = request.GET.get("by") == "age"
@@ -340,8 +333,6 @@ def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     is_all = "all" in request.GET
     context |= {
         "tab": "why",
-        "current": current,
-        "memory_block": current,
         "blamed": blamed,
         "by_age": by_age,
         "is_peek": "peek" in request.GET,
