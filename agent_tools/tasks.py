@@ -9,28 +9,15 @@ from agent_tools.tools import block_reads
 from agent_tools.webhooks import deliveries, sending
 
 
-@shared_task(name="agent_tools.purge")
-def purge() -> int:
-    """Forget idempotency keys, and the answers kept with them, after `settings.IDEMPOTENCY_HOURS`."""
-    return idempotency.purge()
-
-
 @shared_task(name="agent_tools.purge_tool_calls")
 def purge_tool_calls() -> int:
     """Delete the rows about tool calls after `settings.TOOL_CALL_DAYS`, and those about reads that count no more."""
     return execution.purge() + block_reads.purge()
 
 
-@shared_task(name=sending.TASK)
-def send_webhooks() -> None:
-    """Make the deliveries of what was decided, and begin to send what is due."""
-    sending.run()
-
-
-@shared_task(name="agent_tools.purge_webhook_deliveries")
-def purge_webhook_deliveries() -> int:
-    """Delete the log of what was sent to webhooks after `settings.WEBHOOK_DELIVERY_DAYS`."""
-    return deliveries.purge()
+purge = shared_task(name="agent_tools.purge")(idempotency.purge)
+purge_webhook_deliveries = shared_task(name="agent_tools.purge_webhook_deliveries")(deliveries.purge)
+send_webhooks = shared_task(name=sending.TASK)(sending.run)
 
 
 @signals.worker_process_shutdown.connect

@@ -33,21 +33,6 @@ def work_on_batch(batch: str) -> None:
         several.hand_over(batch)  # behind what other tasks wait for
 
 
-@shared_task(name="approvals.continue_batches")
-def continue_batches() -> int:
-    return several.continue_batches()
-
-
-@shared_task(name="approvals.remind")
-def remind() -> int:
-    return services.remind()
-
-
-@shared_task(name="approvals.send_digests")
-def send_digests() -> int:
-    return mail.send_due()
-
-
 @shared_task(name="approvals.purge_sessions_and_audit")
 def purge_sessions_and_audit() -> int:
     """Delete sessions that ended, and what is recorded of people after `settings.AUDIT_DAYS`."""
@@ -55,11 +40,12 @@ def purge_sessions_and_audit() -> int:
     return audit.purge()
 
 
-@shared_task(name=sign_in.TASK)
-def send_password_link(email: str) -> None:
-    sign_in.send(email)
-
-
 @shared_task(name="approvals.collect_removed_texts", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
 def collect_removed_texts() -> int:
     return texts.collect()
+
+
+continue_batches = shared_task(name="approvals.continue_batches")(several.continue_batches)
+remind = shared_task(name="approvals.remind")(services.remind)
+send_digests = shared_task(name="approvals.send_digests")(mail.send_due)
+send_password_link = shared_task(name=sign_in.TASK)(sign_in.send)

@@ -35,7 +35,4 @@ def reindex_all() -> int:
     return len(behind)
 
 
-@shared_task(name="memory_app.purge_conversations")
-def purge_conversations() -> int:
-    """Delete messages older than `settings.CONVERSATION_DAYS`. Return how many."""
-    return conversations.purge()
+purge_conversations = shared_task(name="memory_app.purge_conversations")(conversations.purge)

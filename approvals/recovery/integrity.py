@@ -4,7 +4,7 @@ Read-only. A database that cannot be read is a finding as well: people run this 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from django.db import connections
 from django.db.utils import Error as DatabaseError
@@ -77,9 +77,6 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.what} {self.advice}"
-
-    def as_json(self) -> dict[str, str]:
-        return asdict(self)
 
 
 def problems() -> Iterator[Finding]:

@@ -5,6 +5,7 @@ merge is finished. After a restore, what `default` lacks is read from the newer 
 as a command, and, where there is no beat, when a request reads.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -270,7 +271,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
             proposals that are only in the memory, and skips ids that may have been assigned.
         last_ids: with `trust_log`, the highest id of each table in the backup's manifest.
     """
-    opened = approved = reopened = 0
+    finished: Counter[str] = Counter()
     failed: list[int] = []
     if trust_log:
         skip_ids(last_ids)
@@ -284,31 +285,23 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
             failed.append(proposal.pk)
             continue
         if outcome.status == Status.APPROVED:
-            approved += 1
-        elif outcome.status in (Status.WITHDRAWN, Status.PREPARING):  # PREPARING: another call works on it
-            continue
-        elif proposal.status == Status.PREPARING:
-            opened += 1
-        else:
-            reopened += 1
-    ledger_rows = sync_ledger(trust_log=trust_log)
-    known_approved = approve_merged()
-    recreated_proposals = recreate_missing_proposals() if trust_log else 0
-    recheck_unknown()
+            finished["approved"] += 1
+        elif outcome.status not in (Status.WITHDRAWN, Status.PREPARING):  # PREPARING: another call works on it
+            finished["opened" if proposal.status == Status.PREPARING else "reopened"] += 1
+    # Each needs what those before it have written.
     report = RecoveryReport(
-        opened=opened,
-        approved=approved,
-        reopened=reopened,
-        reverted=_finish_reverts(),  # needs the ledger rows from above
-        ledger_rows=ledger_rows,
-        branches_dropped=_drop_left_over() + (drop_unknown_branches() if trust_log else 0),
-        known_approved=known_approved,
-        recreated_proposals=recreated_proposals,
-        recreated_branches=recreate_missing_branches(),
+        **finished,
         failed=tuple(failed),
         dirt=dirt,
+        ledger_rows=sync_ledger(trust_log=trust_log),
+        known_approved=approve_merged(),
+        recreated_proposals=recreate_missing_proposals() if trust_log else 0,
+        reverted=_finish_reverts(),
+        branches_dropped=_drop_left_over() + (drop_unknown_branches() if trust_log else 0),
+        recreated_branches=recreate_missing_branches(),
         texts_collected=_collect_removed_texts(),
     )
+    recheck_unknown()
     if report != RecoveryReport():
         log.info("recovered", report=str(report))
     return report

@@ -154,7 +154,6 @@ def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
     try:
         return _write(proposal, revision)
     except MergeConflict:
-        _reopen(proposal)
         raise TargetChanged(proposal, block_of(current_state(proposal, revision))) from None
 
 
@@ -208,7 +207,6 @@ def _write_branch(proposal: Proposal, revision: Revision) -> None:
     try:
         revision.head_commit = write_revision_branch(proposal, revision)
     except (rows.TargetMoved, reads.BlockNotFound):
-        _reopen(proposal)
         raise TargetChanged(proposal, block_of(current_state(proposal, revision))) from None
     revision.save(update_fields=["head_commit"])
 

@@ -2,6 +2,7 @@
 
 import json
 from argparse import ArgumentParser
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -20,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         found = list(problems())
         if options["json"]:
-            self.stdout.write(json.dumps([finding.as_json() for finding in found], indent=2))
+            self.stdout.write(json.dumps(list(map(asdict, found)), indent=2))
         else:
             for finding in found:
                 self.stdout.write(str(finding))
