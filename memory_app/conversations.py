@@ -39,24 +39,14 @@ class Turn:
     at: datetime | None = None
 
 
-@dataclass(frozen=True)
-class StoredTurns:
-    """The result of storing messages: their ids, in the order given.
-
-    Args:
-        new: those that were not stored before.
-        known: those that were, which stay as they are.
-    """
-
-    new: tuple[str, ...]
-    known: tuple[str, ...]
-
-
-def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "") -> StoredTurns:
+def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "") -> tuple[list[str], list[str]]:
     """Store the messages of a session; one whose id is stored already is left as it is.
 
     Args:
         agent: name of the agent that sends them.
+
+    Returns:
+        The ids of those that were not stored before, and of those that were, each in the order given.
     """
     now = timezone.now()
     rows: dict[str, Message] = {}
@@ -83,9 +73,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
         )
     if len(there) < len(rows):
         store.enqueue_reindex(owner)
-    return StoredTurns(
-        new=tuple(id_ for id_ in rows if id_ not in there), known=tuple(id_ for id_ in rows if id_ in there)
-    )
+    return [id_ for id_ in rows if id_ not in there], [id_ for id_ in rows if id_ in there]
 
 
 @dataclass(frozen=True)
@@ -216,20 +204,15 @@ def _described(owner: str, found: Sequence[dict[str, Any]]) -> tuple[Conversatio
     )
 
 
-@dataclass(frozen=True)
-class Deleted:
-    """The result of deleting: how many are gone, and how many stay because another agent sent them."""
-
-    count: int
-    left: int
-
-
-def delete(owner: str, session_id: str, message_id: str | None = None, *, agent: str | None = None) -> Deleted:
+def delete(owner: str, session_id: str, message_id: str | None = None, *, agent: str | None = None) -> tuple[int, int]:
     """Delete a session's messages, or only the one with this id.
 
     Args:
         agent: only those this agent sent: what one agent was told may be evidence for another's change.
             None for people, who may delete any.
+
+    Returns:
+        How many are gone, and how many stay because another agent sent them.
     """
     asked = _messages_of(owner, session_id)
     if message_id is not None:
@@ -237,7 +220,7 @@ def delete(owner: str, session_id: str, message_id: str | None = None, *, agent:
     there = dict(asked.values_list("message_id", "agent"))
     gone = [id_ for id_, kept_by in there.items() if agent is None or kept_by == agent]
     _remove(owner, session_id, gone)
-    return Deleted(len(gone), len(there) - len(gone))
+    return len(gone), len(there) - len(gone)
 
 
 def purge() -> int:

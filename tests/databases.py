@@ -89,9 +89,9 @@ class ServerDatabases:
         app.control.purge()  # what the test before asked of the worker is of no use to this one
         wait_for_the_worker()
         verbs = dolt()
-        for branch in verbs.branches():
-            if branch.name != MAIN:
-                verbs.drop_branch(branch.name)
+        for name in verbs.branches():
+            if name != MAIN:
+                verbs.drop_branch(name)
         verbs.reset_hard(self.baseline)
         for attempt in range(ATTEMPTS):
             try:

@@ -135,9 +135,9 @@ def message_keep(call: Call, arguments: KeepArguments) -> Answer:
         )
         for message in arguments.messages
     ]
-    kept = conversations.keep(call.owner, arguments.session_id, turns, agent=call.caller.agent.name)
-    data = {"session_id": arguments.session_id, "new": list(kept.new), "known": list(kept.known)}
-    return Answer(f"{_messages(len(kept.new))} kept.", data)
+    new, known = conversations.keep(call.owner, arguments.session_id, turns, agent=call.caller.agent.name)
+    data = {"session_id": arguments.session_id, "new": new, "known": known}
+    return Answer(f"{_messages(len(new))} kept.", data)
 
 
 class DeleteMessagesArguments(WriteArguments):
@@ -161,13 +161,12 @@ class DeleteMessagesArguments(WriteArguments):
 )
 def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
     _require_session(call, arguments)
-    deleted = conversations.delete(call.owner, arguments.session_id, arguments.message_id, agent=call.caller.agent.name)
-    text = f"{_messages(deleted.count)} deleted."
-    if deleted.left:
-        text += (
-            f"\n{_messages(deleted.left)} handed in by another agent stayed: only that agent or a person deletes them."
-        )
-    data = {"session_id": arguments.session_id, "deleted": deleted.count, "left": deleted.left}
+    agent = call.caller.agent.name
+    deleted, left = conversations.delete(call.owner, arguments.session_id, arguments.message_id, agent=agent)
+    text = f"{_messages(deleted)} deleted."
+    if left:
+        text += f"\n{_messages(left)} handed in by another agent stayed: only that agent or a person deletes them."
+    data = {"session_id": arguments.session_id, "deleted": deleted, "left": left}
     return Answer(text, data)
 
 

@@ -163,8 +163,7 @@ def _blocks_after(call: Call, arguments: paging.PagedArguments) -> Answer:
 
 def _at(call: Call, label: str, as_of: str | None) -> tuple[str, reads.Block]:
     if as_of is None:
-        now = reads.snapshot(call.owner, label)
-        return now.commit, now.block
+        return reads.snapshot(call.owner, label)
     commit = reads.resolve_revision(as_of)
     return commit, reads.block_at(call.owner, label, commit, with_deleted=call.may_read_deleted)
 

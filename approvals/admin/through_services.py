@@ -124,21 +124,20 @@ class PlainList(admin.ModelAdmin[M]):
 Parent = TypeVar("Parent", bound=Model)
 
 
+def _nobody(self: object, request: HttpRequest, obj: Any = None) -> bool:
+    return False
+
+
 class NeverDeleted:
     """For rows that the history of the memory names for ever; people and agents are switched off instead."""
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_delete_permission = _nobody
 
 
 class ReadOnly(NeverDeleted):
     """For admins and inlines: everything shown, nothing changed."""
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_add_permission = has_change_permission = _nobody
 
 
 class ReadOnlyAdmin(ReadOnly, PlainList[M]):

@@ -108,15 +108,15 @@ def search_summaries(
     every = catalogue(owner)
     # Most lists need the best few only; ranking all of 10,000 matches takes 20 ms instead of 2.
     for top_k in (None,) if most is None else (most + _SPARE, None):
-        ranking = service.rank_notes(owner, query, top_k=top_k, **wanted.searched)
-        found = [every.by_id[id_] for id_ in ranking.note_ids if id_ in every.by_id and wanted.takes(every.by_id[id_])]
-        if ranking.is_all or (most is not None and len(found) >= most):
+        ids, is_all, is_behind = service.rank_notes(owner, query, top_k=top_k, **wanted.searched)
+        found = [every.by_id[id_] for id_ in ids if id_ in every.by_id and wanted.takes(every.by_id[id_])]
+        if is_all or (most is not None and len(found) >= most):
             break
     if most is None or len(found) < most:
         folded, ranked = query.casefold(), {entry.id for entry in found}
         rest = (entry for entry in every.entries if entry.id not in ranked and folded in entry.words)
         found += [entry for entry in rest if wanted.takes(entry)]
-    return tuple(found[:most]), ranking.index_behind or services.is_interrupted(owner)
+    return tuple(found[:most]), is_behind or services.is_interrupted(owner)
 
 
 def search_notes(owner: str, query: str, wanted: Wanted, *, most: int | None = None) -> tuple[tuple[Note, ...], bool]:

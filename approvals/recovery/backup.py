@@ -137,17 +137,20 @@ Restored = tuple[str, list[str]]
 
 
 @upkeep.paused()
-def restore(folder: Path) -> Restored:
+def restore(folder: Path, *, here: bool = False) -> Restored:
     """Restore a backup into the databases the settings name, which must be empty, and bring it up to date.
+
+    Args:
+        here: it is checked already, and restored in place: for the child process in which this function does it.
 
     Raises:
         BackupError: it is none, is damaged or from a newer version; its two databases do not belong together; those
             here are of another engine or not empty, or could not be written: the message says what was left then.
     """
     folder = folder.absolute()
-    manifest = _read_and_check(folder)
+    manifest = Manifest.read(folder) if here else _read_and_check(folder)
     _require_empty()
-    if not _in_files():
+    if here or not _in_files():
         return _restore_here(folder, manifest)
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.DATA_DIR, ignore_cleanup_errors=True) as name:
         scratch = Path(name)
@@ -177,14 +180,6 @@ def verify(folder: Path) -> None:
         done = _restore_in_child(folder, {"ASSENT_DATA_DIR": scratch, **environment})
     if done[1]:
         raise BackupError(f"The backup in {folder} can be restored, but does not agree: {' '.join(done[1][:5])}")
-
-
-@upkeep.paused()
-def restore_here(folder: Path) -> Restored:
-    """Restore in place, into the databases the settings name; `restore` calls it in a child process."""
-    manifest = Manifest.read(folder)
-    _require_empty()
-    return _restore_here(folder, manifest)
 
 
 def _read_and_check(folder: Path) -> Manifest:

@@ -126,17 +126,17 @@ def _uncommitted() -> Iterator[Finding]:
 def _branches() -> Iterator[Finding]:
     """Check that every branch belongs to an undecided proposal."""
     needed = dict(Revision.objects.exclude(branch="").values_list("branch", "proposal__status"))
-    for branch in dolt().branches():
-        if branch.name == MAIN:
+    for name, head in dolt().branches().items():
+        if name == MAIN:
             continue
-        status = needed.get(branch.name)
+        status = needed.get(name)
         if status is None:
-            what = f"No proposal has the branch {branch.name} (at {branch.head})."
+            what = f"No proposal has the branch {name} (at {head})."
             advice = "After restoring an older `default` run `manage.py recover --trust-log`; else drop it."
-            yield Finding("orphan_branch", branch.name, what, advice)
+            yield Finding("orphan_branch", name, what, advice)
         elif status not in PENDING:
-            what = f"The branch {branch.name} is still there although its proposal is {status}."
-            yield Finding("left_over_branch", branch.name, what, RECOVER)
+            what = f"The branch {name} is still there although its proposal is {status}."
+            yield Finding("left_over_branch", name, what, RECOVER)
 
 
 def _open() -> Iterator[Finding]:

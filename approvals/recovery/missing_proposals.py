@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -42,13 +43,13 @@ def recreate_missing_proposals() -> int:
         _recreate_decided(int(number or 0), row)
     known |= {number for number in unknown if number}
     made = len(unknown)
-    for branch in dolt().branches():
-        named = parse_branch_name(branch.name)
-        if named is None or dolt().is_ancestor(branch.head):
+    for name, head in dolt().branches().items():
+        named = parse_branch_name(name)
+        if named is None or dolt().is_ancestor(head):
             continue  # main, or a branch without a commit yet
         number, revision = named
         if number not in known and revision == 1:
-            made += _recreate_open(number, branch.head)
+            made += _recreate_open(number, head)
     return made
 
 
@@ -130,19 +131,15 @@ def _recreate(
         )
         if proposal.status == Status.OPEN:
             name_notes(proposal)
-        _record_events(proposal, at)
+        made: dict[str, Any] = {"actor": proposal.agent, "at": at, "commit": proposal.merge_commit}
+        if proposal.auto_applied:
+            events.record(proposal, Event.What.APPLIED, **made)
+        else:
+            events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning, at=at)
+        if proposal.status == Status.APPROVED:
+            events.record(proposal, Event.What.APPROVED, **made | {"actor": proposal.decided_by})
     log.info("proposal_made_again", proposal=number, user_id=change.owner, status=str(proposal.status))
     return proposal
-
-
-def _record_events(proposal: Proposal, at: datetime) -> None:
-    commit = proposal.merge_commit
-    if proposal.auto_applied:
-        events.record(proposal, Event.What.APPLIED, actor=proposal.agent, at=at, commit=commit)
-        return
-    events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning, at=at)
-    if proposal.is_decided:
-        events.record(proposal, Event.What.APPROVED, actor=proposal.decided_by, at=at, commit=commit)
 
 
 def change_between(owner: str, targets: Sequence[tuple[str, str]], before: str, after: str) -> ProposedChange:

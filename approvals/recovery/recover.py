@@ -100,7 +100,7 @@ def recreate_missing_branches() -> int:
 
     A decision dropped them that the restored `default` does not contain.
     """
-    present = {branch.name for branch in dolt().branches()}
+    present = dolt().branches()
     is_current = Q(proposal__status__in=DECIDABLE, number=F("proposal__current_revision_number"))
     current = Revision.objects.filter(is_current).exclude(branch="")
     missing = [pk for pk, name in current.values_list("pk", "branch") if name not in present]
@@ -125,7 +125,7 @@ def recreate_missing_branches() -> int:
 
 def drop_unknown_branches() -> int:
     """Drop branches without a revision, from decisions that ran while the memory was copied. Return how many."""
-    present = [branch.name for branch in dolt().branches() if parse_branch_name(branch.name)]
+    present = filter(parse_branch_name, dolt().branches())
     known = set(Revision.objects.exclude(branch="").values_list("branch", flat=True))
     unknown = [name for name in present if name not in known]
     for name in unknown:
@@ -142,7 +142,7 @@ def skip_ids(last: Mapping[str, int] | None = None) -> None:
         last: the highest id of each table in the manifest.
     """
     numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
-    numbers += [named[0] for branch in dolt().branches() if (named := parse_branch_name(branch.name))]
+    numbers += [named[0] for named in map(parse_branch_name, dolt().branches()) if named]
     numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in dolt().log()]
     known, present = last or {}, backups.last_ids()
     highest = {table: max(known.get(table, 0), present.get(table, 0)) for table in {*known, *present}}
@@ -385,7 +385,7 @@ def _collect_removed_texts() -> int:
 
 def _drop_left_over() -> int:
     """Drop the branches of decided proposals and of former revisions that are still there. Return how many."""
-    present = {branch.name for branch in dolt().branches()}
+    present = dolt().branches()
     if len(present) == 1:
         return 0
     is_former = Q(proposal__status__in=DECIDABLE) & ~Q(number=F("proposal__current_revision_number"))

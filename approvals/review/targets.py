@@ -310,8 +310,8 @@ def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, TargetSt
     """Return the target of a proposal as it is now, and a commit of main that is not newer than that."""
     if proposal.target_kind == TargetKind.BLOCK:
         with suppress(reads.BlockNotFound):
-            snapshot = reads.snapshot(proposal.owner, proposal.target)
-            return snapshot.commit, BlockState(snapshot.block)
+            commit, block = reads.snapshot(proposal.owner, proposal.target)
+            return commit, BlockState(block)
     return head_of_main(), current_state(proposal, revision)
 
 

@@ -4,7 +4,7 @@ They return the changed object or raise an exception of `errors`. They decide, r
 `memory_app.writing.commits`; apart from `approvals.recovery`, no other package does.
 """
 
-from approvals.recovery.backup import backup, restore, restore_here, verify
+from approvals.recovery.backup import backup, restore, verify
 from approvals.recovery.recover import RecoveryReport, find_proposal, is_interrupted, recover, recover_on_read
 from approvals.services import bulk_notes, notes
 from approvals.services.approving import REASONS as REASONS_FOR_REST

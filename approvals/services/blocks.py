@@ -57,13 +57,13 @@ def propose(
     """
 
     def change() -> ProposedChange:
-        base = reads.snapshot(owner, label)
-        _require_writable(base.block, expected_sha256)
-        applied = repairs.apply(base.block.body, edits, heading=base.block.display_title)
-        if applied.text == base.block.body:
+        commit, block = reads.snapshot(owner, label)
+        _require_writable(block, expected_sha256)
+        applied = repairs.apply(block.body, edits, heading=block.display_title)
+        if applied.text == block.body:
             raise NoChange(f"The edit leaves block '{label}' as it is.")
-        require_within(applied.text, base.block.limit)
-        return change_of(kind, owner, label, base.commit, base.block, applied.text, made=applied.edits)
+        require_within(applied.text, block.limit)
+        return change_of(kind, owner, label, commit, block, applied.text, made=applied.edits)
 
     return ask(ChangeContext(actor=agent, **said), owner, label, change)
 
@@ -168,9 +168,9 @@ def propose_deletion(
     """
 
     def change() -> ProposedChange:
-        base = reads.snapshot(owner, label)
-        _require_writable(base.block, expected_sha256)
-        return change_of(Kind.DELETE_BLOCK, owner, label, base.commit, base.block)
+        commit, block = reads.snapshot(owner, label)
+        _require_writable(block, expected_sha256)
+        return change_of(Kind.DELETE_BLOCK, owner, label, commit, block)
 
     return ask(ChangeContext(actor=agent, **said), owner, label, change)
 

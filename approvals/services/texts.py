@@ -184,6 +184,6 @@ def delete_messages(*, actor: User, owner: str, session_id: str, message_id: str
     """
     if not may_delete_messages(actor, owner):
         raise Refusal(_("You may not delete these messages."), code="not_allowed")
-    count = conversations.delete(owner, session_id, message_id).count
+    count, _left = conversations.delete(owner, session_id, message_id)
     log.info("messages_deleted", user_id=owner, messages=count, actor=actor.username)
     return count

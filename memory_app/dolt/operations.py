@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
-from memory_app.dolt.types import MAIN, Author, Branch, Commit, Row, RowDiff, aware
+from memory_app.dolt.types import MAIN, Author, Commit, Row, RowDiff, aware
 from memory_app.text.trailers import Trailers
 
 # What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, and main. Dolt's server panics on
@@ -127,10 +127,10 @@ class DoltOperations(ABC):
             self.connection.close()
             raise
 
-    def branches(self) -> tuple[Branch, ...]:
-        """Return every branch. Slow with thousands of them: for checks and tests, not for pages."""
+    def branches(self) -> dict[str, str]:
+        """Return the head of each branch, by name. Slow with thousands of them: for checks and tests, not pages."""
         rows = self._query("SELECT name, hash FROM dolt_branches ORDER BY name")
-        return tuple(Branch(name=str(name), head=str(head)) for name, head in rows)
+        return {str(name): str(head) for name, head in rows}
 
     def commit(self, message: str, author: Author) -> str:
         """Commit the whole working set of this branch and return the new hash.
@@ -262,7 +262,7 @@ class DoltOperations(ABC):
         found = self._read(f"{self._at_main(table)} WHERE {conditions}", list(where.values()))
         return (str(found[0].pop("commit_of_main")), found[0]) if found else None
 
-    def diff_rows(self, table: str, before: str, after: str, *, columns: Sequence[str] = ()) -> tuple[RowDiff, ...]:
+    def diff_rows(self, table: str, before: str, after: str, *, columns: Sequence[str] = ()) -> list[RowDiff]:
         """Return the rows that differ between two commits, by primary key `id`, in key order.
 
         Args:
@@ -277,7 +277,7 @@ class DoltOperations(ABC):
             source, parameters = self._diff(table, before, after)
             wanted = ", ".join(f"from_{name}, to_{name}" for name in ("id", *columns)) if columns else "*"
             found = self._read(f"SELECT {wanted} FROM {source}", parameters)  # noqa: S608 (names of our own)
-        return tuple(sorted(map(_row_diff, found), key=lambda row: row.key))
+        return sorted(map(_row_diff, found), key=lambda sides: str((sides[1] or sides[0] or {})["id"]))
 
     def reset_hard(self, revision: str) -> None:
         """Discard uncommitted changes and move to `revision`. For tests only."""
@@ -411,7 +411,7 @@ def _row_diff(values: Row) -> RowDiff:
         for side in ("from_", "to_")
     }
     before, after = (row if row["id"] is not None else None for row in sides.values())
-    return RowDiff(key=str((after or before or {})["id"]), before=before, after=after)
+    return before, after
 
 
 def _require_room(message: str, most: int) -> None:

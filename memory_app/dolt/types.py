@@ -51,17 +51,5 @@ class Commit:
     parents: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Branch:
-    name: str
-    head: str
-
-
-@dataclass(frozen=True)
-class RowDiff:
-    """One row that differs between two commits; `before` is None for an added row, `after` for a
-    removed one."""
-
-    key: str
-    before: Row | None
-    after: Row | None
+#: What a row was at one commit and is at another: None before it was added, and after it was removed.
+RowDiff = tuple[Row | None, Row | None]

@@ -75,14 +75,6 @@ class Block:
         return len(self.body)
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """A block and the commit of main it was read at: the base of a proposal."""
-
-    commit: str
-    block: Block
-
-
 def title_of(label: str) -> str:
     """Return what a block without a title is called: its label in title case, `_` as spaces."""
     return label.replace("_", " ").title()
@@ -144,8 +136,8 @@ def _rows_of_blocks(targets: Iterable[tuple[str, str]], *columns: str) -> dict[t
     return {(row["owner"], row["label"]): row for row in rows}
 
 
-def snapshot(owner: str, label: str) -> Snapshot:
-    """Return one block and the commit it was read at, consistent with each other.
+def snapshot(owner: str, label: str) -> tuple[str, Block]:
+    """Return the commit of main at which a block is read, and the block, as the base of a proposal.
 
     Raises:
         BlockNotFound: also when the owner has no memory yet.
@@ -154,7 +146,7 @@ def snapshot(owner: str, label: str) -> Snapshot:
     if found is None:
         raise BlockNotFound(label)
     commit, row = found
-    return Snapshot(commit=commit, block=_block(row))
+    return commit, _block(row)
 
 
 def made_at_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], datetime]:

@@ -220,15 +220,15 @@ def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache |
     """`held` with what the commits since then changed; None when they are too many, or do not say what."""
     ids: set[str] = set()
     try:
-        said = _summary_of(newest)
+        before, whose, notes = _summary_of(newest)
         for _ in range(MANY):
-            if said.owner in (owner, None):
-                if said.notes is None:
+            if whose in (owner, None):
+                if notes is None:
                     return None
-                ids |= said.notes
-            if said.before == held.commit:
+                ids |= notes
+            if before == held.commit:
                 break
-            said = _summarise(said.before)
+            before, whose, notes = _summarise(before)
         else:
             return None
     except RevisionNotFound:  # main was put back
@@ -248,16 +248,9 @@ def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache |
     return advanced if len(changed) <= _CHANGED else _build(advanced.entries, newest.hash)
 
 
-@dataclass(frozen=True, slots=True)
-class _CommitSummary:
-    """What a commit on main says of itself: the one before it, whose notes it changed and which.
-
-    `owner=None` stands for anybody's, `notes=None` for any: a migration, rows found uncommitted, an import.
-    """
-
-    before: str
-    owner: str | None
-    notes: frozenset[str] | None
+#: What a commit on main says of itself: the one before it, whose notes it changed (None for anybody's) and which (None
+#: for any): a migration, rows found uncommitted, an import.
+_CommitSummary = tuple[str, str | None, frozenset[str] | None]
 
 
 @lru_cache(maxsize=10_000)  # commits never change, and every owner's catalogue comes by here
@@ -270,7 +263,7 @@ def _summary_of(commit: Commit) -> _CommitSummary:
         raise RevisionNotFound(f"the commit before {commit.hash}")
     said = Trailers.of(commit.message)
     notes = frozenset(target for kind, target in said.targets if kind == TargetKind.NOTE)
-    return _CommitSummary(commit.parents[0], said.owner or None, notes if said.targets else None)
+    return commit.parents[0], said.owner or None, notes if said.targets else None
 
 
 def _build(entries: Iterable[NoteSummary], commit: str) -> NoteListCache:

@@ -79,20 +79,6 @@ class SearchAnswer:
     is_recorded: bool = True
 
 
-@dataclass(frozen=True)
-class NoteRanking:
-    """Ids of notes, best first.
-
-    Args:
-        is_all: no more notes match, even with a larger `top_k`.
-        index_behind: as in `SearchAnswer`.
-    """
-
-    note_ids: tuple[str, ...]
-    is_all: bool
-    index_behind: bool = False
-
-
 #: So many rows are read by one statement; its spare parameters repeat the first id.
 _AT_ONCE = 20
 #: What a hit shows of its chunk. Terms and vector are not read: they are longer than the text.
@@ -204,14 +190,17 @@ def search(
     return _search_now(owner, run, filters, top_k, is_broad=broad)
 
 
-def rank_notes(owner: str, query: str, *, top_k: int | None, **limits: Any) -> NoteRanking:
-    """Return the ids of the notes that match `query`, for lists whose texts are read a page at a time.
+def rank_notes(owner: str, query: str, *, top_k: int | None, **limits: Any) -> tuple[tuple[str, ...], bool, bool]:
+    """Return the ids of the notes that match `query`, best first, for lists whose texts are read a page at a time.
 
     Rows of chunks are not read: an id may be that of a note deleted since.
 
     Args:
         top_k: without it, all that match.
         limits: fields of `ChunkFilters`.
+
+    Returns:
+        The ids, whether these are all (no more match with a larger `top_k`), and `SearchAnswer.index_behind`.
     """
     filters = ChunkFilters(sources=("user_memory",), **limits)
     state, is_behind = _up_to_date_state(owner)
@@ -225,7 +214,7 @@ def rank_notes(owner: str, query: str, *, top_k: int | None, **limits: Any) -> N
         # A chunk was replaced, and perhaps one that this query finds: the arrays are searched again.
     else:
         is_behind = True
-    return NoteRanking(ids, top_k is None or len(ids) < top_k, is_behind)
+    return ids, top_k is None or len(ids) < top_k, is_behind
 
 
 def _up_to_date_state(owner: str) -> tuple[index_state.IndexState, bool]:

@@ -153,8 +153,8 @@ def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
         return {}
     owners: dict[str, set[tuple[str, str]]] = {}
     for kind, table, name in ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id")):
-        for row in dolt().diff_rows(table, commit.parents[0], commit.hash, columns=("owner", name)):
-            for values in (row.before, row.after):
+        for sides in dolt().diff_rows(table, commit.parents[0], commit.hash, columns=("owner", name)):
+            for values in sides:
                 if values:
                     owners.setdefault(str(values["owner"]), set()).add((kind, str(values[name])))
     return {owner: tuple(sorted(targets)) for owner, targets in sorted(owners.items())}

@@ -29,7 +29,7 @@ class Command(BaseCommand):
                 services.verify(folder)
                 self.stdout.write("Verified: it opens, and both databases agree.")
                 return
-            report, problems = services.restore_here(folder) if here else services.restore(folder)
+            report, problems = services.restore(folder, here=here)
         except BackupError as error:
             raise CommandError(str(error)) from error
         if here:

@@ -44,7 +44,7 @@ def error_of(answer: Any) -> Any:
 
 def test_it_is_answered_with_the_earlier_reason_and_nothing_is_made(call: Call, goals: Block, tim: User) -> None:
     first = rejected(tim, proposed(call))
-    branches = list(dolt().branches())
+    branches = dolt().branches()
     answer = proposed(call)
     details = error_of(answer)
     assert (details["proposal_id"], details["reason"], details["comment"]) == (first.pk, "wrong", "It is coffee.")
@@ -53,7 +53,7 @@ def test_it_is_answered_with_the_earlier_reason_and_nothing_is_made(call: Call, 
     assert answer.json()["text"].startswith("Error: The user rejected this before.")
     assert "It is coffee." in answer.json()["text"]
     assert list(Proposal.objects.all()) == [first]
-    assert list(dolt().branches()) == branches
+    assert dolt().branches() == branches
 
 
 TEA_IN_OTHER_WORDS = "Before every exam, she drinks green tea."

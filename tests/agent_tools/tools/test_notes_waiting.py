@@ -55,7 +55,7 @@ def test_an_update_amends_the_proposal(call: Call, tea: Saved, tim: User) -> Non
     proposal = Proposal.objects.get()
     assert (proposal.current_revision_number, proposal.reasoning) == (2, "She said so.")
     assert proposal.target_title == proposal.current_revision.result_text == "Alice likes green tea."
-    assert [branch.name for branch in dolt().branches() if branch.name != "main"] == [f"p/{number}-2"]
+    assert [name for name in dolt().branches() if name != "main"] == [f"p/{number}-2"]
     assert list(problems()) == []
 
     seen = review_of(proposal, tim).seen_sha256

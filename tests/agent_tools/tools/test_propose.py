@@ -65,7 +65,7 @@ def test_a_change_becomes_a_proposal_in_the_plans_words(call: Call, goals: Block
     assert (data["proposal_id"], data["status"], proposal.agent.name) == (proposal.pk, "open", "scribe")
     assert proposal.kind == ("rewrite" if tool == "propose_memory_rewrite" else "edit")
     assert data["branch"] == f"p/{proposal.pk}"
-    assert data["base_commit"] == reads.snapshot("alice", "goals").commit
+    assert data["base_commit"] == reads.snapshot("alice", "goals")[0]
     assert data["head_commit"] == proposal.current_revision.head_commit
     assert (data["revision"], data["warnings"]) == (1, [])
     assert data["occurrences_replaced"] == {"propose_memory_edit": 1, "propose_memory_edits": 2}.get(tool, 0)

@@ -36,7 +36,7 @@ def test_a_block_is_read_as_title_and_body_with_the_agents_own_open_proposals(
     assert answer["text"] == f"# Learning goals\n\n{goals.body}"
     data = answer["data"]
     assert (data["sha256"], data["limit"], data["open_proposals"]) == (goals.body_sha256, 20_000, [])
-    assert data["commit"] == reads.snapshot("alice", "goals").commit
+    assert data["commit"] == reads.snapshot("alice", "goals")[0]
     proposal = propose(goals, "likes", "loves")
     answer = answered(call("read_memory_block", block_label="goals"))
     (waiting,) = answer["data"]["open_proposals"]
@@ -89,7 +89,7 @@ def test_a_range_that_is_none_is_named(call: Call, goals: Block, view_range: lis
 
 
 def test_a_block_is_read_as_it_was_at_a_commit(api: Machine, call: Call, alice: User, goals: Block) -> None:
-    before = reads.snapshot("alice", "goals").commit
+    before = reads.snapshot("alice", "goals")[0]
     edit(alice, "goals", "likes", "loves")
     answer = answered(call("read_memory_block", block_label="goals", as_of=before))
     assert (answer["data"]["body"], answer["data"]["commit"]) == (goals.body, before)

@@ -256,7 +256,7 @@ def slowly(**given):
     seen.extend(thread.name for thread in threading.enumerate())
     return recover(**given)
 backup.recover = slowly
-services.restore_here(Path({folder!r}))
+services.restore(Path({folder!r}), here=True)
 print([name for name in seen if name in ("upkeep", upkeep.TASKS)])
 """
 

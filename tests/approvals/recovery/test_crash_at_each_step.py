@@ -74,7 +74,7 @@ def state() -> dict[str, Any]:
         "revisions": numbered(Revision.objects.order_by("proposal", "number").values_list(*of_revision)),
         "events": numbered(Event.objects.order_by("id").values_list("proposal", "what", "actor", "text")),
         "ledger": sorted(row[1:-1] for row in ledger_snapshot()),  # without commits and times
-        "branches": [_numbered_branch(branch.name, numbers) for branch in dolt().branches()],
+        "branches": [_numbered_branch(name, numbers) for name in dolt().branches()],
     }
 
 

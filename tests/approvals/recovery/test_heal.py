@@ -26,7 +26,7 @@ def waiting(goals: Block, tim: User, propose: Propose) -> Proposal:
 
 
 def branches() -> list[str]:
-    return [branch.name for branch in dolt().branches()]
+    return list(dolt().branches())
 
 
 def actions() -> list[str]:

@@ -62,11 +62,11 @@ def state_of(proposal: Proposal) -> dict[str, object]:
     """What people and agents see of a proposal, but for its term."""
     names = ["status", "created_at", "mergeability", "review_reason", "approval", "handed_back_at", "merge_commit"]
     names += ["decided_by", "decided_at", "decision_comment", "decision_reason", "current_revision_number", "answers"]
-    revision, (_main, *branches) = proposal.current_revision, sorted(dolt().branches(), key=lambda each: each.name)
+    revision, (_main, *branches) = proposal.current_revision, sorted(dolt().branches())
     texts = (revision.base_text, revision.edits, revision.result_text, revision.note_changes)
     notes = sorted(proposal.proposed_notes.values_list("note_id", flat=True))
     return {name: getattr(proposal, name) for name in names} | {
-        "revision": (texts, [each.name for each in branches if each.name == revision.branch], notes),
+        "revision": (texts, [each for each in branches if each == revision.branch], notes),
         "memory": ({each.label: each.sha256 for each in reads.blocks("alice")}, reads.notes("alice")),
     }
 
@@ -280,7 +280,7 @@ def test_what_was_rejected_or_expired_is_opened_again_and_can_be_approved(propos
     assert (opened.status, opened.decided_by, opened.decision_reason) == (Status.OPEN, None, "")
     assert (opened.decision_comment, opened.decided_at) == ("", None)
     assert opened.expires_at > timezone.now() + timedelta(days=1)
-    assert [branch.name for branch in dolt().branches()] == ["main", opened.current_revision.branch]
+    assert list(dolt().branches()) == ["main", opened.current_revision.branch]
     event = opened.events.last()
     assert (event.what, event.actor, event.text) == ("reopened", "tim", "Too quick.")
     assert event.data == {"decided": "rejected", "reason": "wrong"}
@@ -423,6 +423,6 @@ def test_killed_before_the_memory_changed_it_is_as_it_was_until_somebody_presses
     Proposal.objects.update(lease_expires_at=timezone.now())
     assert services.recover().reverted == 0
     taken.refresh_from_db()
-    assert (taken.status, head_of_main(), [each.name for each in dolt().branches()]) == (status, head, ["main"])
+    assert (taken.status, head_of_main(), list(dolt().branches())) == (status, head, ["main"])
     undo(alice, taken, comment="Why.")
     assert_taken_back(taken, goals)

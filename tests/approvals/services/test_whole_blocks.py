@@ -191,7 +191,7 @@ def test_an_undecided_new_block_is_amended_by_another_text(new: Proposal, scribe
     new.refresh_from_db()
     assert (new.status, new.target_title, new.reasoning) == (Status.OPEN, "Days", "As you asked.")
     assert reads.block_at("alice", "diary", f"p/{new.pk}-2").body == "# Tuesday\n"
-    assert [branch.name for branch in dolt().branches()] == ["main", f"p/{new.pk}-2"]
+    assert list(dolt().branches()) == ["main", f"p/{new.pk}-2"]
     turn = {"role": "user", "content": "My day was fine."}
     same = {"title": "Days", "body": "# Tuesday\n"}
     assert propose_block(scribe, proposal_id=new.pk, evidence=[turn], **same).amended

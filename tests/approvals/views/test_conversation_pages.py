@@ -44,8 +44,8 @@ def said(
         Turn("assistant" if number % 2 else "user", text, at=start + timedelta(minutes=number))
         for number, text in enumerate(texts)
     ]
-    kept = conversations.keep(owner, session, turns, agent=agent)
-    return list(Message.objects.filter(owner=owner, message_id__in=kept.new).order_by("pk"))
+    new, _known = conversations.keep(owner, session, turns, agent=agent)
+    return list(Message.objects.filter(owner=owner, message_id__in=new).order_by("pk"))
 
 
 def url(session: str = "monday") -> str:

@@ -56,7 +56,7 @@ def test_the_next_revision_comes_back_with_a_branch_of_its_own(goals: Block, tim
     first, second = proposal.revisions.all()
     assert first.result_text == goals.body.replace("math", "maths")
     assert second.result_text == goals.body.replace("math", "mathematics and https://example.org")
-    assert [branch.name for branch in dolt().branches()] == ["main", second.branch]
+    assert list(dolt().branches()) == ["main", second.branch]
     assert [event.what for event in proposal.events.all()] == ["proposed", "changes_requested", "amended"]
     assert proposal.events.get(what=Event.What.AMENDED).revision == 2
 
