@@ -1,5 +1,7 @@
 """Celery tasks of the review; they run inline where there is no broker. All are idempotent."""
 
+from typing import Any
+
 from celery import shared_task
 
 from approvals import audit, services
@@ -7,11 +9,6 @@ from approvals.accounts import sign_in
 from approvals.accounts.sessions import SessionStore
 from approvals.notifications import mail
 from approvals.services import repeating, several, texts
-
-
-@shared_task(name="approvals.recheck", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
-def recheck(owner: str, targets: list[list[str]]) -> int:
-    return services.recheck(owner, targets)
 
 
 @shared_task(name="approvals.recover")
@@ -40,11 +37,9 @@ def purge_sessions_and_audit() -> int:
     return audit.purge()
 
 
-@shared_task(name="approvals.collect_removed_texts", autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
-def collect_removed_texts() -> int:
-    return texts.collect()
-
-
+_AGAIN: dict[str, Any] = {"autoretry_for": (Exception,), "max_retries": 5, "retry_backoff": 1}
+recheck = shared_task(name="approvals.recheck", **_AGAIN)(services.recheck)
+collect_removed_texts = shared_task(name="approvals.collect_removed_texts", **_AGAIN)(texts.collect)
 continue_batches = shared_task(name="approvals.continue_batches")(several.continue_batches)
 remind = shared_task(name="approvals.remind")(services.remind)
 send_digests = shared_task(name="approvals.send_digests")(mail.send_due)

@@ -92,7 +92,7 @@ class ServerDatabases:
         for name in verbs.branches():
             if name != MAIN:
                 verbs.drop_branch(name)
-        verbs.reset_hard(self.baseline)
+        reset_hard(self.baseline)
         for attempt in range(ATTEMPTS):
             try:
                 self._empty_tables()
@@ -134,6 +134,11 @@ class ServerDatabases:
                 # A worker that is still ending holds a session open; it has nothing left to do there.
                 forced = " WITH (FORCE)" if verb.startswith("DROP") else ""
                 postgres.execute(f'{verb} "{urlparse(settings.DATABASE_URL).path[1:]}"{forced}')
+
+
+def reset_hard(revision: str) -> None:
+    """Discard uncommitted changes of main and move it to `revision`."""
+    dolt()._call("dolt_reset", "--hard", revision)
 
 
 def forget() -> None:

@@ -17,7 +17,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -88,7 +88,7 @@ def once(
     if row.status is not None:
         return StoredAnswer(row.status, json.loads(row.response), replayed=True)
     try:
-        with _renewed(row, lease, is_long=seconds > lease.total_seconds()):
+        with _renewed(row, lease) if seconds > lease.total_seconds() else nullcontext():
             payload = work(row.operation)
     except ApiError as error:
         if error.code.status < 500 and error.code.status != 429:
@@ -153,11 +153,8 @@ def _is_done(operation: str) -> bool:
 
 
 @contextmanager
-def _renewed(row: IdempotencyKey, lease: timedelta, *, is_long: bool) -> Iterator[None]:
+def _renewed(row: IdempotencyKey, lease: timedelta) -> Iterator[None]:
     """Renew the lease of a long call until it is done."""
-    if not is_long:
-        yield
-        return
     held = row.lease_expires_at
 
     def renew() -> bool:

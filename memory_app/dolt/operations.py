@@ -279,10 +279,6 @@ class DoltOperations(ABC):
             found = self._read(f"SELECT {wanted} FROM {source}", parameters)  # noqa: S608 (names of our own)
         return sorted(map(_row_diff, found), key=lambda sides: str((sides[1] or sides[0] or {})["id"]))
 
-    def reset_hard(self, revision: str) -> None:
-        """Discard uncommitted changes and move to `revision`. For tests only."""
-        self._call("dolt_reset", "--hard", revision)
-
     # -- what each engine does in its own way -----------------------------------------------------------
 
     @abstractmethod

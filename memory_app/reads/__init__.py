@@ -324,16 +324,7 @@ def find_notes(owner: str, ids: Iterable[str], revision: str | None = None) -> d
     Raises:
         RevisionNotFound: `revision` cannot be read.
     """
-    asked = dict.fromkeys(ids)
-    # At a revision DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s for all at once).
-    if revision is not None and len(asked) > BATCH:
-        return {note.id: note for note in notes_at(owner, revision) if note.id in asked}
-    wanted = [note_pk(owner, id_).hex for id_ in asked]
-    found: dict[str, Note] = {}
-    for some in batched(wanted):
-        for row in dolt().rows(NOTES, revision, {"id": some}):
-            found[row["note_id"]] = _note(row)
-    return found
+    return {id_: _note(row) for id_, row in rows_of_notes(owner, ids, revision).items()}
 
 
 def note_sha256s(owner: str, ids: Iterable[str], revision: str | None = None) -> dict[str, str]:
@@ -353,10 +344,13 @@ def made_at_of_notes(owner: str, ids: Iterable[str]) -> dict[str, datetime]:
 
 
 def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, *columns: str) -> dict[str, Row]:
-    """Return some columns, beside the id, of the notes that exist, by id."""
-    asked = dict.fromkeys(ids)
-    where = {"owner": owner} if len(asked) > BATCH else {"id": [note_pk(owner, id_).hex for id_ in asked]}
-    rows = dolt().rows(NOTES, revision, where, columns=("note_id", *columns))
+    """Return some columns, beside the id, of the notes that exist, by id; all without any."""
+    asked, named = dict.fromkeys(ids), ("note_id", *columns) if columns else ()
+    parts: list[Row] = [{"id": some} for some in batched([note_pk(owner, id_).hex for id_ in asked])]
+    # At a revision DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s for all at once).
+    if len(asked) > BATCH and (columns or revision is not None):
+        parts = [{"owner": owner}]
+    rows = (row for where in parts for row in dolt().rows(NOTES, revision, where, columns=named))
     return {row["note_id"]: row for row in rows if row["note_id"] in asked}
 
 

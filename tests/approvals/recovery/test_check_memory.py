@@ -18,6 +18,7 @@ from approvals.services.notes import ChangeContext
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block
+from tests.databases import reset_hard
 from tests.support.acts import approve
 from tests.support.fixtures import Propose
 
@@ -47,7 +48,7 @@ def move_branch(name: str) -> None:
         ("approved", lambda _: Proposal.objects.update(status=Status.REJECTED), "decision_contradicted"),
         ("approved", lambda _: Revision.objects.update(result_text="Something else."), "text_altered"),
         # The memory's own user can: it takes no more than `CALL dolt_reset`.
-        ("approved", lambda _: dolt().reset_hard(dolt().parent(head_of_main())), "memory_older"),
+        ("approved", lambda _: reset_hard(dolt().parent(head_of_main())), "memory_older"),
         ("approved", lambda _: dolt().create_branch("p/77", head_of_main()), "orphan_branch"),
         ("waiting", lambda _: Revision.objects.update(result_text="Something else."), "text_altered"),
         ("waiting", lambda _: Revision.objects.update(base_text="Something else."), "text_altered"),

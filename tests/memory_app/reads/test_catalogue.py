@@ -16,6 +16,7 @@ from memory_app.dolt.types import Commit
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY, catalogue
 from memory_app.writing.ledger import MOST_TARGETS
+from tests.databases import reset_hard
 from tests.support.acts import imported, save
 from tests.support.crashing import killed
 from tests.support.fixtures import MakeBlock
@@ -97,7 +98,7 @@ def test_a_memory_that_was_put_back_is_read_anew(alice: User) -> None:
     before = reads.head()
     save(alice, "Another.")
     assert len(ids()) == 2
-    dolt().reset_hard(before)
+    reset_hard(before)
     assert ids() == [first]
 
 
