@@ -1,6 +1,6 @@
 """Celery tasks of the review; they run inline where there is no broker. All are idempotent."""
 
-from typing import Any
+from functools import partial
 
 from celery import shared_task
 
@@ -37,9 +37,9 @@ def purge_sessions_and_audit() -> int:
     return audit.purge()
 
 
-_AGAIN: dict[str, Any] = {"autoretry_for": (Exception,), "max_retries": 5, "retry_backoff": 1}
-recheck = shared_task(name="approvals.recheck", **_AGAIN)(services.recheck)
-collect_removed_texts = shared_task(name="approvals.collect_removed_texts", **_AGAIN)(texts.collect)
+_retried = partial(shared_task, autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
+recheck = _retried(name="approvals.recheck")(services.recheck)
+collect_removed_texts = _retried(name="approvals.collect_removed_texts")(texts.collect)
 continue_batches = shared_task(name="approvals.continue_batches")(several.continue_batches)
 remind = shared_task(name="approvals.remind")(services.remind)
 send_digests = shared_task(name="approvals.send_digests")(mail.send_due)

@@ -11,7 +11,6 @@ from approvals.models import User
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import Commit
 from memory_app.models import Change
 from memory_app.reads.catalogue import MANY, catalogue
