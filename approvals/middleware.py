@@ -24,12 +24,12 @@ from memory_app.webserver import requests
 LONGEST_PATH = 1_000
 
 
-class _Middleware:
+class Middleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
 
-class ReadableMiddleware(_Middleware):
+class ReadableMiddleware(Middleware):
     """Refuse requests that are not UTF-8 (`requests.is_utf8`), contain NUL or are too large.
 
     Must come before every middleware that reads the request: Django would read uploaded files of any size, on any page.
@@ -58,7 +58,7 @@ def _has_nul(request: HttpRequest) -> bool:
     return "\0" in request.path or any("\0" in cookie for cookie in request.COOKIES.values())
 
 
-class DeadlineMiddleware(_Middleware):
+class DeadlineMiddleware(Middleware):
     """Set a deadline of `PAGE_TIMEOUT` for the databases; a view may move it (`deadlines.allow`). What the request does
     is recorded as its person's (`audit`).
 
@@ -70,7 +70,7 @@ class DeadlineMiddleware(_Middleware):
             return self.get_response(request)
 
 
-class TimezoneMiddleware(_Middleware):
+class TimezoneMiddleware(Middleware):
     """Activate `User.time_zone` for the request; UTC where this machine does not know the zone."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -87,7 +87,7 @@ class TimezoneMiddleware(_Middleware):
             return self.get_response(request)
 
 
-class PageMiddleware(_Middleware):
+class PageMiddleware(Middleware):
     """Answer 503 while a database is away and 405 with a page, and set the cache headers of pages and of their parts.
 
     The agent API handles these errors itself, in its own format.

@@ -5,62 +5,52 @@ Also the last guard of the error shape: what Django itself answers under /api/ a
 before or after a view) is sent as JSON like every other error there.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import resolve
 
+from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.http import json_rpc, messages
+from approvals.middleware import Middleware
 from memory_app.runtime import deadlines
-from memory_app.webserver.requests import is_machine, is_utf8
-from memory_app.webserver.requests import is_mcp as is_address_of_mcp
-
-if TYPE_CHECKING:
-    from agent_tools.errors import ApiError
+from memory_app.webserver import requests
 
 # Goes into logs and headers as it is, so nothing in it may break a line or a terminal.
 _VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
-class RequestIdMiddleware:
+class RequestIdMiddleware(Middleware):
     """`X-Request-ID` in and out, bound to structlog's context for the time of the request."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.META.get("HTTP_X_REQUEST_ID", "")
         request_id = given if _VALID.fullmatch(given) else uuid.uuid4().hex
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)
-            if is_machine(request.path):
-                response = _in_our_shape(response, is_mcp=is_address_of_mcp(request.path))
+            if requests.is_machine(request.path):
+                response = _in_our_shape(response, is_mcp=requests.is_mcp(request.path))
         response["X-Request-ID"] = request_id
         if not response.streaming and not response.has_header("Content-Length"):
             response["Content-Length"] = str(len(response.content))  # the web server would send it in chunks
         return response
 
 
-class CallMiddleware:
+class CallMiddleware(Middleware):
     """Answer calls of agents here, before the middleware of pages: they have no session, form, cookie or language.
 
     The way through those took a hundred of the 1,900 Python calls of a read. A request in another charset goes that
     way, and is refused there.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
     def __call__(self, request: HttpRequest) -> HttpResponse:
         path = request.path_info
-        is_call = path.startswith("/api/v1/") or is_address_of_mcp(path)
-        if not is_call or not is_utf8((request.content_params or {}).get("charset", "")):
+        is_call = path.startswith("/api/v1/") or requests.is_mcp(path)
+        if not is_call or not requests.is_utf8((request.content_params or {}).get("charset", "")):
             return self.get_response(request)
         request.get_host()  # raises DisallowedHost, as CommonMiddleware does
         found = request.resolver_match = resolve(path)
@@ -71,9 +61,6 @@ class CallMiddleware:
 
 
 def _in_our_shape(response: HttpResponse, *, is_mcp: bool) -> Any:
-    # Imported late: settings load the middleware before the apps are ready.
-    from agent_tools.http import json_rpc, messages
-
     if response.status_code < 400 or response.headers.get("Content-Type", "").startswith("application/"):
         return response
     error = _error_of(response)
@@ -82,17 +69,14 @@ def _in_our_shape(response: HttpResponse, *, is_mcp: bool) -> Any:
 
 def _error_of(response: HttpResponse) -> ApiError:
     """Return what a page of Django's says, as an error of ours."""
-    from agent_tools.errors import ApiError, ErrorCode
-    from agent_tools.http.messages import internal_error, not_allowed, unavailable
-
     if response.status_code == 503:
-        return unavailable()
+        return messages.unavailable()
     if response.status_code >= 500:
-        return internal_error(RuntimeError(response.reason_phrase))
+        return messages.internal_error(RuntimeError(response.reason_phrase))
     if response.status_code == 404:
         return ApiError(ErrorCode.NOT_FOUND, "There is no such endpoint.")
     if response.status_code == 405:
-        return not_allowed(response["Allow"].split(", "))
+        return messages.not_allowed(response["Allow"].split(", "))
     message = (
         "The request could not be read. Does its Host header name an address this installation answers to, "
         "and its Content-Type no charset but UTF-8?"
