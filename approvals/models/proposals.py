@@ -6,8 +6,9 @@ decided proposals can be shown in full after their branch is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -18,10 +19,6 @@ from django.utils.translation import gettext_lazy as _
 from approvals.models.people import Agent, User
 from memory_app.databases.prepared import Prepared, batched
 from memory_app.models import TargetKind
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
 
 # -- The states and kinds of a proposal, and the reasons for review and rejection.
 

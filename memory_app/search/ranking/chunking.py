@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory_app.search.ranking.dates import named_days
 from memory_app.search.ranking.query import marks
@@ -180,18 +180,13 @@ def chunks_of_block(
 
 
 def chunks_of_note(
-    *,
-    note_id: str,
-    content: str,
-    type: str = "note",
-    tags: Iterable[str] = (),
-    category: str = "",
-    rationale: str = "",
-    at: datetime | None = None,
-    session_id: str = "",
-    superseded: bool = False,
+    *, note_id: str, content: str, type: str = "note", tags: Iterable[str] = (), rationale: str = "", **more: Any
 ) -> tuple[TextChunk, ...]:
-    """Return the chunks of a note: one, or several where it is longer than `LONGEST_STATEMENT` (imported ones)."""
+    """Return the chunks of a note: one, or several where it is longer than `LONGEST_STATEMENT` (imported ones).
+
+    Args:
+        more: `category`, `at`, `session_id` and `superseded` of each `TextChunk`.
+    """
     return tuple(
         TextChunk(
             source=Source.USER_MEMORY,
@@ -201,11 +196,8 @@ def chunks_of_note(
             text=text,
             type=type,
             tags=tuple(tags),
-            category=category,
-            at=at,
-            session_id=session_id,
-            superseded=superseded,
             keywords=rationale,
+            **more,
         )
         for order, text in enumerate(cut(content, LONGEST_STATEMENT))
     )
