@@ -220,7 +220,7 @@ class _Drawing:
             yield from (opening_of(block), *drawn, _closing_of(block)) if is_empty else drawn
         else:
             yield opening_of(block)
-            for pair in self.alignment.pairs(_inner(old), _inner(new)):
+            for pair in self.alignment.pairs(*(each.children if each else () for each in (old, new))):
                 yield from self._tokens(*pair)
             yield _closing_of(block)
 
@@ -446,10 +446,6 @@ def _by_line(blocks: Sequence[Block]) -> dict[int, int]:
 
 def _first(block: Block | None) -> int | None:
     return span_of(block).start if block else None
-
-
-def _inner(block: Block | None) -> Sequence[Block]:
-    return block.children if block else ()
 
 
 def _either(old: Block | None, new: Block | None) -> Block:

@@ -153,9 +153,8 @@ def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tu
         anchor = f"section-{len(headings) + 1}"
         if anchored:
             opening.attrSet("id", anchor)
-        title = "".join(
-            token.content for token in words.children or () if token.type in ("text", "text_special", "code_inline")
-        )
+        said = (each for each in words.children or () if each.type in ("text", "text_special", "code_inline"))
+        title = "".join(each.content for each in said)
         headings.append(Heading(title=title.strip(), depth=len(above) - 1, anchor=anchor))
     return tuple(headings)
 

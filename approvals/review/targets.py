@@ -288,9 +288,8 @@ def base_sha256(revision: Revision) -> str:
     """
     if not revision.note_changes:
         return revision.base_sha256
-    return _sha256_of(
-        {change["id"]: change["before"]["sha256"] for change in revision.note_changes if change["before"]}
-    )
+    changed = (change for change in revision.note_changes if change["before"])
+    return _sha256_of({change["id"]: change["before"]["sha256"] for change in changed})
 
 
 def _sha256_of(notes: dict[str, str]) -> str:

@@ -149,9 +149,8 @@ def rows_of(people: Sequence[User], began: Sequence[datetime]) -> list[BoardRow]
     ):
         counted[owner, "proposed", week] = number
     since = timezone.now() - weeks.RECENT
-    decided = about.filter(
-        status__in=(Status.APPROVED, Status.REJECTED, Status.APPLIED), decided_at__gte=min(began[0], since)
-    )
+    outcomes = (Status.APPROVED, Status.REJECTED, Status.APPLIED)
+    decided = about.filter(status__in=outcomes, decided_at__gte=min(began[0], since))
     for owner, status, week, number, lately in decided.values_list(
         "owner", "status", weeks.number_of("decided_at", began)
     ).annotate(number=Count("pk"), lately=Count("pk", filter=Q(decided_at__gte=since))):
@@ -183,9 +182,8 @@ def _people(user: User, owners: list[str] | None, text: str) -> QuerySet[User]:
     if owners is not None:
         people = people.filter(username__in=owners)
     for word in text.split():
-        people = people.filter(
-            Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word)
-        )
+        called = Q(username__icontains=word) | Q(first_name__icontains=word) | Q(last_name__icontains=word)
+        people = people.filter(called)
     return people
 
 
