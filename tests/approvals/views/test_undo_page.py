@@ -11,6 +11,7 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
+from tests import environment
 from tests.support.acts import address, approve, as_seen, edit, fresh, look, reject, send
 from tests.support.background import wait_for_threads
 from tests.support.fixtures import Propose
@@ -70,7 +71,8 @@ def test_what_was_approved_for_a_while_is_said_before_its_texts_are_removed(
     assert_says(as_alice.get(address("redact", approved)), "the history of the memory keeps what it said then")
     services.redact(actor=User.objects.get(username="alice"), proposal_id=approved.pk)
     wait_for_threads()
-    assert not services.recover().texts_collected
+    # With servers a worker collects, and none takes it here.
+    assert services.recover().texts_collected == (0 if environment.is_embedded() else 1)
     approved.refresh_from_db()
     assert not approved.is_garbage_left
 
