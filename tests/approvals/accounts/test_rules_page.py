@@ -95,7 +95,7 @@ def test_an_agent_that_earned_it_is_suggested_and_the_rule_is_one_press(
     decide(alice, propose, approved=10, rejected=1)
     page = as_alice.get(HERE)
     assert "scribe · block goals: 10 of 11 approved unchanged, 1 rejected. Apply small ones immediately?" in words(page)
-    offered = page.content.decode().partition("rule-suggestion")[2].partition("</form>")[0]
+    offered = page.content.decode().partition('class="panel"')[2].partition("</form>")[0]
     hidden = dict(re.findall(r'name="(agent|block|kind|needs)" value="([^"]*)"', offered))
     assert hidden == RULE
     as_alice.post(CREATE, hidden)
