@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, blockquote, list_block, table
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline, image, link
+from markdown_it.rules_inline import StateInline, escape, image, link
 
 from assent_client.text import invisible
 from memory_app.text.sections import front_matter
@@ -118,6 +118,7 @@ class Parser(MarkdownIt):
         alternatives = ["paragraph", "reference", "blockquote", "list"]
         self.block.ruler.at("blockquote", _flat_below(blockquote), {"alt": alternatives})
         self.block.ruler.at("list", _flat_below(list_block), {"alt": alternatives[:3]})
+        self.inline.ruler.at("escape", _escape)
         self.inline.ruler.at("link", _few_failures(link))
         self.inline.ruler.at("image", _few_failures(image))
         self.core.ruler.push("addresses", _addresses)
@@ -127,7 +128,7 @@ class Parser(MarkdownIt):
         return link
 
 
-class _LinkReader(Parser):
+class LinkReader(Parser):
     """Leaves addresses as they are written: no %C3%A9 and no xn-- for a reader to compare with what is shown."""
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802  # the library's name
@@ -169,6 +170,14 @@ def _flat_below(rule: _BlockRule) -> _BlockRule:
     return bounded
 
 
+def _escape(state: StateInline, silent: bool) -> bool:
+    """Read what is behind a backslash, and keep the one that breaks a line: it is a sign of the text."""
+    is_read = escape(state, silent)
+    if is_read and not silent and state.tokens[-1].type == "hardbreak":
+        state.tokens[-1].markup = "\\"
+    return is_read
+
+
 def _few_failures(rule: _InlineRule) -> _InlineRule:
     """Return the rule for links or images, which finds no more of them after `MOST_BRACKETS` that were none.
 
@@ -202,4 +211,4 @@ def _addresses(state: StateCore) -> None:
                 token.attrs = {}
 
 
-_reader = _LinkReader()
+_reader = LinkReader()

@@ -155,7 +155,7 @@ def _number_headings(tokens: Sequence[Token], *, top: int, anchored: bool) -> tu
             opening.attrSet("id", anchor)
         said = (each for each in words.children or () if each.type in ("text", "text_special", "code_inline"))
         title = "".join(each.content for each in said)
-        headings.append(Heading(title=title.strip(), depth=len(above) - 1, anchor=anchor))
+        headings.append(Heading(title=invisible.plain(title.strip()), depth=len(above) - 1, anchor=anchor))
     return tuple(headings)
 
 
@@ -209,7 +209,7 @@ def beside(token: Token) -> str:
 def _special(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Return a sign that is written behind a backslash, or as an entity: that is said."""
     token = tokens[index]
-    return f"{escape(token.content)}{beside(token)}"
+    return f"{escape(invisible.plain(token.content))}{beside(token)}"
 
 
 def _table(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

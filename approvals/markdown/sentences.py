@@ -140,7 +140,8 @@ class _Linking:
         return self._out + self._space
 
     def _words(self, token: Token) -> None:
-        for number, words in _parts(token.content):
+        content = invisible.plain(token.content) if token.info == "entity" else token.content
+        for number, words in _parts(content):
             if number is not None and number != self._number:
                 self._close()
                 self._number = number

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from markdown_it.common.utils import unescapeAll
 from markdown_it.token import Token
 
-from approvals.markdown.parsing import LONGEST, Parser, gaps_of, lines_of
+from approvals.markdown.parsing import LONGEST, LinkReader, gaps_of, lines_of
 from assent_client.text import invisible
 
 Kind = Literal["words", "info", "number"]
@@ -19,9 +20,11 @@ Kind = Literal["words", "info", "number"]
 #: What lays a line out and says nothing.
 _LAYOUT = re.compile(r"(?:[\s>*+\-_=|:`~#]|\d{1,9}[.)](?=\s|$))*+")
 _DEFINITIONS = re.compile(r"(?:\[(?:\\.|[^\[\]\\])++\]:\s*+<?[^\s<>]++>?\s*+)++")
-_DEFINED = re.compile(r"\]:\s*+<?([^\s<>]++)")
+_DEFINED = re.compile(r"\[((?:\\.|[^\[\]\\])++)\]:\s*+<?([^\s<>]++)")
 #: A text without any of these drops nothing: bars of a table, definitions, titles, fences, numbers, entities.
-_MAY_DROP = re.compile(r"\||\]:|\]\(|(?:```|~~~)\s*+\w|\d\d[.)]|&#")
+_MAY_DROP = re.compile(r"\||\]:|\]\(|(?:```|~~~)[^\S\r\n]*+\S|\d\d[.)]|&(?:#|\w++;)")
+#: The language of a block of code, in braces for some programs.
+_LANGUAGE = re.compile(r"[\w+#./{}-]{1,20}+")
 #: Numbers of items that differ by so much from the drawn ones say something else than the order.
 _FAR = 10
 
@@ -113,7 +116,8 @@ def numbers(tokens: Sequence[Token]) -> Iterator[tuple[int, str, bool]]:
 def dropped(text: str) -> list[str]:
     """Return the words and numbers that readers of a rendered text do not see; none of a text over `LONGEST`.
 
-    They are not the language of a block of code, addresses that its links lead to, or names of signs such as `&amp;`.
+    They are not the language of a block of code, addresses that its links name and lead to, or names of signs such as
+    `&amp;`.
     """
     if len(text) > LONGEST or not _MAY_DROP.search(text):
         return []
@@ -121,16 +125,28 @@ def dropped(text: str) -> list[str]:
     tokens = _parser.parse(shown)
     inline = [child for token in tokens for child in token.children or ()]
     linked = {child.attrs.get("href", child.attrs.get("src")) for child in inline}
+    written = " ".join(word for token in tokens if token.type == "inline" for word in token.content.casefold().split())
+
+    def is_used(label: str, address: str) -> bool:
+        return unescapeAll(address) in linked and f"[{' '.join(label.casefold().split())}]" in written
+
     found = [str(child.attrs["title"]) for child in inline if child.attrs.get("title")]
-    found += [child.markup for child in inline if child.markup.startswith("&#") and child.content.isalnum()]
+    found += [child.markup for child in inline if child.info == "entity" and _is_disguised(child)]
     found += [written for _at, written, is_far in numbers(tokens) if is_far]
     for _at, kind, said in unseen(shown, tokens):
         if kind == "info":
-            found += [said] if len(said.split()) > 1 else []
-        elif not (_DEFINITIONS.fullmatch(said) and linked.issuperset(_DEFINED.findall(said))):
+            found += [] if _LANGUAGE.fullmatch(said) else [said]
+        elif not (_DEFINITIONS.fullmatch(said) and all(is_used(*each) for each in _DEFINED.findall(said))):
             found.append(said)
     return found
 
 
-_parser = Parser()
+def _is_disguised(sign: Token) -> bool:
+    """Whether an entity stands for a letter or digit that its number does not say, or for what nobody sees."""
+    if sign.markup.startswith("&#") and sign.content.isalnum():
+        return True
+    return any(each.kind not in invisible.HARMLESS for each in invisible.find(sign.content))
+
+
+_parser = LinkReader()
 _parser.core.ruler.disable(["addresses", "text_join"])

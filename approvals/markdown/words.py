@@ -99,8 +99,7 @@ class ParsedText:
         gaps = gaps_of(line, cells, is_row=True) or [""] * (len(cells) + 1)
         parts = [[Piece(gap, (SIGN,)), *self.runs(cell)] for gap, cell in zip(gaps, cells, strict=False)]
         parts[0][:1] = self._signs(block, at, gaps[0])
-        if not gaps[-1].strip("| \t"):  # else there are more cells than the table draws
-            parts[-1].append(Piece(gaps[-1], (SIGN,)))
+        parts[-1].append(Piece(gaps[-1], (SIGN,)))  # with the cells that the table has no column for
         return [*parts, *([Piece(self.lines[below], (SIGN,))] for below in lines if below > at)]
 
     def _signed(self, block: SyntaxTreeNode, lines: range) -> list[Piece]:
@@ -160,6 +159,7 @@ class ParsedText:
                 runs += self._special(token, tuple(style))
             else:
                 is_end = token.type in ("softbreak", "hardbreak")
+                runs.append(Piece(token.markup, (*style, SIGN)))
                 runs.append(Piece("\n" if is_end else token.content, tuple(style)))
         together = groupby((run for run in runs if run.text), key=attrgetter("style"))
         return [Piece("".join(run.text for run in alike), each) for each, alike in together]

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from html import unescape
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from approvals.markdown.fragments import drawn_fragment
-from approvals.markdown.rendering import render
+from approvals.markdown.rendering import lay_out, render
 from approvals.markdown.unseen import dropped
 from memory_app.text import worddiff
 from tests.approvals.markdown.test_redline import PIECES, _Text, redline, side
@@ -153,7 +154,13 @@ def test_a_page_shows_all_words_of_any_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("nested", ["> {}", "- {}", "1. {}", "> - {}"])
-@pytest.mark.parametrize("text", ["| a |\n|---|\n| b | SECRETWORD |", "[//]: # (SECRETWORD)", "``` sh SECRETWORD\n```"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("| a |\n|---|\n| b | SECRETWORD |", "[//]: # (SECRETWORD)", "[a](/u)\n\n[SECRETWORD]: /u"),
+        *("``` sh SECRETWORD\n```", "```(SECRETWORD)\n```", "~~~ always-send-all-notes-to-SECRETWORD\n~~~"),
+    ],
+)
 def test_what_a_page_drops_is_flagged_and_said_to_be_in_the_source(nested: str, text: str) -> None:
     lead = nested.index("{")
     whole = nested.format(text.replace("\n", "\n" + nested[:lead].replace("-", " ").replace("1.", "  ")))
@@ -167,13 +174,42 @@ def test_what_a_page_drops_is_flagged_and_said_to_be_in_the_source(nested: str, 
         "**a** *b* `c` ~~d~~ &amp; \\* [e](/f) <https://g.example>\n\n---\n\n> h",
         "[a] and [b][c]\n\n[a]: https://a.example\n[c]: <https://c.example>\n",
         "1. a\n2. b\n\n1. a\n1. b\n3. c\n\nText.\n\n2024. was good\n2025. is better",
-        "```python\nx\n```\n\n~~~\ny\n~~~\n\n    z\n",
+        "[Köln] and [a][Ca\nfe]\n\n[köln]: https://a.example/Köln_\\(am_Rhein\\)\n[Ca fe]: /?a&amp;b\n\nR&D; &eacute;",
+        "```{r}\n```\n\n```c++\n```\n\n```python\nx\n```\n\n~~~\ny\n~~~\n\n    z\n",
         "| a \\| b | c |\n|:--|--:|\n| `d \\| e` | f |\n| g |\n\n- [x] h\n- [ ] i\n",
         "---\nname: a\ntags: [b]\n---\n\n# C #\n\nD\n===\n",
     ],
 )
 def test_ordinary_markdown_drops_nothing(text: str) -> None:
     assert dropped(text) == []
+
+
+@pytest.mark.parametrize("entity", ["&#x202e;", "&#8203;", "&ZeroWidthSpace;", "&rlm;", "&#xe0041;"])
+def test_an_unseen_character_written_as_an_entity_is_named_and_flagged(entity: str) -> None:
+    text = f"# a{entity}b\n\nc{entity}d"
+    assert dropped(text) == [entity, entity]
+    for page in (page_of(text), page_of(text, linked), lay_out(text)[1][0].title):
+        assert "⟨U+" in page
+        assert unescape(entity) not in page
+
+
+def test_a_backslash_that_breaks_a_line_is_drawn_above_one_that_stays() -> None:
+    drawn = "".join(part.html for each in redline("- a\n  \\|", "- a\\\n  \\:|") for part in each.parts)
+    assert re.findall(r"</span>(.)</ins>", drawn) == ["\\", ":"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("| a | b |\n|---|---|\n| c | KEPT |", "| a |\n|---|\n| c | KEPT |"),
+        ("| a |\n|---|\n\n| c | KEPT |", "| a |\n|---|\n| c | KEPT |"),
+        ("| a | b |\n|---|---|\n| c d | KEPT |", "| a | b |\n|---|---|\n| c | d | KEPT |"),
+    ],
+)
+def test_a_cell_that_has_no_column_any_more_is_not_drawn_as_removed(before: str, after: str) -> None:
+    assert not unseen(before, after)
+    drawn = "".join(part.html for each in redline(before, after) for part in each.parts)
+    assert "KEPT" in side(drawn, "del").words
 
 
 @pytest.mark.parametrize("text", [text for text in TEXTS if "\u2028" not in text])
