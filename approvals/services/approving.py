@@ -158,13 +158,13 @@ def claim(
 
 def _require_no_warnings(proposal: Proposal, revision: Revision, seen: Seen) -> None:
     """Raise HasWarnings if the checks find something in what would be merged."""
-    if found := len(warnings_of(proposal, revision, seen.target, seen.assessment)):
+    if risks := warnings_of(proposal, revision, seen.target, seen.assessment):
         message = ngettext(
             "It has %(n)d warning. Read it, then press the button again.",
             "It has %(n)d warnings. Read them, then press the button again.",
-            found,
+            len(risks),
         )
-        raise HasWarnings(proposal, message % {"n": found})
+        raise HasWarnings(proposal, message % {"n": len(risks)}, risks=risks)
 
 
 # -- Some of a proposal's changes: of a block change by change, of an import note by note.

@@ -16,8 +16,8 @@ from approvals.permissions import ReviewAction, available_actions
 from approvals.review.diff_mode import laid_out, redline
 from approvals.review.presentation import compared, warnings_of_words
 from approvals.review.reworded import NothingToReword, Rewording, rewording_of
-from approvals.services.errors import AlreadyDecided, HasWarnings, Refusal
-from approvals.views.decide import REFUSED, page_of, status_of, url_of
+from approvals.services.errors import AlreadyDecided, Refusal
+from approvals.views.decide import REFUSED, page_of, status_of, url_of, warnings_in
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import proposal_or_404, proposal_page
 from approvals.views.request import Request, form_page, verb
@@ -213,8 +213,8 @@ def _page(
     }
     if request.htmx and request.htmx.target == "preview":
         return render(request, "proposal/preview.html", {"own": own, "proposal": found, "is_preview": True})
-    is_confirming = isinstance(error, HasWarnings)
-    return proposal_page(request, found, status=status, panel=panel, own=own, is_confirming=is_confirming, typed=typed)
+    warnings = warnings_in(error)
+    return proposal_page(request, found, status=status, panel=panel, own=own, warnings=warnings, typed=typed)
 
 
 def _caret(before: str, after: str) -> int:

@@ -5,7 +5,7 @@ are answered with. What they answer is the row or the page that the form was on,
 redirect.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -28,6 +28,7 @@ from approvals.review.diff_mode import DiffMode
 from approvals.review.presentation import review_of
 from approvals.review.reworded import ids_of_changes, taken_of
 from approvals.review.turn import change_request
+from approvals.risks.flags import Risk
 from approvals.services import errors
 from approvals.templatetags.proposals import proposal_url
 from approvals.views.panels import Panel, panel_for
@@ -184,8 +185,7 @@ def _again(
     """
     found, status = proposal_or_404(pk, viewer_of(request)), status_of(error) if error else 422
     if not (request.htmx and request.POST.get("row")):
-        is_confirming = isinstance(error, errors.HasWarnings)
-        return proposal_page(request, found, status=status, panel=panel, form=form, is_confirming=is_confirming)
+        return proposal_page(request, found, status=status, panel=panel, form=form, warnings=warnings_in(error))
     context = _row_context(request, found) | {
         "row": rows_of([found], looking=True)[0],
         "panel": panel,
@@ -205,6 +205,11 @@ def _row_context(request: Request, found: Proposal) -> dict[str, Any]:
         "names": display_names([found.owner]) if people is None else people,
         "several_owners": people is None or len(people) > 1,
     }
+
+
+def warnings_in(error: Exception | None) -> Sequence[Risk]:
+    """Return what an approval was refused for until the button is pressed again."""
+    return error.details["risks"] if isinstance(error, errors.HasWarnings) else ()
 
 
 def status_of(error: Exception) -> int:

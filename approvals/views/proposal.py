@@ -1,7 +1,8 @@
 """The page of one proposal."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -102,6 +103,7 @@ def proposal_page(
     seen_before: int = 0,
     ticks: Ticks | None = None,
     comment_form: CommentForm | None = None,
+    warnings: Sequence[flags.Risk] = (),
     **shown: Any,
 ) -> HttpResponse:
     """Render the page, its body, or its change: what the request asked for.
@@ -111,13 +113,13 @@ def proposal_page(
         form: what was typed into the form of one decision.
         ticks: which changes are ticked; as they were sent by default.
         shown: what the templates show beside: `own`, a text of the reviewer's own in the place of the change (see
-            `views.approving`); `typed`, one that has no form any more, to copy; `is_confirming`, the button that
-            approves despite warnings was pressed once.
+            `views.approving`); `typed`, one that has no form any more, to copy.
         list_query: the list it was opened from, where neither form nor address has it.
         seen_before: the newest revision the viewer had seen before this one; 0 for none.
+        warnings: what the next press approves despite; a part may have others than the whole.
     """
     listing = listing_of(request, list_query)
-    review = _review(request, found)
+    review = _review(request, found, warnings)
     context = _context_of_change(request, review, listing, ticks or Ticks.sent(request.POST))
     if request.htmx and request.htmx.target == "change":
         if found.is_redacted and not found.is_approved_in_part:
@@ -135,6 +137,7 @@ def proposal_page(
         "title": _title(review),
         "target_url": url_of_target(found),
         "panel": panel,
+        "is_confirming": bool(warnings),
         "asked": change_request(found),
         "since": _since(request, review, seen_before),
         "is_since_seen": bool(seen_before),
@@ -162,10 +165,11 @@ def _forms(request: Request, found: Proposal, form: ApproveForm | None) -> dict[
     }
 
 
-def _review(request: Request, found: Proposal) -> Review:
+def _review(request: Request, found: Proposal, warnings: Sequence[flags.Risk]) -> Review:
     revision, page = request.GET.get("revision", ""), request.GET.get("page", "")
     try:
-        return review_of(found, viewer_of(request), revision=whole_number(revision), note_page=whole_number(page) or 1)
+        of = review_of(found, viewer_of(request), revision=whole_number(revision), note_page=whole_number(page) or 1)
+        return replace(of, report=replace(of.report, risks=tuple(warnings) or of.report.risks))
     except (Revision.DoesNotExist, OverflowError):
         raise Http404 from None
 

@@ -104,6 +104,26 @@ def test_the_part_without_its_warning_is_approved_at_once(as_tim: Client, in_par
     assert "example.org" not in reads.block("alice", "plan").body
 
 
+def test_a_warning_of_a_part_alone_is_said_before_it_is_approved(
+    as_tim: Client, alice: User, scribe: Agent, make_block: MakeBlock
+) -> None:
+    rows = "".join(f"| {number} |\n" for number in range(9))
+    make_block(alice, "plan", f"| a |\n|---|\n{rows}")
+    both = change(scribe, ("| a |\n|---|", "| a | b |\n|---|---|"), ("| 8 |", "| 8 | CELLWORD |"), label="plan")
+    assert_says(look(as_tim, both), "No warnings")
+    url, fields = address("approve", both), filled(as_tim, "approve", both)
+    once = as_tim.post(url, fields | {"rest": "agent", "accepted": fields["accepted"][1:]})
+    assert_says(
+        once,
+        "text not shown",
+        "Some of this text is not drawn on a page",
+        "CELLWORD",
+        "Yes, approve despite 1 warning",
+        status=422,
+    )
+    assert form(once, url)["despite_warnings"] == "1"
+
+
 def test_neither_a_row_nor_a_batch_approves_it(as_tim: Client, tim: User, risky: Proposal) -> None:
     rows = as_tim.get("/")
     assert "Approve despite" not in words(rows)
