@@ -42,6 +42,8 @@ log = structlog.get_logger(__name__)
 
 #: An edit of more characters, old and new text together, is read on its own page before it is decided.
 ROW_CHARACTERS = 400
+#: Bars in a line: a table of more columns is wider than a row may be.
+MOST_BARS = 7
 #: Edits of a larger change whose words a row shows.
 MOST_PLACES = 2
 #: Edits that take nothing away: what they add is all they change.
@@ -280,9 +282,10 @@ def whole_change_of_note(before: reads.Note | None, after: reads.Note | None) ->
 
 
 def _reworded(old: str, new: str) -> tuple[Segment, ...]:
-    """Return the change of a text; empty where no word changes."""
+    """Return the change of a text; empty where no word changes, or where a row has no room for all of it."""
     segments = _diff(old, new)
-    return segments if any(worddiff.count_words(segments)) else ()
+    is_wide = any(line.count("|") > MOST_BARS for line in f"{old}\n{new}".splitlines())
+    return segments if any(worddiff.count_words(segments)) and not is_wide else ()
 
 
 @lru_cache(maxsize=512)

@@ -465,8 +465,9 @@ def test_the_row_shows_the_whole_of_what_it_lets_one_approve(as_tim: Client, goa
         [("June.", "June!")],
         [Replace("i", "y", replace_all=True)],
         [Rewrite("# Goals\n\nAlice loves math.\n")],
+        [("June", f"July\n\n{'|x' * 20}|far right|\n{'|-' * 21}|\n")],
     ],
-    ids=["two edits", "a link", "hidden characters", "long", "punctuation only", "several places", "rewrite"],
+    ids=["two edits", "a link", "hidden", "long", "punctuation only", "several places", "rewrite", "wider than a row"],
 )
 def test_what_needs_a_closer_look_has_no_buttons_on_its_row(
     edits: Any, as_tim: Client, goals: Block, scribe: Agent
