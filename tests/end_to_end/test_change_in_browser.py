@@ -74,6 +74,18 @@ def test_the_first_words_of_a_change_stand_above_the_decision(
         assert window.evaluate(ABOVE_THE_BAR) > 0, reasoning
 
 
+@pytest.mark.parametrize("nested", ["> " * 19, "- " * 19, "> - " * 9])
+def test_words_in_deep_quotes_and_lists_stay_on_a_phone(
+    window_of: WindowOf, tim: User, alice: User, scribe: Agent, make_block: MakeBlock, nested: str
+) -> None:
+    make_block(alice, "log", "Here.\n")
+    window = window_of(tim, viewport={"width": 320, "height": 844})
+    window.goto(change(scribe, ("Here.\n", f"Here.\n\n{nested}DEEP\n"), label="log").get_absolute_url())
+    box = window.locator("#change ins").filter(has_text="DEEP").last.bounding_box()
+    assert box
+    assert box["x"] + 30 < 320 - 16  # its first letters, and so its lines
+
+
 def test_the_bar_leads_to_the_changes_that_were_not_in_view(proposal_page: Page) -> None:
     link = proposal_page.locator("[data-below]")
     expect(link).to_have_text("4 changes below ↓")
