@@ -1,5 +1,6 @@
 """One proposal on its page: what it shows, deciding there, and what is said when that cannot be done."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,12 +9,13 @@ from django.urls import reverse
 
 from approvals import services
 from approvals.models import Agent, Policy, Proposal, Status, User
+from approvals.services import notes
 from memory_app import reads
 from memory_app.reads import Block
 from memory_app.writing import commits
 from tests.approvals.risks.test_flags import SMUGGLED
 from tests.approvals.services.test_recheck import statements
-from tests.support.acts import address, approve, change, edit, filled, fresh, look, reject, send
+from tests.support.acts import address, approve, change, edit, filled, fresh, look, reject, save, send
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import assert_says, form, has_form, html, htmx, words
 
@@ -332,3 +334,11 @@ def test_a_decided_proposal_is_shown_in_full_after_its_branch_is_gone(
     assert not has_form(page, address("reject", proposal))
     assert proposal.merge_commit[:10] not in words(page)
     assert_says(look(as_admin, proposal), proposal.merge_commit[:10])
+
+
+def test_all_of_why_a_note_would_be_outdated_is_in_view_on_its_page(as_tim: Client, alice: User, scribe: Agent) -> None:
+    why = "It moved to another room. " * 20 + "LASTWORD"
+    by = notes.ChangeContext(actor=scribe, may_apply=False, reasoning=why)
+    outdated = notes.supersede(by=by, owner="alice", note_id=save(alice), reason=why).proposal
+    assert outdated
+    assert "LASTWORD" in re.sub("<details.*?</details>", "", html(look(as_tim, outdated)), flags=re.DOTALL)
