@@ -243,8 +243,10 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
     end = time.monotonic() + seconds
     try:
         if kept.created_at < timezone.now() - _GIVE_UP_AFTER:
-            rest = len(kept.items) - len(kept.results)
-            kept.results += [[NOT_REACHED, _("Not reached.")]] * rest
+            # A run that was killed may have decided about one and not written it down.
+            done = set(Proposal.objects.filter(decision_batch=kept.pk).values_list("pk", flat=True))
+            rest = kept.items[len(kept.results) :]
+            kept.results += [["", ""] if pk in done else [NOT_REACHED, _("Not reached.")] for pk, *_seen in rest]
         while len(kept.results) < len(kept.items):
             kept.results.append(_decided(kept, Item(*kept.items[len(kept.results)])))
             if time.monotonic() >= end or deadlines.remaining() < _SPARE:
