@@ -27,11 +27,18 @@ def reject_row(window: Page, proposal: Proposal) -> None:
     expect(window.locator(".reject-form input[name=reason]").first).to_be_focused()
 
 
+#: Notes where the focus is at the moment in which a row says what was decided.
+NOTE_THE_FOCUS = """() => new MutationObserver(() => {
+    if (document.querySelector(".row-outcome")) window.focusThen ??= document.activeElement.getAttribute("href") ?? "";
+}).observe(document.body, { childList: true, subtree: true })"""
+
+
 def test_proposals_of_one_block_are_approved_by_keyboard_and_the_outcomes_are_read_aloud(
     window_of: WindowOf, tim: User, goals: Block, propose: Propose
 ) -> None:
     made = [propose(goals, "in June", "in July"), propose(goals, "one book", "two books"), propose(goals, "B2", "C1")]
     window = window_of(tim)
+    window.evaluate(NOTE_THE_FOCUS)
     window.keyboard.press("j")
     for number, proposal in enumerate(reversed(made), 1):
         expect(window.locator(":focus")).to_have_attribute("href", proposal.get_absolute_url())
@@ -41,6 +48,7 @@ def test_proposals_of_one_block_are_approved_by_keyboard_and_the_outcomes_are_re
         expect(window.locator(".row-since")).to_have_count(len(made) - number)
     expect(window.locator(f"#row-{made[0].pk} .row-outcome")).to_be_focused()
     expect(window.locator("#live")).to_have_text("Approved by Tim Okafor Alice Berg: Alice said so.")
+    assert window.evaluate("focusThen") == made[1].get_absolute_url(), "the next key is heard at the next row"
     expect(window).to_have_title("Review · Assent")
     body = reads.block("alice", "goals").body
     assert [words in body for words in ("in July", "two books", "C1")] == [True] * 3
