@@ -143,9 +143,7 @@ def moment(text: str) -> str:
     if len(text) > 6 and text[-6] == " " and text[-3] == ":":
         text = f"{text[:-6]}+{text[-5:]}"
     try:
-        at = parse_datetime(text)
-        if at is None and len(text) == len("2026-01-01"):
-            at = parse_datetime(f"{text}T23:59:59.999999")
+        at = parse_datetime(f"{text}T23:59:59.999999") or parse_datetime(text)  # a day alone means its end
     except ValueError:
         return text
     if at is None:

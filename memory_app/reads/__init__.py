@@ -396,7 +396,7 @@ def parent(commit: str) -> str:
 
 
 def resolve_revision(text: str) -> str:
-    """Return the commit hash that `as_of` names: a hash of a commit on main, or an ISO 8601 date or time.
+    """Return the commit hash that `as_of` names: a hash of a commit on main, or an ISO 8601 time or day (its end, UTC).
 
     Only main's own commits count: the hash of a proposal's branch would show an agent or a reader text
     that no person approved.
@@ -410,7 +410,7 @@ def resolve_revision(text: str) -> str:
             raise RevisionNotFound(text)
         return text
     try:
-        at = parse_datetime(text) or parse_datetime(f"{text}T23:59:59.999999")
+        at = parse_datetime(f"{text}T23:59:59.999999") or parse_datetime(text)  # a day alone means its end
     except ValueError:
         at = None
     if at is None or not 1900 <= at.year <= 2200:

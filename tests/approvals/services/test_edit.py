@@ -135,6 +135,8 @@ def test_reading_as_of_a_time_or_a_commit(goals: Block, alice: User, propose: Pr
     assert reads.resolve_revision(first.commit) == first.commit
     assert reads.resolve_revision(first.at.isoformat()) == first.commit
     assert reads.resolve_revision("2199-01-01") == head_of_main()
+    newest = reads.history("alice", "block", "goals")[0]
+    assert reads.resolve_revision(f"{newest.at:%Y-%m-%d}") == newest.commit  # a day means its end
     proposal = propose(reads.block("alice", "goals"), "Later", "Sooner")
     nonsense = ["yesterday", "", "1999-01-01", "2026-13-45", "0" * len(first.commit), "main", "p/1"]
     nonsense += ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"]
