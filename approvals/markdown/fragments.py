@@ -18,7 +18,7 @@ from memory_app.text import worddiff
 
 _CLEANER = nh3.Cleaner(
     tags=TAGS - HEADINGS - {"a"},
-    attributes={tag: {"dir"} for tag in DIRECTED | {"div"}} | {"span": {"title"}},
+    attributes={tag: {"dir"} for tag in DIRECTED | {"div"}} | {"span": {"title", "dir"}},
     allowed_classes={"div": {"lines"}, "span": SPANS, "ins": {"moved"}, "del": {"moved"}},
 )
 #: The line between a table's head and its rows.

@@ -97,7 +97,8 @@ def changed(kind: str, shown: SafeString, *, is_said: bool = True) -> SafeString
     if kind not in ("added", "removed"):
         return shown
     tag, words = ("ins", _("added:")) if kind == "added" else ("del", _("removed:"))
-    said = f'<span class="visually-hidden">{html.escape(words)} </span>' if is_said else ""
+    # With a direction of its own: the text around it runs as its own words do.
+    said = f'<span class="visually-hidden" dir="auto">{html.escape(words)} </span>' if is_said else ""
     return SafeString(f"<{tag}>{said}{shown}</{tag}>")
 
 
@@ -105,4 +106,5 @@ def moved(kind: str, shown: SafeString) -> SafeString:
     """Return HTML that was moved: `removed` from here, `added` here, or `moved` where that is not said."""
     label = {"removed": _("moved from here:"), "added": _("moved here:")}.get(kind, _("moved:"))
     tag = "del" if kind == "removed" else "ins"
-    return SafeString(f'<{tag} class="moved"><span class="moved-label">{html.escape(label)}</span> {shown}</{tag}>')
+    said = f'<span class="moved-label" dir="auto">{html.escape(label)}</span>'
+    return SafeString(f'<{tag} class="moved">{said} {shown}</{tag}>')

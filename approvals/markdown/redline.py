@@ -37,7 +37,7 @@ _CLEANER = nh3.Cleaner(
     attributes={
         **ATTRIBUTES,
         "div": ATTRIBUTES["div"] - {"class"} | {"dir"},
-        "span": {"title"},
+        "span": {"title", "dir"},
         "td": {"dir", "colspan"},
         **{tag: {"dir", "aria-level"} for tag in ("h3", "h4", "h5", "h6")},
     },

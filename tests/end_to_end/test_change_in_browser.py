@@ -86,6 +86,19 @@ def test_words_in_deep_quotes_and_lists_stay_on_a_phone(
     assert box["x"] + 30 < 320 - 16  # its first letters, and so its lines
 
 
+def test_what_runs_from_right_to_left_does_so_where_it_changes(
+    window_of: WindowOf, tim: User, alice: User, scribe: Agent, make_block: MakeBlock
+) -> None:
+    make_block(alice, "arabic", "- واجب يوم الأحد\n- جلستان\n\n| المادة | التاريخ |\n|---|---|\n| ألماني | مارس |\n")
+    changes = ("واجب يوم الأحد", "عمل يوم الاثنين"), ("ألماني", "لغة")
+    window = window_of(tim)
+    window.goto(change(scribe, *changes, label="arabic").get_absolute_url())
+    # What is said of each change is in English, and decides nothing.
+    for part in ("ul", "li > .changed", "table"):
+        expect(window.locator(f"#change {part}").first).to_have_css("direction", "rtl")
+    expect(window.locator("#change tr.changed > td:dir(rtl)")).to_have_count(2)
+
+
 def test_the_bar_leads_to_the_changes_that_were_not_in_view(proposal_page: Page) -> None:
     link = proposal_page.locator("[data-below]")
     expect(link).to_have_text("4 changes below ↓")

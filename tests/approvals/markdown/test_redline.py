@@ -127,7 +127,7 @@ def test_headings_lists_tables_and_code_are_shown_as_such_with_the_marks_inside(
     )
     after = before.replace("Goals", "Aims").replace("one", "two").replace("green", "black").replace("2|", "3|")
     html = html_of(redline(before, after.replace("x = 1", "x = 9").replace("so", "no")))
-    html = re.sub(r'<span class="visually-hidden">\w+: </span>', "", html)
+    html = re.sub(r'<span class="visually-hidden" dir="auto">\w+: </span>', "", html)
     assert '<h3 dir="auto"><del>Goals</del><ins>Aims</ins></h3>' in html
     assert "Read <strong><del>one</del><ins>two</ins></strong> book." in html
     assert "<del>green</del><ins>black</ins>" in html.split("tea")[1]
@@ -166,7 +166,7 @@ def test_a_link_that_leads_elsewhere_says_where_also_by_a_definition_far_below()
 
 def test_emphasis_alone_is_a_change_of_the_words_it_is_on() -> None:
     html = html_of(redline("She must not do it.", "She must **not** do it."))
-    html = re.sub(r'<span class="visually-hidden">\w+: </span>', "", html)
+    html = re.sub(r'<span class="visually-hidden" dir="auto">\w+: </span>', "", html)
     sign = '<span class="sign"><ins>**</ins></span>'
     assert f"<del>not</del><strong>{sign}<ins>not</ins>{sign}</strong>" in html
 

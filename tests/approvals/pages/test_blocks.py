@@ -314,12 +314,12 @@ def test_two_versions_are_compared_word_by_word_and_one_with_now_and_with_nothin
     first = Change.objects.get().commit
     second = edit(alice, "goals", "math", "art", title="Goals of this year").commit
     page = content(as_alice, HISTORY, a=first, b=second)
-    assert '<span class="visually-hidden">removed: </span>math' in page
-    assert '<span class="visually-hidden">added: </span>art' in page
+    assert '<span class="visually-hidden" dir="auto">removed: </span>math' in page
+    assert '<span class="visually-hidden" dir="auto">added: </span>art' in page
     assert "Goals of this year" in page
     assert "Title" in page
     with_now = content(as_alice, HISTORY, a=first, b="now")
-    assert '<span class="visually-hidden">added: </span>art' in with_now
+    assert '<span class="visually-hidden" dir="auto">added: </span>art' in with_now
     assert with_now.count('<span class="bar-end"') == 2
     assert "The block did not exist before." in content(as_alice, HISTORY, a="", b=first)
 

@@ -67,7 +67,7 @@ def test_a_bar_shows_what_its_version_changed_and_why(as_alice: Client, three: l
     page = as_alice.get(HISTORY, {"v": three[1]})
     assert_says(page, "Version 2 of 3", "The exam was moved.", "Heard it too.")
     shown = html(page).partition('id="shown"')[2]
-    july = '<span class="visually-hidden">added: </span>July'
+    july = '<span class="visually-hidden" dir="auto">added: </span>July'
     for part in (july, f"?v={three[0]}", f"?v={three[2]}", restore_url(three[1])):
         assert part in shown
     # Of a question of the script only the part is answered.
@@ -245,7 +245,7 @@ def test_a_sentence_says_who_proposed_who_approved_when_and_why(
     assert_says(chosen, approved_by, "The exam was moved.", "Heard it too.")
     told = html(chosen).partition('id="why"')[2].partition("</aside>")[0]
     assert proposal.get_absolute_url() in told
-    assert '<span class="visually-hidden">removed: </span>June' in told
+    assert '<span class="visually-hidden" dir="auto">removed: </span>June' in told
     assert "Alice Berg created it" in told.partition("Earlier")[2]
     approved, created, *_ = html(page).partition("<tbody>")[2].partition("</tbody>")[0].split("</tr>")
     for row, said, text in (

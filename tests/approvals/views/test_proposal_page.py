@@ -109,7 +109,7 @@ def test_a_long_reason_opens_with_its_start(as_tim: Client, goals: Block, propos
     reason = "The exam was moved, as she said on Monday. " * 12 + "That is the end."
     page = look(as_tim, propose(goals, "in June", "in July", reasoning=reason))
     assert_says(page, "Show the whole reason", "That is the end.")
-    start = html(page).split('<blockquote class="reason">')[1].split("</blockquote>")[0]
+    start = html(page).split('<blockquote class="reason" dir="auto">')[1].split("</blockquote>")[0]
     assert len(start) < 300
     assert start.rstrip("</span>").endswith("…")
 
@@ -130,8 +130,8 @@ def test_the_change_is_drawn_in_the_view_one_chooses(
     block = make_block(alice, "log", "".join(f"Day {day}: worked.\n" for day in range(1, 31)))
     proposal = propose(block, "Day 15: worked", "Day 15: **rested**")
     page = look(as_tim, proposal)
-    assert '<del><span class="visually-hidden">removed: </span>worked</del>' in html(page)
-    assert '<ins><span class="visually-hidden">added: </span>' in html(page)
+    assert '<del><span class="visually-hidden" dir="auto">removed: </span>worked</del>' in html(page)
+    assert '<ins><span class="visually-hidden" dir="auto">added: </span>' in html(page)
     assert_says(page, "13 unchanged paragraphs", "14 unchanged paragraphs")
     assert "<caption>Before and after, 1 change</caption>" in html(look(as_tim, proposal, view="side"))
     assert "<strong>rested</strong>" in html(look(as_tim, proposal, view="result"))
