@@ -118,7 +118,7 @@ def test_notes_of_an_import_are_ticked_across_pages(window_of: WindowOf, alice: 
     window.click("button:has-text('Next')")
     expect(window.locator(".pager")).to_contain_text("Page 2 of 3")
     window.locator("[data-tick='150']").uncheck()
-    expect(window.locator("[data-tick-count]")).to_have_text("203 of 205 notes ticked")
+    expect(window.locator("[data-tick-count]")).to_have_text("203 of 205 ticked")
     expect(window.locator("[data-approve]")).to_have_text("Approve 203 of 205")
     window.click("button:has-text('Previous')")
     expect(window.locator(".pager")).to_contain_text("Page 1 of 3")

@@ -143,7 +143,7 @@ def test_only_people_with_proposals_are_shown_when_asked(as_tim: Client, scribe:
     page = board_of(as_tim, people="waiting")
     assert rows(page) == ["student03"]
     assert "Everyone 30" in words(page)
-    assert "With waiting proposals 1" in words(page)
+    assert "Waiting 1" in words(page)
 
 
 def test_twelve_weeks_are_a_picture_with_words_and_a_table(as_tim: Client, scribe: Agent) -> None:

@@ -110,7 +110,7 @@ def test_ticks_go_along_from_page_to_page(as_tim: Client, many: Proposal) -> Non
     assert len(fields["accepted"]) == 100
     fields["accepted"].remove("mem-7-aaaa")
     second = turn_to(as_tim, many, 2, fields)
-    assert_says(second, "204 of 205 notes ticked", "Approve 204 of 205")
+    assert_says(second, "204 of 205 ticked", "Approve 204 of 205")
     assert "mem-150-aaaa" not in words(second), "its id tells a person nothing"
     fields = form(second, url)
     fields["accepted"].remove("mem-150-aaaa")
@@ -130,7 +130,7 @@ def test_many_are_ticked_at_once_and_turning_the_page_keeps_what_is_typed(as_tim
     del fields["accepted"]
     for which, count, here in (("all", 205, 100), ("none", 0, 0), ("page", 100, 100)):
         answer = turn_to(as_tim, many, 1, fields | {"tick": which})
-        assert_says(answer, f"{count} of 205 notes ticked")
+        assert_says(answer, f"{count} of 205 ticked")
         assert len(form(answer, address("approve", many)).get("accepted", [])) == here
     assert fresh(many).status == Status.OPEN
 

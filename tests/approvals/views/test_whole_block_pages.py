@@ -120,8 +120,8 @@ def test_a_deletion_shows_what_is_lost_and_is_approved_and_undone(
     assert_says(
         page,
         "scribe wants to delete this block of Alice Berg’s memory",
-        "Approving deletes the whole block. Agents no longer see its text, its title or its description.",
-        "Its history is kept: undoing the decision, or restoring a version, brings the block back.",
+        "Approving deletes the whole block. Agents no longer see it.",
+        "Its history is kept: undoing the decision, or restoring a version, brings it back.",
         "removed: Alice likes math.",
         "Approve deletion",
         "Deleting a block always needs approval, whatever a rule says.",
