@@ -102,7 +102,7 @@ class NeedsForm(forms.Form):
 
 
 class RuleForm(NeedsForm):
-    """A new rule: beside, about whom, where and what it is."""
+    """A new rule: what it asks for, and of which agent, block and kind of change; an empty one means any."""
 
     agent = forms.CharField(required=False, max_length=64)
     block = forms.CharField(required=False, max_length=64)
