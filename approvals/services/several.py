@@ -1,8 +1,8 @@
 """Decide about several proposals at once: each by the service that decides about one, with a result for each.
 
 What was asked for is kept first (`Batch`), then worked off in portions: for a few seconds by the request, then by a
-worker, or a thread where there is none. A portion holds a lease, so that one runs at a time; what a killed process left
-is gone on with by `continue_batches`. Each decision names its batch: taken again after a crash, it is recognised. All
+worker, or a thread where there is none. A portion holds a lease, so that one runs at a time; `continue_batches` goes on
+with what a killed process left. Each decision names its batch: taken again after a crash, it is recognised. All
 of them are undone together. What needs a closer look is left where it is.
 """
 
@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.models import (
+    DECIDED,
     Batch,
     BatchAction,
     Kind,
@@ -184,7 +185,7 @@ def undo_several(*, actor: User, batch: str, seconds: float = math.inf) -> Batch
 
 
 def dismiss_batch(*, actor: User, batch: str) -> None:
-    """Name a batch on its person's list no more; its page stays."""
+    """Stop naming a batch on its person's list; its page stays."""
     User.objects.filter(pk=actor.pk, last_batch=batch).update(last_batch="")
 
 
@@ -243,10 +244,7 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
     end = time.monotonic() + seconds
     try:
         if kept.created_at < timezone.now() - _GIVE_UP_AFTER:
-            # A run that was killed may have decided about one and not written it down.
-            done = set(Proposal.objects.filter(decision_batch=kept.pk).values_list("pk", flat=True))
-            rest = kept.items[len(kept.results) :]
-            kept.results += [["", ""] if pk in done else [NOT_REACHED, _("Not reached.")] for pk, *_seen in rest]
+            _give_up(kept)
         while len(kept.results) < len(kept.items):
             kept.results.append(_decided(kept, Item(*kept.items[len(kept.results)])))
             if time.monotonic() >= end or deadlines.remaining() < _SPARE:
@@ -265,6 +263,21 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
     return False
 
 
+def _give_up(kept: Batch) -> None:
+    """Call the rest of a batch not reached, but for what a run did and was killed before it wrote that down."""
+    done = Proposal.objects.filter(decision_batch=_named_by(kept))
+    if kept.action == BatchAction.UNDO:
+        done = done.exclude(status__in=DECIDED, reverted_by_commit="")
+    pks = set(done.values_list("pk", flat=True))
+    rest = kept.items[len(kept.results) :]
+    kept.results += [["", ""] if pk in pks else [NOT_REACHED, _("Not reached.")] for pk, *_seen in rest]
+
+
+def _named_by(kept: Batch) -> str:
+    """Return the batch that proposals name while this one works on them: for an undoing, the one that it undoes."""
+    return kept.undoes_id or kept.pk
+
+
 def _note(kept: Batch, mine: str, **values: object) -> bool:
     """Write how far it is. Return whether this run still has the lease."""
     return bool(Batch.objects.filter(pk=kept.pk, worker=mine).update(results=kept.results, **values))
@@ -281,11 +294,13 @@ def _decided(kept: Batch, item: Item) -> list[str]:
             _decide(kept, item, actor)
     except AlreadyUndone as error:
         after_undoing(error.proposal)  # the run that undid it may have been killed before
-    except (AlreadyDecided, BeingDecided) as error:
+    except BeingDecided as error:
+        if error.proposal.decision_batch == _named_by(kept):  # begun by a run that was killed: its lease has to end
+            raise
+        return [error.code, error.message]
+    except AlreadyDecided as error:
         if error.proposal.decision_batch != kept.pk:
             return [error.code, error.message]
-        if isinstance(error, BeingDecided):  # begun by a run that was killed: its lease has to end
-            raise
         after = after_approval if kept.action == BatchAction.APPROVE else drop_branches
         after(error.proposal)
     except Refusal as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
 from django.utils import timezone
@@ -295,15 +296,39 @@ def test_rights_that_end_in_the_middle_end_the_batch(nothing_done: Batch, three:
 
 
 @pytest.mark.parametrize("noted", [True, False])
-def test_what_was_not_reached_in_an_hour_is_said_to_be(nothing_done: Batch, three: list[Proposal], noted: bool) -> None:
-    several.work_on(nothing_done.pk, seconds=0)
+@pytest.mark.parametrize(
+    ("undoes", "after"), [(False, ["approved", "open", "open"]), (True, ["approved"] * 2 + ["open"])]
+)
+def test_what_was_not_reached_in_an_hour_is_said_to_be(
+    nothing_done: Batch, three: list[Proposal], tim: User, noted: bool, undoes: bool, after: list[str]
+) -> None:
+    batch = nothing_done
+    if undoes:
+        several.work_on(batch.pk)
+        items = batch.items[::-1]
+        batch = Batch.objects.create(pk="b" * 32, person=tim, action=BatchAction.UNDO, items=items, undoes_id=batch.pk)
+    several.work_on(batch.pk, seconds=0)
     if not noted:  # by a run that was killed before
-        Batch.objects.update(results=[])
+        Batch.objects.filter(pk=batch.pk).update(results=[])
     Batch.objects.update(created_at=timezone.now() - timedelta(hours=2))
-    several.work_on(nothing_done.pk)
-    nothing_done.refresh_from_db()
-    assert nothing_done.counts == {"done": 1, "not_reached": 2}
-    assert states(*three) == ["approved", "open", "open"]
+    several.work_on(batch.pk)
+    batch.refresh_from_db()
+    assert batch.counts == {"done": 1, "not_reached": 2}
+    assert states(*three) == after
+
+
+def test_what_a_killed_run_began_to_undo_is_not_left(
+    proposal: Proposal, tim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("approvals.services.undo"), "_PATIENCE", 0.1)
+    batch = decide(tim, [proposal]).kept
+    Proposal.objects.update(lease_expires_at=timezone.now() + timedelta(seconds=30))
+    undone = services.undo_several(actor=tim, batch=batch.pk).kept
+    assert undone.results == []
+    let_leases_run_out()
+    several.work_on(undone.pk)
+    assert Batch.objects.get(pk=undone.pk).counts == {"done": 1}
+    assert states(proposal) == ["open"]
 
 
 def test_a_memory_that_does_not_answer_is_asked_again(nothing_done: Batch, three: list[Proposal]) -> None:
