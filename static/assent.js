@@ -147,10 +147,10 @@
     return found;
   };
 
-  // A verb of the row or the page; what a row does not have, the page of its proposal has, and after a decision the next.
+  // A verb of the row or page; what a row does not have, its proposal's page has, and after a decision the next.
   const verb = (name) => {
     if (focusOn(here().querySelector(`[data-${name}]`))) return;
-    const page = here() === document ? document.querySelector("[data-next]") : here().querySelector("[data-open]");
+    const page = here().querySelector(here() === document ? "[data-next]" : ':scope:not([data-row=""]) [data-open]');
     if (page) location.assign(`${page.href}#${name}`);
   };
 
