@@ -300,16 +300,6 @@ def _length(note: reads.Note) -> int:
     return len(note.content) + sum(len(text or "") for text in beside) + sum(map(len, note.tags))
 
 
-def _may_be_decided_unopened(proposal: Proposal) -> bool:
-    return (
-        proposal.status == Status.OPEN
-        and proposal.kind in _DECIDED_UNOPENED
-        and proposal.current_revision_number == 1
-        and not proposal.risks
-        and proposal.review_reason != ReviewReason.REPEATED
-    )
-
-
 def plain_among(proposals: ProposalQuerySet) -> ProposalQuerySet:
     """Narrow proposals to those whose rows may be plain, as far as columns tell."""
     fresh = proposals.filter(kind__in=_DECIDED_UNOPENED, current_revision_number=1)

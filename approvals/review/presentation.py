@@ -230,9 +230,8 @@ def warnings_of_words(texts: Rewording, text: str, title: str | None = None) -> 
         title: of a new block, as it was typed.
     """
     new = texts.new_block
-    beside = replace(new, title=new.title if title is None else title).beside if new else ("", "")
-    if texts.is_of_note:
-        beside = said_beside(texts.revision.note_changes)
+    noted = said_beside(texts.revision.note_changes)
+    beside = replace(new, title=new.title if title is None else title).beside if new else noted
     said = flags.said_with(texts.proposal.reasoning, texts.proposal.evidence)
     return flags.report(texts.now, text, beside=beside, said=said).risks
 
