@@ -30,11 +30,12 @@ _EMPTY_ROW = re.compile(r"<tr>(?:<t[dh][^<>]*></t[dh]>)+</tr>|<thead>\s*<tr>(?:<
 
 def drawn_fragment(before: str, after: str) -> SafeString:
     """Return the change from one text of a few lines to another as HTML; its source, where it is too long to draw."""
-    return _drawn(before, after, get_language())
+    return drawn_in(before, after, get_language())
 
 
 @lru_cache(maxsize=512)
-def _drawn(before: str, after: str, _language: str | None) -> SafeString:
+def drawn_in(before: str, after: str, _language: str | None) -> SafeString:
+    """Return a change as `drawn_fragment` does, with the words of the language that is active."""
     old, new = _with_heads(before, after)
     segments = worddiff.diff(old, new)
     paragraphs = worddiff.redlined(segments)

@@ -32,6 +32,7 @@ from approvals.review.note_changes import NoteChange
 from approvals.review.summary import risk_title
 from approvals.review.targets import TargetState, base_sha256, current_states
 from approvals.review.turn import ChangeRequest, change_requests
+from approvals.services import texts
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
 from memory_app.models import TargetKind
@@ -410,3 +411,11 @@ def _changes(pks: Sequence[int]) -> dict[int, str]:
 def _changed_words(before: str, after: str) -> str:
     """Return the words that a new whole text removes and adds, wherever in it they stand."""
     return repr([segment for segment in worddiff.diff(before, after) if segment.kind != "same"])
+
+
+def _forget_texts(_proposal: Proposal) -> None:
+    _diff.cache_clear()
+    _changed_words.cache_clear()
+
+
+texts.copies.append(_forget_texts)

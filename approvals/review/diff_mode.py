@@ -12,6 +12,7 @@ from typing import Any
 
 from django.utils.translation import get_language
 
+from approvals.markdown.fragments import drawn_in
 from approvals.markdown.redline import RenderedPassage, rendered_redline
 from approvals.markdown.words import TooLong
 from approvals.models import Mergeability
@@ -123,7 +124,7 @@ def _laid_out(before: str, after: str, _language: str | None) -> Redline:
 
 def forget_texts() -> None:
     """Keep none of the texts any longer: the process removes texts."""
-    for kept in (compared, hunks_of, reported, _laid_out):
+    for kept in (compared, hunks_of, reported, _laid_out, drawn_in):
         kept.cache_clear()
 
 

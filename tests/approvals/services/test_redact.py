@@ -1,7 +1,9 @@
 """Removing the texts of what was not taken: they are in no table, no file, no answer and on no page."""
 
+import gc
 import re
 from datetime import timedelta
+from functools import _lru_cache_wrapper
 from typing import Any
 
 import pytest
@@ -108,6 +110,20 @@ def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: U
     reject(tim, secret, "too_private", comment="Not about her birds.")
     assert tables_with(SECRET) == []  # before anything is collected
     require_gone(secret)
+
+
+def test_what_pages_compared_and_drew_of_it_is_not_kept(secret: Proposal, tim: User, client_of: ClientOf) -> None:
+    def keeping() -> list[str]:
+        # Not `isinstance`, which makes what is lazy ask the request.
+        memoised = [each for each in gc.get_objects() if type(each) is _lru_cache_wrapper]
+        ours = [each for each in memoised if each.__module__.startswith("approvals.")]
+        return [each.__qualname__ for each in ours if SECRET in repr(gc.get_referents(each))]
+
+    for url in ("/", secret.get_absolute_url()):
+        assert SECRET in client_of(tim).get(url).content.decode()
+    assert keeping()
+    reject(tim, secret, "too_private")
+    assert keeping() == []
 
 
 @pytest.mark.parametrize("rest", services.Rest)
