@@ -80,7 +80,7 @@ _LONGEST_SEARCH, _MOST_WORDS = 500, 40
 
 
 def _owner_of(row: Model) -> str:
-    """Return the username of whom a row is about; empty for one that is about nobody."""
+    """Return the username of the person a row is about; empty where there is none."""
     return str(row) if isinstance(row, User) else str(getattr(getattr(row, "proposal", row), "owner", ""))
 
 
@@ -124,20 +124,20 @@ class PlainList(admin.ModelAdmin[M]):
 Parent = TypeVar("Parent", bound=Model)
 
 
-def _nobody(self: object, request: HttpRequest, obj: Any = None) -> bool:
+def _denied(self: object, request: HttpRequest, obj: Any = None) -> bool:
     return False
 
 
 class NeverDeleted:
     """For rows that the history of the memory names for ever; people and agents are switched off instead."""
 
-    has_delete_permission = _nobody
+    has_delete_permission = _denied
 
 
 class ReadOnly(NeverDeleted):
     """For admins and inlines: everything shown, nothing changed."""
 
-    has_add_permission = has_change_permission = _nobody
+    has_add_permission = has_change_permission = _denied
 
 
 class ReadOnlyAdmin(ReadOnly, PlainList[M]):
@@ -152,7 +152,7 @@ class ReadOnlyAdmin(ReadOnly, PlainList[M]):
 
 
 def register_read_only(model: type[Model], columns: str, searched: str, **options: Any) -> None:
-    """Register a model whose rows nobody changes here.
+    """Register a model whose rows are not changed here.
 
     Args:
         columns, searched: names of what its list shows and searches, with blanks between them.

@@ -25,7 +25,7 @@ class BatchAction(models.TextChoices):
 
 class BatchQuerySet(models.QuerySet["Batch"]):
     def without_lease(self) -> BatchQuerySet:
-        """Filter those that no process works on: nobody began yet, or what did was killed."""
+        """Filter the unfinished ones that no run holds: not begun yet, or their run was killed or paused."""
         return self.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now()), finished_at=None)
 
 

@@ -156,7 +156,7 @@ def restore(folder: Path, *, here: bool = False) -> Restored:
         scratch = Path(name)
         done = _restore_in_child(folder, {"ASSENT_DATA_DIR": str(scratch)})
         if present := [str(file) for path in _in_files() for file in backups.files_of(str(path))]:
-            # A site that started meanwhile has made its files, which must not be overwritten.
+            # A site that started during the restore has made its files, which must not be overwritten.
             raise BackupError(f"Something made {', '.join(present)} during the restore: is the site running?")
         connections.close_all()
         for path in _in_files():

@@ -365,7 +365,7 @@ def _finish_reverts() -> int:
     by_proposal = {proposal.pk: proposal for proposal in taken.select_related("agent")}
     left = _last_were(Change.Action.REVERTED, Change.Action.APPROVED, by_proposal)
     for pk, row in left.items():
-        with suppress(DecisionRefused):  # whoever presses Undo finishes it, too
+        with suppress(DecisionRefused):  # another Undo was faster
             finish_reverting(by_proposal[pk], row)
     return len(left)
 

@@ -194,5 +194,5 @@ def delete_filter(*, actor: User, pk: int) -> str:
 
 
 def dismiss_welcome(*, actor: User) -> None:
-    """Say to this person no more what a newcomer is told."""
+    """Stop telling this person what newcomers are told."""
     User.objects.filter(pk=actor.pk).update(is_welcomed=True)

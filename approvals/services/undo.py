@@ -1,7 +1,7 @@
 """Taking a decision back: the proposal waits for a person again, as its agent proposed it.
 
-What an approval had brought into the memory is taken out of it by a new commit. An automatic change waits for nobody
-afterwards: who undoes it says no to it. Whoever may decide may undo. Called through `approvals.services`;
+What an approval had brought into the memory is taken out of it by a new commit. An automatic change does not wait for a
+person afterwards: undoing it rejects it. People who may decide may undo. Called through `approvals.services`;
 `approvals.recovery` finishes what a crash left.
 """
 
@@ -72,7 +72,7 @@ def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comme
 
     Raises:
         ProposalNotFound, `not_allowed`: as for deciding.
-        DecisionRefused: there is no decision, or it cannot be taken back. AlreadyUndone: somebody did before.
+        DecisionRefused: there is no decision, or it cannot be taken back. AlreadyUndone: it was undone before.
         ChangedSince: the memory changed since the decision, or since the plan was shown.
         ChangedSince: a later change touches the same text.
         EngineUnavailable, OutcomeUnknown: it could not be finished now; `recover` finishes it.
