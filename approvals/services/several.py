@@ -319,6 +319,8 @@ def _decide(kept: Batch, item: Item, actor: User) -> None:
         if proposal.is_decided and not proposal.reverted_by_commit and proposal.decision_batch != kept.undoes_id:
             raise AlreadyDecided(proposal, _("It was decided anew since."))
         undo(actor=actor, proposal_id=item.proposal_id)
+    elif Proposal.objects.decidable().filter(pk=item.proposal_id, decision_batch=kept.pk).exists():
+        return  # a run that was killed decided about it, and a person has undone that since
     elif kept.action == BatchAction.APPROVE:
         _approve(kept, item, actor)
     else:

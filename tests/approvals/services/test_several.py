@@ -287,6 +287,19 @@ def test_what_a_killed_run_had_begun_is_finished_by_the_next(
     assert list(problems()) == []
 
 
+@pytest.mark.parametrize(("action", "decided"), [("approve", "approved"), ("reject", "rejected")])
+def test_what_a_person_undid_of_a_killed_run_is_not_decided_again(
+    nothing_done: Batch, three: list[Proposal], tim: User, action: str, decided: str
+) -> None:
+    Batch.objects.update(action=action, reason="wrong")
+    several.work_on(nothing_done.pk, seconds=0)
+    Batch.objects.update(results=[])  # it was killed before it wrote that down
+    services.undo(actor=tim, proposal_id=three[0].pk)
+    several.work_on(nothing_done.pk)
+    assert states(*three) == ["open", *[decided] * 2]
+    assert Batch.objects.get().counts == {"done": 3}
+
+
 def test_rights_that_end_in_the_middle_end_the_batch(nothing_done: Batch, three: list[Proposal], tim: User) -> None:
     several.work_on(nothing_done.pk, seconds=0)
     Tutorship.objects.filter(tutor=tim).delete()
