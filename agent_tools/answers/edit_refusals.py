@@ -307,7 +307,7 @@ def _said(forms: Sequence[str], words: Sequence[tuple[str, str]]) -> str:
     told = f"Your old_string differs from it {only}{', '.join(first)}{' and ' if first else ''}{last}"
     if not words or len(words) > _WORDS_SHOWN or any(len(side) > _WORD_SHOWN for pair in words for side in pair):
         return f"{told}."
-    pairs = [f'"{ours}" instead of "{theirs}"' for ours, theirs in words]
+    pairs = [" instead of ".join(f'"{side}"' if side else "nothing" for side in pair) for pair in words]
     return f"{told}: {', '.join(pairs)}."
 
 

@@ -288,6 +288,7 @@ LKES = 'in its words: "lkes" instead of "likes".'
         ("alice LIKES math", "case", "only in case."),
         ("3: Alice likes math.\n4: She wants to", "line_numbers", "only by the line numbers before its lines."),
         ("alice lkes math", "case words", f"in case and {LKES}"),
+        ("alice LIKES hard math", "case words", 'in case and in its words: "hard" instead of nothing.'),
         ("Alice lkes MATH.\nShe  wants", "whitespace case words", f"in white space, in case and {LKES}"),
     ],
 )
