@@ -46,6 +46,7 @@ from approvals.services.errors import (
     AlreadyUndone,
     BeingDecided,
     DecisionRefused,
+    HasWarnings,
     Refusal,
     TargetChanged,
 )
@@ -365,7 +366,10 @@ def _approve(kept: Batch, item: Item, actor: User) -> None:
     if why_not:
         raise DecisionRefused(proposal, why_not)
     seen: dict[str, Any] = {"seen_sha256": target.sha256, "comment": kept.comment, "batch": kept.pk}
-    approve(actor=actor, proposal_id=item.proposal_id, revision=item.revision, **seen)
+    try:
+        approve(actor=actor, proposal_id=item.proposal_id, revision=item.revision, despite_warnings=False, **seen)
+    except HasWarnings as error:  # found in the text it makes now, or by checks that are newer than the proposal
+        raise DecisionRefused(proposal, _("It has a warning. Open it to decide.")) from error
 
 
 def _was_moved(kept: Batch, proposal: Proposal, item: Item, target: BlockState) -> bool:

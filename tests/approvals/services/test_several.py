@@ -153,6 +153,14 @@ def test_undoing_leaves_what_changed_since(three: list[Proposal], alice: User, t
     assert texts() == [BODIES[0], "My plan.\n\nShe reads 1 long books.\n", BODIES[2]]
 
 
+def test_what_has_warnings_only_now_is_left(goals: Block, proposal: Proposal, propose: Propose, tim: User) -> None:
+    hidden = propose(goals, "one book", "one\u200b book")
+    Proposal.objects.filter(pk=hidden.pk).update(risks=[])  # as of checks that did not know it yet
+    outcome = decide(tim, [proposal, hidden])
+    assert [result.why for result in outcome.results] == ["", "It has a warning. Open it to decide."]
+    assert states(proposal, hidden) == ["approved", "open"]
+
+
 @pytest.mark.usefixtures("ask_first")
 def test_new_notes_are_approved_together(tim: User, scribe: Agent) -> None:
     by = ChangeContext(actor=scribe)
