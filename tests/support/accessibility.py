@@ -53,6 +53,7 @@ class Inspector:
 
     def look(self, name: str) -> None:
         """Look at the page as it is now: every rule, best practices too, at three widths and in both themes."""
+        self.window.wait_for_load_state()  # words may be there before the style sheet
         self.looks += 1
         on_a_phone: Theme = "dark" if self.looks % 2 else "light"
         looks: tuple[tuple[int, Theme, dict[str, Any]], ...] = (
