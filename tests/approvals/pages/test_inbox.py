@@ -25,7 +25,7 @@ from memory_app import reads
 from memory_app.reads import Block
 from memory_app.text.edits import Replace, Rewrite
 from tests.conftest import make_user
-from tests.support.acts import change, edit, press, proposed_import, save
+from tests.support.acts import as_seen, change, edit, press, proposed_import, save
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import assert_says, form, has_form, words
 
@@ -185,6 +185,14 @@ def test_decided_proposals_move_to_their_tab(as_alice: Client, alice: User, prop
     decided = words(as_alice.get("/?tab=decided"))
     assert "Alice said so." in decided
     assert "Rejected by Alice Berg" in decided
+
+
+@pytest.mark.parametrize(("month", "said"), [("in May", True), ("in July", False)])
+def test_where_other_words_were_approved_those_of_the_row_are_called_what_was_proposed(
+    month: str, said: bool, as_alice: Client, alice: User, goals: Block, proposal: Proposal
+) -> None:
+    services.approve_edited(actor=alice, **as_seen(proposal), text=goals.body.replace("in June", month))
+    assert ("Proposed:" in words(as_alice.get("/?tab=decided"))) is said
 
 
 @pytest.mark.skipif(not settings.CELERY_TASK_ALWAYS_EAGER, reason="with a worker, its calendar closes it")
