@@ -6,7 +6,7 @@ Belongs here: finding them in a text. Bringing them in is the import's (`Parsed`
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from datetime import date
 
 from assent_client.text.memories_md import MOST_MEMORIES, TYPE_OF, Memory, Parsed, Skipped, Unreadable, check, id_of
@@ -46,15 +46,6 @@ class FoundItems(Parsed):
         return f"{said} under {headings:,} heading{'' if headings == 1 else 's'}" if headings else said
 
 
-@dataclass(slots=True)
-class _Item:
-    line: int
-    indent: int
-    heading: str
-    day: date | None
-    text: list[str] = field(default_factory=list)
-
-
 def find(text: str, *, latest: date | None = None) -> FoundItems:
     """Return the items of a text. Front matter, code and comments have none.
 
@@ -67,24 +58,26 @@ def find(text: str, *, latest: date | None = None) -> FoundItems:
     memories: dict[str, Memory] = {}
     lines: dict[str, int] = {}
     skipped: list[Skipped] = []
-    for item in _items(text, latest):
-        content = "\n".join(item.text).strip()
-        heading = _MARKS.sub(" ", item.heading).strip()
+    for line, heading, day, content in _items(text, latest):
+        heading = _MARKS.sub(" ", heading).strip()
         kind, tags = TYPE_OF.get(heading.lower(), "note"), (heading[:MAX_TAG],) if heading else ()
-        memory = Memory(id_of(content), kind, content, tags, item.day)
+        memory = Memory(id_of(content), kind, content, tags, day)
         if len(content) > MAX_CONTENT:
             over = f"{len(content):,} characters, {len(content) - MAX_CONTENT:,} over the limit of {MAX_CONTENT:,}"
-            skipped.append(Skipped(item.line, f"the item has {over}"))
+            skipped.append(Skipped(line, f"the item has {over}"))
         elif memory.id in memories:
-            skipped.append(Skipped(item.line, f"the same as in line {lines[memory.id]:,}"))
+            skipped.append(Skipped(line, f"the same as in line {lines[memory.id]:,}"))
         elif content:
-            memories[memory.id], lines[memory.id] = memory, item.line
+            memories[memory.id], lines[memory.id] = memory, line
     return FoundItems(tuple(memories.values()), tuple(skipped))
 
 
-def _items(text: str, latest: date | None) -> list[_Item]:
-    found: list[_Item] = []
-    item: _Item | None = None
+def _items(text: str, latest: date | None) -> Iterator[tuple[int, str, date | None, str]]:
+    """Return the line, the heading, the day and the text of each item."""
+    # Plain tuples, and one list for what all items say: 100,000 objects kept the garbage collector busy for a second.
+    found: list[tuple[int, str, date | None, int]] = []
+    parts: list[str] = []
+    inside: int | None = None  # how far the item that is being read is indented
     heading, is_after_blank = "", False
     listed = _NO_ITEMS.sub(lambda found: "\n" * found[0].count("\n"), "\n" + text.removeprefix("\ufeff"))
     for number, line in enumerate(map(str.rstrip, listed.split("\n"))):
@@ -92,27 +85,30 @@ def _items(text: str, latest: date | None) -> list[_Item]:
             is_after_blank = True
             continue
         if line[0] in "-*_= " and _RULE.fullmatch(line):
-            item = None
+            inside = None
         elif line.lstrip()[0] in "#*" and (title := _HEADING.fullmatch(line.strip())):
-            item, heading = None, title[1] or title[2] or ""
+            inside, heading = None, title[1] or title[2] or ""
         elif entry := _ITEM.fullmatch(line) or _DAY.match(line):
             is_listed = entry.re is _ITEM
             indent = len(entry[1].expandtabs(4)) if is_listed else 0
             said = _BOX.sub("", entry[2] or "", count=1) if is_listed else line
-            if item and is_listed and indent > item.indent:
-                item.text.append(f"{' ' * (indent - item.indent - 2)}- {said}")
+            if inside is not None and is_listed and indent > inside:
+                parts.append(f"{' ' * (indent - inside - 2)}- {said}")
             else:
                 day, said = _dated(said, _DAY.match(said) if is_listed else entry, latest)
-                item = _Item(number, indent, heading, day, [said])
-                found.append(item)
-        elif item and (line[0] in " \t" or not is_after_blank):
-            item.text.append(line.strip())
+                found.append((number, heading, day, len(parts)))
+                parts.append(said)
+                inside = indent
+        elif inside is not None and (line[0] in " \t" or not is_after_blank):
+            parts.append(line.strip())
         else:
-            item = None
+            inside = None
         is_after_blank = False
         if len(found) > MOST_MEMORIES:
             raise Unreadable(f"the file has more than {MOST_MEMORIES:,} list items: split it")
-    return found
+    ends = [*(begin for *_item, begin in found[1:]), len(parts)]
+    for (number, heading, day, begin), end in zip(found, ends, strict=False):
+        yield number, heading, day, "\n".join(parts[begin:end]).strip()
 
 
 def _dated(said: str, found: re.Match[str] | None, latest: date | None) -> tuple[date | None, str]:
