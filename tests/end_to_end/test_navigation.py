@@ -65,8 +65,15 @@ _TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 
 
 def extending_the_frame() -> set[str]:
-    found = (path for path in _TEMPLATES.rglob("*.html") if '{% extends "base.html" %}' in path.read_text())
-    return {path.relative_to(_TEMPLATES).as_posix() for path in found}
+    """Every template with our frame, directly or through another, that is not only another's frame."""
+    extends = re.compile(r'{% extends "([^"]+)" %}')
+    found = {path.relative_to(_TEMPLATES).as_posix(): path.read_text() for path in _TEMPLATES.rglob("*.html")}
+    frames = {name: match[1] for name, text in found.items() if (match := extends.search(text)) and match[1] != name}
+
+    def is_framed(name: str) -> bool:
+        return name == "base.html" or (name in frames and is_framed(frames[name]))
+
+    return {name for name in frames if is_framed(name)} - set(frames.values())
 
 
 def pages_of(client: Client) -> dict[str, set[str]]:
