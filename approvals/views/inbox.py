@@ -65,7 +65,8 @@ def inbox(request: Request) -> HttpResponse:
     is_plain_page = tab is Tab.YOURS and request.GET.get("ticked") == "plain"
     if is_plain_page:
         shown = plain_page(proposals, order, gathers=gathers, viewer=user)
-    else:
+        is_plain_page = bool(shown.groups)  # once they are decided, what else waits is shown at this address
+    if not is_plain_page:
         shown = page(proposals, order, gathers=gathers, before=keys["before"], after=keys["after"], viewer=user)
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
     outcome = batches_shown(request, tab)

@@ -72,7 +72,9 @@ def test_all_that_are_small_and_clean_are_ticked_by_a_link_and_with_htmx_their_r
     for page in (answer, asked_again):  # beside Review
         assert '<span id="waiting" hx-swap-oob="true"><span class="count count-strong">1<' in page.content.decode()
     assert '<span class="count count-strong" id="count-yours">1</span>' in answer.content.decode()
-    assert_says(as_tim.get("/"), "3 approved", "Undo all 3")  # until it is dismissed
+    for address in ("/", "/?ticked=plain"):  # until it is dismissed, and where the list is loaded again
+        assert_says(as_tim.get(address), "3 approved", "Undo all 3")
+        assert "data-row" in html(as_tim.get(address))
 
 
 def test_several_are_rejected_with_one_reason(as_tim: Client, three: list[Proposal]) -> None:
