@@ -36,7 +36,6 @@ def measure(owner: str, reader: str) -> list[Result]:
         "notes": f"{memory}notes/",
         "notes by words": f"{memory}notes/?q=algebra",
         "note": f"{memory}notes/{note}/",
-        "automatic changes": f"{memory}automatic/",
         "conversations": f"{memory}conversations/",
         "search": f"{memory}search/?q=algebra",
     }

@@ -29,7 +29,8 @@ def in_process(
     def get(_: int) -> None:
         if before_each:
             before_each()
-        client.get(path)
+        if (status := client.get(path).status_code) != 200:
+            raise RuntimeError(f"{path} answered {status}")
 
     times = timed(get, range(ROUNDS + 5), warm_up=5)
     queries = 0

@@ -1,6 +1,6 @@
 """Proposing and approving in turns, so that a usual number of proposals waits and not all of them."""
 
-from approvals.models import Proposal, Status
+from approvals.models import Proposal
 from benchmarks import approve, propose
 from benchmarks.measure import Result, result
 from benchmarks.population import TUTOR, Target
@@ -34,8 +34,8 @@ def measure(
             serving += approve.by_service(proposals[half:], TUTOR)
         else:
             at_once.append(approve.at_once(proposals[half:], TUTOR))
-    if open_still := Proposal.objects.exclude(status=Status.APPROVED).count():
-        raise RuntimeError(f"{open_still} proposals were not approved")
+    if open_still := Proposal.objects.open().count():
+        raise RuntimeError(f"{open_still} proposals were not decided")
     waiting = f"1 to {TURN} waiting"
     return [
         result("propose, HTTP", proposing[WARM_UP:], target=propose_ms, note=waiting),

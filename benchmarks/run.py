@@ -25,6 +25,7 @@ SERVERS = ("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL")
 
 #: A limit that would end a benchmark early, and a log of what it does itself; the server's is as `make run` has it.
 ENVIRONMENT = {
+    "ASSENT_MAX_OPEN_PROPOSALS": "20000",  # the cases of the list and the board fill the default
     "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
     "ASSENT_RATE_LIMIT": "1000000",
     "ASSENT_LOG_FORMAT": "json",
