@@ -164,9 +164,11 @@ def _protocols(folder: Path, token: str) -> list[Against]:
 
 
 def _write(output: Path, results: list[Result], against: Sequence[Against] = ()) -> None:
-    from memory_app.dolt.connections import dolt
+    from memory_app.dolt.connections import dolt_of
+    from memory_app.dolt.types import FIRST
 
-    name = f"{dolt().engine} {dolt().version()}"
+    verbs = dolt_of(FIRST)
+    name = f"{verbs.engine} {verbs.version()}"
     report = {"name": name, "results": [asdict(each) for each in results], "against": [asdict(one) for one in against]}
     output.write_text(json.dumps(report))
 

@@ -27,7 +27,7 @@ ROUNDS = 8
 
 def measure(owner: str) -> list[Result]:
     write = _versions(owner)
-    before = reads.head()
+    before = reads.head(owner)
 
     def cold(_: int) -> None:
         cache.clear()

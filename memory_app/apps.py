@@ -29,8 +29,8 @@ class MemoryAppConfig(AppConfig):
 
 def _commit_schema(*, using: str, **kwargs: Any) -> None:
     """Commit after a migration of `memory`: uncommitted tables would exist on no branch."""
-    from memory_app.dolt.connections import MEMORY
+    from memory_app.dolt.connections import MEMORY, standing
     from memory_app.writing import commits
 
     if using == MEMORY:
-        commits.commit_schema()
+        commits.commit_schema(standing())

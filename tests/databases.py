@@ -18,11 +18,11 @@ from django.db import OperationalError, connection, connections, transaction
 
 from memory_app.celery import app
 from memory_app.databases.routers import is_versioned
-from memory_app.dolt.connections import dolt
 from memory_app.dolt.types import MAIN
 from memory_app.reads.catalogue import catalogues
 from memory_app.search.cache import indices
 from tests.environment import once_a_run
+from tests.support.first import dolt
 
 #: How often emptying the tables is tried, a tenth of a second apart.
 ATTEMPTS = 50

@@ -45,7 +45,7 @@ class PrimeArguments(Arguments):
     },
 )
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
-    commit = reads.head()
+    commit = reads.head(call.owner)
     filters = context_budget.ContextFilters(
         types=arguments.types or (), tags=arguments.tags or (), recent=arguments.recent or 0
     )

@@ -152,7 +152,7 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
             is always there, and one note is. Of the rest, blocks leave a third to notes where there are as many. By
             default `settings.MEMORIES_BLOCKS_BUDGET` for blocks and `settings.MEMORIES_BUDGET` for notes.
     """
-    commit = reads.head()
+    commit = reads.head(owner)
     primes = settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT == "auto"
     explains = settings.MEMORIES_ENABLED and settings.MEMORIES_INJECT != "none" and settings.MEMORIES_SKILL_INJECTION
     guides = [instructions(), which_tools(), skill(included=True) if explains else ""]

@@ -164,7 +164,7 @@ def _blocks_after(call: Call, arguments: paging.PagedArguments) -> Answer:
 def _at(call: Call, label: str, as_of: str | None) -> tuple[str, reads.Block]:
     if as_of is None:
         return reads.snapshot(call.owner, label)
-    commit = reads.resolve_revision(as_of)
+    commit = reads.resolve_revision(call.owner, as_of)
     return commit, reads.block_at(call.owner, label, commit, with_deleted=call.may_read_deleted)
 
 

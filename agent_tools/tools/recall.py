@@ -204,7 +204,9 @@ class NoteReadArguments(Arguments):
 )
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     with refusals.explained(representations.Subject(call, as_of=arguments.as_of)):
-        commit = reads.head() if arguments.as_of is None else reads.resolve_revision(arguments.as_of)
+        commit = (
+            reads.head(call.owner) if arguments.as_of is None else reads.resolve_revision(call.owner, arguments.as_of)
+        )
         note = reads.note_at(call.owner, arguments.note_id, commit, with_deleted=call.may_read_deleted)
     recalled = recall_counts.for_owner(call.owner, [note.id]).get(note.id)
     return Answer(note.content, representations.note(note, recalled) | {"commit": commit, "as_of": arguments.as_of})

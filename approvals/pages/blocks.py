@@ -153,17 +153,17 @@ def moment(text: str) -> str:
     return at.isoformat()
 
 
-def point_in_history(revision: str) -> tuple[str, datetime | None]:
+def point_in_history(owner: str, revision: str) -> tuple[str, datetime | None]:
     """Return the commit that a hash or a time means, and its time: the one asked for, else when it was made.
 
     Raises:
         RevisionNotFound: it is neither.
     """
     text = moment(revision)
-    commit = reads.resolve_revision(text)
+    commit = reads.resolve_revision(owner, text)
     if asked := parse_datetime(text):
         return commit, min(asked, timezone.now())
-    # Of whichever owner: a commit hash names the whole memory, and only its time is used.
+    # Of whichever owner: a commit hash names a whole database, and only its time is used.
     return commit, Change.objects.filter(commit=commit).values_list("at", flat=True).first()
 
 
@@ -178,6 +178,6 @@ def version(owner: str, label: str, revision: str) -> Version:
     changes = Change.objects.filter(owner=owner, target_kind=TargetKind.BLOCK, target=label).order_by("-at", "-id")
     if revision == NOW:
         return Version(commit=NOW, block=reads.find_block(owner, label), last=changes.first(), first=changes.last())
-    commit, at = point_in_history(revision)
+    commit, at = point_in_history(owner, revision)
     block, last = reads.find_block(owner, label, commit), changes.filter(at__lte=at).first() if at else None
     return Version(commit=commit, block=block, at=at, last=last, first=changes.last())

@@ -38,7 +38,7 @@ def note_version(owner: str, id_: str, revision: str) -> tuple[Note | None, str,
     Raises:
         RevisionNotFound: it is neither.
     """
-    commit, at = point_in_history(revision)
+    commit, at = point_in_history(owner, revision)
     return _note_at(owner, id_, commit), commit, at
 
 

@@ -37,8 +37,9 @@ from memory_app.databases.backups import (
     files_in,
     fingerprint,
 )
-from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
+from memory_app.dolt.types import FIRST
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.runtime import upkeep
 
@@ -64,14 +65,15 @@ def backup(folder: Path) -> Manifest:
         raise BackupError(
             f"{folder} is not empty: name a new folder, for example {folder}/{began_at:%Y-%m-%dT%H%M%SZ}."
         )
+    verbs = dolt_of(FIRST)
     with _atomic_folder(folder) as partial:
         version = ".".join(map(str, connection.get_database_version()))
         default = _describe("default", connection.vendor, version, backups.copy_name())
-        memory = _describe("memory", dolt().engine, dolt().version(), dolt().copy_name)
+        memory = _describe("memory", verbs.engine, verbs.version(), verbs.copy_name)
         backups.back_up_default(partial / default.copy)
-        head = head_of_main()
-        commits, branches = len(dolt().log(head)), len(dolt().branches())
-        dolt().back_up(partial / memory.copy)
+        head = verbs.head()
+        commits, branches = len(verbs.log(head)), len(verbs.branches())
+        verbs.back_up(partial / memory.copy)
         manifest = Manifest(
             began_at=began_at.isoformat(timespec="seconds"),
             made_at=timezone.now().isoformat(timespec="seconds"),
@@ -187,7 +189,7 @@ def _read_and_check(folder: Path) -> Manifest:
     manifest.require_known_migrations()
     for alias, made_on, here, variable in (
         ("default", manifest.default.engine, connection.vendor, "DATABASE_URL"),
-        ("memory", manifest.memory.engine, dolt().engine, "MEMORY_DATABASE_URL"),
+        ("memory", manifest.memory.engine, dolt_of(FIRST).engine, "MEMORY_DATABASE_URL"),
     ):
         if made_on.lower() != here.lower():
             raise BackupError(
@@ -204,7 +206,7 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         backups.restore_default(folder / manifest.default.copy)
         if connection.vendor != "sqlite":
             left.append(f"the PostgreSQL database {connection.settings_dict['NAME']}")
-        dolt().restore(folder / manifest.memory.copy)
+        dolt_of(FIRST).restore(folder / manifest.memory.copy)
         if not settings.EMBEDDED_MEMORY:
             left.append(f"the Dolt database {connections['memory'].settings_dict['NAME']}")
         return _bring_up_to_date(manifest)
@@ -227,18 +229,18 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
     """
     connections.close_all()
     try:
-        if not dolt().is_ancestor(manifest.head):
+        if not dolt_of(FIRST).is_ancestor(manifest.head):
             raise BackupError(f"The memory does not lead to commit {manifest.head}, as the manifest says it does.")
     except RevisionNotFound as error:
         raise BackupError(f"The memory does not have commit {manifest.head}, which the manifest names.") from error
-    if missing := missing_from_memory():
+    if missing := missing_from_memory(FIRST):
         raise BackupError(f"This is no pair. {missing[0]}")
     call_command("prepare", stdout=io.StringIO())
     _expire_leases()
     report = recover(trust_log=True, last_ids=manifest.last_ids)
     _forget_newer_indices()
     found = [str(problem) for problem in problems()]
-    log.info("restored", head=head_of_main(), report=str(report), problems=len(found))
+    log.info("restored", head=manifest.head, report=str(report), problems=len(found))
     connections.close_all()
     return "" if report == RecoveryReport() else str(report), found
 
@@ -252,7 +254,7 @@ def _expire_leases() -> None:
 
 def _forget_newer_indices() -> None:
     """Reset search indices that reflect a commit main does not have, so that they are rebuilt."""
-    log_ = {commit.hash for commit in dolt().log()}
+    log_ = {commit.hash for commit in dolt_of(FIRST).log()}
     for index in SearchIndex.objects.exclude(commit=""):
         if index.commit not in log_:
             SearchIndex.objects.filter(pk=index.pk).update(embedder="", change_id=0, message_id=0, commit="")
@@ -285,7 +287,7 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
 
 
 def _require_empty() -> None:
-    contents = [what for what in (backups.contents_of_default(), dolt().contents()) if what]
+    contents = [what for what in (backups.contents_of_default(), dolt_of(FIRST).contents()) if what]
     connections.close_all()
     if contents:
         raise BackupError(

@@ -14,9 +14,10 @@ from approvals.recovery.ledger import expected_entries, rows_by_commit, wrong_ro
 from approvals.review.note_changes import sha256_of
 from approvals.review.targets import matches
 from memory_app import reads
-from memory_app.dolt.connections import dolt
+from memory_app.dolt.connections import branches, dolt, dolt_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.dolt.types import MAIN, Commit
+from memory_app.dolt.placement import databases
+from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text.trailers import Trailers
 
@@ -26,12 +27,12 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 MOST_OWNERS = 5
 
 
-def missing_from_memory() -> tuple[str, bool] | None:
-    """Return what the memory lacks of the ledger, in a sentence; None when it has all.
+def missing_from_memory(database: str) -> tuple[str, bool] | None:
+    """Return what a database of the memory lacks of the ledger, in a sentence; None when it has all.
 
     And whether the memory ends before that; otherwise it is another memory, or lost commits in between.
     """
-    log = dolt().log()
+    log = dolt_of(database).log()
     in_log = {commit.hash for commit in log}
     ledger = Change.objects.order_by("at", "id").values_list("commit", "owner", "at")
     rows = [row for row in ledger.iterator() if row[0] not in in_log]
@@ -101,14 +102,15 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
 
 def _older_memory() -> Iterator[Finding]:
     """Check that the memory is not older than the ledger, as after a restore in the wrong order."""
-    missing, is_older = missing_from_memory() or ("", False)
-    if is_older:
-        yield Finding("memory_older", "memory", missing, RESTORE)
+    for database in databases():
+        missing, is_older = missing_from_memory(database) or ("", False)
+        if is_older:
+            yield Finding("memory_older", database, missing, RESTORE)
 
 
 def _files() -> Iterator[Finding]:
     """Check the files of embedded databases for damage."""
-    damage = [("memory", line) for line in dolt().damage()]
+    damage = [(database, line) for database in databases() for line in dolt_of(database).damage()]
     default = connections["default"]
     if default.vendor == "sqlite":
         with default.cursor() as cursor:
@@ -119,16 +121,15 @@ def _files() -> Iterator[Finding]:
 
 
 def _uncommitted() -> Iterator[Finding]:
-    for table in dolt().dirty_tables():
-        yield Finding("uncommitted", table, f"main has uncommitted changes in {table}.", RECOVER)
+    for database in databases():
+        for table in dolt_of(database).dirty_tables():
+            yield Finding("uncommitted", table, f"main has uncommitted changes in {table}.", RECOVER)
 
 
 def _branches() -> Iterator[Finding]:
     """Check that every branch belongs to an undecided proposal."""
     needed = dict(Revision.objects.exclude(branch="").values_list("branch", "proposal__status"))
-    for name, head in dolt().branches().items():
-        if name == MAIN:
-            continue
+    for _database, name, head in branches():
         status = needed.get(name)
         if status is None:
             what = f"No proposal has the branch {name} (at {head})."
@@ -145,7 +146,7 @@ def _open() -> Iterator[Finding]:
         revision = proposal.current_revision
         about = f"proposal {proposal.pk}"
         try:
-            head = dolt().head(revision.branch)
+            head = dolt(proposal.owner).head(revision.branch)
         except RevisionNotFound:
             what = f"Proposal {proposal.pk} is open but its branch {revision.branch} is gone."
             yield Finding("branch_missing", about, what, RECOVER)
@@ -169,7 +170,7 @@ def _under_way() -> Iterator[Finding]:
 
 def _decided() -> Iterator[Finding]:
     """Check that decisions and the log of main agree."""
-    own = {commit.hash: commit for commit in dolt().own_log()}
+    own = {commit.hash: commit for database in databases() for commit in dolt_of(database).own_log()}
     merges = {head: commit.hash for commit in own.values() for head in commit.parents[1:]}
     trailers = {hash_: Trailers.of(commit.message) for hash_, commit in own.items()}
     undone = {each.undoes for each in trailers.values()}
@@ -208,20 +209,25 @@ def _of_decision(
 
 def _history() -> Iterator[Finding]:
     """Check that the ledger has exactly the rows that the log of main requires."""
-    for commit, rows in rows_by_commit():
+    for database in databases():
+        yield from _history_of(database)
+
+
+def _history_of(database: str) -> Iterator[Finding]:
+    for commit, rows in rows_by_commit(database):
         if commit is None:
             what = f"The ledger has {len(rows)} changes in commit {rows[0].commit}, which main does not have."
             advice = f"{RESTORE} If that commit was meant to go: {REBUILD}"
             yield Finding("commit_lost", rows[0].commit, what, advice)
             continue
-        for row in wrong_rows(commit, rows):
+        for row in wrong_rows(database, commit, rows):
             what = (
                 f"The ledger says of commit {commit.hash} that {row.actor or row.agent or 'nobody'} {row.action} "
                 f"{row.target_kind} {row.owner}/{row.target}; the commit and its proposal say otherwise."
             )
             yield Finding("ledger_differs", commit.hash, what, f"{REBUILD} {LOOK}")
         recorded = {(row.owner, row.target_kind, row.target) for row in rows}
-        for expected in expected_entries(commit):
+        for expected in expected_entries(database, commit):
             for kind, target in expected.targets:
                 if (expected.owner, kind, target) not in recorded:
                     changed = f"{kind} {expected.owner}/{target}"

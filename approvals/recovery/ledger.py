@@ -16,7 +16,7 @@ from django.db import transaction
 
 from approvals.models import Event, Proposal, Revision
 from memory_app.databases.prepared import batched
-from memory_app.dolt.connections import dolt
+from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite
@@ -33,25 +33,25 @@ LOOK_BACK = 100
 _DIRECT = set(Change.Action) - {Change.Action.APPROVED, Change.Action.APPLIED, Change.Action.RECOVERED}
 
 
-def commit_stray_rows() -> str:
-    """Commit uncommitted rows on main, as `unknown`. Return the commit, or an empty string."""
-    commit = commits.commit_dirt(uuid.uuid4().hex)
+def commit_stray_rows(database: str) -> str:
+    """Commit uncommitted rows on a database's main, as `unknown`. Return the commit, or an empty string."""
+    commit = commits.commit_dirt(database, uuid.uuid4().hex)
     if commit is None:
         return ""
-    log.error("uncommitted_changes_found", commit=commit.hash)
-    _record(commit, expected_entries(commit))
+    log.error("uncommitted_changes_found", database=database, commit=commit.hash)
+    _record(database, commit, expected_entries(database, commit))
     return commit.hash
 
 
-def sync_ledger(*, trust_log: bool = False) -> int:
-    """Add the missing ledger rows of commits on main. Return how many were added.
+def sync_ledger(database: str, *, trust_log: bool = False) -> int:
+    """Add the missing ledger rows of commits on a database's main. Return how many were added.
 
     Args:
         trust_log: trust the trailers of a commit although `default` does not know its operation. Only for a `default`
             restored from before that commit. A run without it may have come first, at a start or by beat: commits that
             it recorded as written outside Assent are examined again.
     """
-    own = dolt().own_log(None if trust_log else _last_recorded())
+    own = dolt_of(database).own_log(None if trust_log else _last_recorded(database))
     recorded: set[str] = set()
     for some in batched([commit.hash for commit in own]):
         recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
@@ -62,21 +62,21 @@ def sync_ledger(*, trust_log: bool = False) -> int:
         # The rows of a commit are written together: one that has any has all.
         if commit.hash in recorded and commit.hash not in doubted:
             continue
-        expected = expected_entries(commit, trust_log=trust_log)
+        expected = expected_entries(database, commit, trust_log=trust_log)
         is_outside = any(each.action == Change.Action.RECOVERED for each in expected)
         if commit.hash in recorded and is_outside:
             continue
         with transaction.atomic():
             if commit.hash in doubted:  # never a row that a writer is inserting at the same time
                 Change.objects.filter(commit=commit.hash).delete()
-            added += _record(commit, expected)
+            added += _record(database, commit, expected)
         if is_outside:
             log.error("written_outside_assent", commit=commit.hash, owners=[each.owner for each in expected])
     return added
 
 
-def rebuild_ledger() -> tuple[int, int, int]:
-    """Rebuild the ledger from the log of main. Return how many rows were removed, written and kept.
+def rebuild_ledger(database: str) -> tuple[int, int, int]:
+    """Rebuild the ledger of a database from the log of its main. Return how many rows were removed, written and kept.
 
     Correct rows keep their ids, which the search index follows, and their times: commits older than the trailer `At`
     only have theirs to the second.
@@ -84,9 +84,9 @@ def rebuild_ledger() -> tuple[int, int, int]:
     wrong: list[int] = []
     missing: list[tuple[Commit, tuple[LedgerEntry, ...], datetime | None]] = []
     kept = 0
-    for commit, rows in rows_by_commit():
-        expected = expected_entries(commit) if commit else ()
-        is_right = commit and not wrong_rows(commit, rows)
+    for commit, rows in rows_by_commit(database):
+        expected = expected_entries(database, commit) if commit else ()
+        is_right = commit and not wrong_rows(database, commit, rows)
         if is_right and len(rows) >= sum(len(each.targets) for each in expected):
             kept += len(rows)
             continue
@@ -96,16 +96,17 @@ def rebuild_ledger() -> tuple[int, int, int]:
     with transaction.atomic():
         for some in batched(wrong):
             Change.objects.filter(pk__in=some).delete()
-        written = sum(_record(commit, expected, at) for commit, expected, at in missing)
+        written = sum(_record(database, commit, expected, at) for commit, expected, at in missing)
     return len(wrong), written, kept
 
 
-def rows_by_commit() -> Iterator[tuple[Commit | None, list[Change]]]:
-    """Yield each commit of main, the oldest first, with its rows of the ledger; then rows of commits main lacks."""
+def rows_by_commit(database: str) -> Iterator[tuple[Commit | None, list[Change]]]:
+    """Yield each commit of a database's main, the oldest first, with its rows of the ledger; then rows of commits it
+    lacks."""
     present: dict[str, list[Change]] = {}
     for row in Change.objects.order_by("id").iterator(chunk_size=2000):
         present.setdefault(row.commit, []).append(row)
-    for commit in reversed(dolt().own_log()):
+    for commit in reversed(dolt_of(database).own_log()):
         yield commit, present.pop(commit.hash, [])
     for rows in present.values():
         yield None, rows
@@ -120,7 +121,7 @@ def _agrees(entry: LedgerEntry, row: Change) -> bool:
     return bool(_SAID(row) == _SAID(entry) and (row.target_kind, row.target) in entry.targets)
 
 
-def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[LedgerEntry, ...]:
+def expected_entries(database: str, commit: Commit, *, trust_log: bool = False) -> tuple[LedgerEntry, ...]:
     """Return the ledger entries that a commit of main requires, one per owner; none for a change of schema.
 
     Rows without a known operation are recorded as `written outside Assent`, in one entry per owner.
@@ -128,7 +129,7 @@ def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[Ledger
     Args:
         trust_log: see `sync_ledger`.
     """
-    changed = ledger.targets_changed(commit)
+    changed = ledger.targets_changed(database, commit)
     if len(changed) == 1:
         ((owner, targets),) = changed.items()
         trailers = Trailers.of(commit.message)
@@ -143,7 +144,7 @@ def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[Ledger
             undoes=trailers.undoes,
         )
         if len(commit.parents) > 1:
-            expected = _merged(said, trailers.owner, commit, trust_log=trust_log)
+            expected = _merged(database, said, trailers.owner, commit, trust_log=trust_log)
         else:
             expected = _written(said, trailers.owner, commit.hash, trust_log=trust_log)
         if expected:
@@ -154,7 +155,7 @@ def expected_entries(commit: Commit, *, trust_log: bool = False) -> tuple[Ledger
     )
 
 
-def wrong_rows(commit: Commit, rows: list[Change]) -> list[Change]:
+def wrong_rows(database: str, commit: Commit, rows: list[Change]) -> list[Change]:
     """Return the rows of a commit that differ from its expected entries.
 
     Rows that `sync_ledger` made from the log of a restored memory are correct if they agree with the log.
@@ -162,12 +163,14 @@ def wrong_rows(commit: Commit, rows: list[Change]) -> list[Change]:
     bad = rows
     for trust_log in (False, True):
         if bad:
-            expected = {each.owner: each for each in expected_entries(commit, trust_log=trust_log)}
+            expected = {each.owner: each for each in expected_entries(database, commit, trust_log=trust_log)}
             bad = [row for row in bad if row.owner not in expected or not _agrees(expected[row.owner], row)]
     return bad
 
 
-def _merged(said: LedgerEntry, owner_said: str, commit: Commit, *, trust_log: bool) -> LedgerEntry | None:
+def _merged(
+    database: str, said: LedgerEntry, owner_said: str, commit: Commit, *, trust_log: bool
+) -> LedgerEntry | None:
     """Return the entry of a merge: an approval, identified by the merged head.
 
     Args:
@@ -181,7 +184,7 @@ def _merged(said: LedgerEntry, owner_said: str, commit: Commit, *, trust_log: bo
     if revision is None:
         if not (trust_log and is_approval and owner_said in (said.owner, "")):
             return None
-        return replace(said, agent=Trailers.of(dolt().log(head, limit=1)[0].message).agent)
+        return replace(said, agent=Trailers.of(dolt_of(database).log(head, limit=1)[0].message).agent)
     proposal = revision.proposal
     of_proposal = replace(said, action=Change.Action.APPROVED, agent=proposal.agent.name, proposal_id=proposal.pk)
     if proposal.merge_commit != commit.hash:  # undone since, so that only the event knows of it
@@ -238,7 +241,7 @@ def revert_operation(proposal: Proposal, undoes: str) -> str:
     return uuid.uuid5(uuid.UUID(proposal.operation), f"revert{undoes}").hex
 
 
-def _last_recorded() -> str | None:
+def _last_recorded(database: str) -> str | None:
     """Return a recorded commit to start from.
 
     Not the last one: a writer may have died before its ledger row, and another may have recorded a later commit.
@@ -246,14 +249,14 @@ def _last_recorded() -> str | None:
     recent = list(Change.objects.order_by("-at", "-id").values_list("commit", flat=True)[:LOOK_BACK])
     for hash_ in reversed(recent):
         try:
-            if dolt().is_ancestor(hash_):
+            if dolt_of(database).is_ancestor(hash_):
                 return hash_
         except RevisionNotFound:
             continue
     return None
 
 
-def _record(commit: Commit, expected: tuple[LedgerEntry, ...], at: datetime | None = None) -> int:
+def _record(database: str, commit: Commit, expected: tuple[LedgerEntry, ...], at: datetime | None = None) -> int:
     """Write the ledger rows of a commit in one transaction. Return how many were added.
 
     Args:
@@ -263,5 +266,5 @@ def _record(commit: Commit, expected: tuple[LedgerEntry, ...], at: datetime | No
     before = rows.count()
     with transaction.atomic():  # sorted by owner, since each entry waits for its owner's lock
         for each in expected:
-            ledger.record(commit.hash, each, at=at or ledger.time_of(commit))
+            ledger.record(database, commit.hash, each, at=at or ledger.time_of(database, commit))
     return rows.count() - before

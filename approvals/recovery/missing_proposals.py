@@ -18,7 +18,8 @@ from approvals.services import blocks, events, notes
 from approvals.services.preparing import ProposedChange, branch_name, name_notes, parse_branch_name
 from approvals.services.recheck import recheck
 from memory_app import reads
-from memory_app.dolt.connections import dolt
+from memory_app.dolt.connections import branches, dolt, dolt_of
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text import edits
@@ -43,13 +44,13 @@ def recreate_missing_proposals() -> int:
         _recreate_decided(int(number or 0), row)
     known |= {number for number in unknown if number}
     made = len(unknown)
-    for name, head in dolt().branches().items():
+    for database, name, head in branches():
         named = parse_branch_name(name)
-        if named is None or dolt().is_ancestor(head):
-            continue  # main, or a branch without a commit yet
+        if named is None or dolt_of(database).is_ancestor(head):
+            continue  # a branch without a commit yet
         number, revision = named
         if number not in known and revision == 1:
-            made += _recreate_open(number, head)
+            made += _recreate_open(database, number, head)
     return made
 
 
@@ -59,7 +60,7 @@ def _recreate_decided(number: int, row: Change) -> None:
         Change.objects.filter(commit=row.commit, owner=row.owner).order_by("id").values_list("target_kind", "target")
     )
     auto_applied = row.action == Change.Action.APPLIED
-    commit = commit_of(row.commit)
+    commit = commit_of(row.owner, row.commit)
     before = commit.parents[0]
     operation = Trailers.of(commit.message).operation
     person = None if auto_applied else User.objects.filter(username=row.actor).first()
@@ -82,11 +83,12 @@ def _recreate_decided(number: int, row: Change) -> None:
     )
 
 
-def _recreate_open(number: int, head: str) -> int:
-    """Recreate the row of an open proposal from its branch. Return 1, or 0 if the branch is not about one owner."""
-    commit = commit_of(head)
-    changed = ledger.targets_changed(commit)
-    if len(changed) != 1:
+def _recreate_open(database: str, number: int, head: str) -> int:
+    """Recreate the row of an open proposal from its branch. Return 1, or 0 if the branch is not about one owner who
+    has a memory in this database."""
+    (commit,) = dolt_of(database).log(head, limit=1)
+    changed = ledger.targets_changed(database, commit)
+    if len(changed) != 1 or database_of(next(iter(changed))) != database:
         return 0
     ((owner, targets),) = changed.items()
     proposal = _recreate(
@@ -127,7 +129,7 @@ def _recreate(
             branch="" if proposal.auto_applied else branch_name(number, 1),
             head_commit=head,
             created_at=at,
-            **change.texts(summary) | {"base_commit": dolt().parent(head) if head else change.base_commit},
+            **change.texts(summary) | {"base_commit": dolt(change.owner).parent(head) if head else change.base_commit},
         )
         if proposal.status == Status.OPEN:
             name_notes(proposal)
@@ -178,5 +180,5 @@ def _agent(name: str) -> Agent:
     )[0]
 
 
-def commit_of(hash_: str) -> Commit:
-    return dolt().log(hash_, limit=1)[0]
+def commit_of(owner: str, hash_: str) -> Commit:
+    return dolt(owner).log(hash_, limit=1)[0]

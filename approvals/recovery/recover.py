@@ -49,8 +49,9 @@ from approvals.services.recheck import recheck, recheck_unknown
 from approvals.services.undo import finish_reverting
 from memory_app import reads
 from memory_app.databases import backups
-from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.dolt.connections import branches, dolt, dolt_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
+from memory_app.dolt.placement import databases
 from memory_app.models import Change
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors
@@ -100,7 +101,7 @@ def recreate_missing_branches() -> int:
 
     A decision dropped them that the restored `default` does not contain.
     """
-    present = dolt().branches()
+    present = {name for _database, name, _head in branches()}
     is_current = Q(proposal__status__in=DECIDABLE, number=F("proposal__current_revision_number"))
     current = Revision.objects.filter(is_current).exclude(branch="")
     missing = [pk for pk, name in current.values_list("pk", "branch") if name not in present]
@@ -125,11 +126,10 @@ def recreate_missing_branches() -> int:
 
 def drop_unknown_branches() -> int:
     """Drop branches without a revision, from decisions that ran while the memory was copied. Return how many."""
-    present = filter(parse_branch_name, dolt().branches())
     known = set(Revision.objects.exclude(branch="").values_list("branch", flat=True))
-    unknown = [name for name in present if name not in known]
-    for name in unknown:
-        dolt().drop_branch(name)
+    unknown = [each for each in branches() if parse_branch_name(each[1]) and each[1] not in known]
+    for database, name, _head in unknown:
+        dolt_of(database).drop_branch(name)
     return len(unknown)
 
 
@@ -142,8 +142,9 @@ def skip_ids(last: Mapping[str, int] | None = None) -> None:
         last: the highest id of each table in the manifest.
     """
     numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
-    numbers += [named[0] for named in map(parse_branch_name, dolt().branches()) if named]
-    numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in dolt().log()]
+    numbers += [named[0] for _database, name, _head in branches() if (named := parse_branch_name(name))]
+    logs = (commit for database in databases() for commit in dolt_of(database).log())
+    numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in logs]
     known, present = last or {}, backups.last_ids()
     highest = {table: max(known.get(table, 0), present.get(table, 0)) for table in {*known, *present}}
     highest[_PROPOSALS] = max(highest.get(_PROPOSALS, 0), *numbers)
@@ -151,7 +152,7 @@ def skip_ids(last: Mapping[str, int] | None = None) -> None:
 
 
 def _approve(proposal: Proposal, row: Change) -> None:
-    merge = commit_of(row.commit)
+    merge = commit_of(row.owner, row.commit)
     head = next(iter(merge.parents[1:]), "")
     if head and head != proposal.current_revision.head_commit:
         _add_merged_revision(proposal, row, head)
@@ -185,8 +186,8 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         proposal.current_revision_number = known.number
         return
     shown = proposal.current_revision
-    merged = change_between(row.owner, targets_of(proposal, shown), dolt().parent(head), head)
-    written = commit_of(head)
+    merged = change_between(row.owner, targets_of(proposal, shown), dolt(row.owner).parent(head), head)
+    written = commit_of(row.owner, head)
     is_own = written.email != authors.agent(proposal.agent.name).email
     reviewer = User.objects.filter(username=row.actor).first() if is_own else None
     changed = [note for note in merged.notes if note["before"] != note["after"]]
@@ -197,7 +198,7 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         origin=Revision.Origin.REVIEWER if is_own else Revision.Origin.REAPPLIED,
         made_by=reviewer,
         branch=branch_name(proposal.pk, number),
-        base_commit=dolt().parent(head),
+        base_commit=dolt(row.owner).parent(head),
         head_commit=head,
         base_sha256=merged.base_sha256,
         base_text=merged.before,
@@ -225,7 +226,7 @@ class RecoveryReport:
         recreated_proposals: proposals that were only in the memory.
         recreated_branches: missing branches of open proposals.
         failed: proposals that could not be finished and stay unchanged, for the next run.
-        dirt: the commit of uncommitted rows found on main, empty when there were none.
+        dirt: the commits of uncommitted rows found on main, empty when there were none.
         texts_collected: proposals whose removed texts are no longer in any file of the memory.
     """
 
@@ -275,7 +276,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
     failed: list[int] = []
     if trust_log:
         skip_ids(last_ids)
-    dirt = commit_stray_rows()
+    dirt = " ".join(filter(None, map(commit_stray_rows, databases())))
     for proposal in Proposal.objects.lease_ran_out().select_related("agent", "decided_by"):
         try:
             outcome = finish(proposal)
@@ -293,7 +294,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
         **finished,
         failed=tuple(failed),
         dirt=dirt,
-        ledger_rows=sync_ledger(trust_log=trust_log),
+        ledger_rows=sum(sync_ledger(database, trust_log=trust_log) for database in databases()),
         known_approved=approve_merged(),
         recreated_proposals=recreate_missing_proposals() if trust_log else 0,
         reverted=_finish_reverts(),
@@ -318,7 +319,8 @@ def recover_on_read() -> None:
     try:
         if _is_time_to_collect():
             texts.collect_soon()  # takes seconds: not in the request itself
-        is_behind = not Change.objects.filter(commit=head_of_main()).exists()
+        heads = {dolt_of(database).head() for database in databases()}
+        is_behind = len(heads) > Change.objects.filter(commit__in=heads).values("commit").distinct().count()
         unknown = Proposal.objects.decidable().filter(mergeability=Mergeability.UNKNOWN)
         if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
             recover()
@@ -385,8 +387,8 @@ def _collect_removed_texts() -> int:
 
 def _drop_left_over() -> int:
     """Drop the branches of decided proposals and of former revisions that are still there. Return how many."""
-    present = dolt().branches()
-    if len(present) == 1:
+    present = [name for _database, name, _head in branches()]
+    if not present:
         return 0
     is_former = Q(proposal__status__in=DECIDABLE) & ~Q(number=F("proposal__current_revision_number"))
     # A decided one with a lease is being opened again.

@@ -22,7 +22,6 @@ from typing import Any
 
 from approvals.models import Kind, Mergeability, Proposal, Revision
 from memory_app import reads
-from memory_app.dolt.connections import head_of_main
 from memory_app.models import TargetKind
 from memory_app.reads import Block, canonical_sha256, title_of
 from memory_app.text import edits
@@ -311,7 +310,7 @@ def state_at_head(proposal: Proposal, revision: Revision) -> tuple[str, TargetSt
         with suppress(reads.BlockNotFound):
             commit, block = reads.snapshot(proposal.owner, proposal.target)
             return commit, BlockState(block)
-    return head_of_main(), current_state(proposal, revision)
+    return reads.head(proposal.owner), current_state(proposal, revision)
 
 
 def current_states(pairs: Sequence[tuple[Proposal, Revision]]) -> list[TargetState]:

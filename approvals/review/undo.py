@@ -155,7 +155,7 @@ def _of_notes(proposal: Proposal, seen: str) -> UndoPlan:
 
 def _commits(proposal: Proposal) -> tuple[str, str]:
     """Return the commit of main before the decision, and the decision's own."""
-    return dolt().parent(proposal.merge_commit), proposal.merge_commit
+    return dolt(proposal.owner).parent(proposal.merge_commit), proposal.merge_commit
 
 
 def _later(proposal: Proposal, ids: Sequence[str] = ()) -> tuple[Change, ...]:

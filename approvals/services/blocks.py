@@ -139,7 +139,7 @@ def propose_block(
     new = NewBlock(title=title, description=description, limit=settings.BLOCK_LIMIT)
 
     def change() -> ProposedChange:
-        commit = retrying(head_of_main)
+        commit = retrying(lambda: head_of_main(owner))
         if block := reads.find_block(owner, label, commit):
             raise label_taken(label, block)
         return change_of(Kind.CREATE_BLOCK, owner, label, commit, None, body, new=new)

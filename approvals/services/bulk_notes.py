@@ -155,7 +155,7 @@ def take_back(*, actor: User, owner: str, commit: str) -> BulkOutcome:
     ids = sorted(rows.values_list("target", flat=True))
     if not ids:
         raise NotABulkChange(commit)
-    earlier = reads.find_notes(owner, ids, reads.parent(commit))
+    earlier = reads.find_notes(owner, ids, reads.parent(owner, commit))
     made = reads.find_notes(owner, ids, commit)
 
     def wanted() -> tuple[list[NoteChange], list[str]]:

@@ -164,7 +164,7 @@ def require_branch(proposal: Proposal, revision: Revision) -> None:
         "Reject it; the agent can propose it again."
     )
     try:
-        is_there = dolt().head(revision.branch) == revision.head_commit != revision.base_commit
+        is_there = dolt(proposal.owner).head(revision.branch) == revision.head_commit != revision.base_commit
         if not is_there or not matches(proposal, revision, revision.head_commit):
             raise BranchMissing(proposal, missing)
     except RevisionNotFound as error:

@@ -17,6 +17,7 @@ from assent_client.text import list_items, memories_md
 from assent_client.text.list_items import FoundItems
 from assent_client.text.memories_md import Memory, Parsed, Skipped
 from memory_app import reads
+from memory_app.dolt.connections import head_of_main, retrying
 from memory_app.models import NoteSource
 from memory_app.reads.catalogue import catalogue, portable_ids
 from memory_app.runtime import turns
@@ -160,7 +161,7 @@ def import_memories(*, by: ChangeContext, owner: str, parsed: Parsed) -> ImportO
     if earlier := notes.earlier_outcome(by, owner):  # afterwards nothing in the file differs from the memory
         changes, outcome = earlier.changes, earlier
     else:
-        commit = reads.head()
+        commit = retrying(lambda: head_of_main(owner))
         parsed = _with_internal_ids(owner, parsed)
         changes, outcome = _changes(by, owner, parsed), None
         if changes:

@@ -49,7 +49,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
         DecisionRefused: the memory changed, so that what was seen cannot be merged. The proposal is OPEN again; the
             memory is unchanged.
     """
-    done = None if seen else dolt().find_operation(proposal.merge_operation, proposal.main_before)
+    done = None if seen else dolt(proposal.owner).find_operation(proposal.merge_operation, proposal.main_before)
     try:
         merged = done.hash if done else _merge(proposal, seen)  # and closed
     except _AlreadyMerged as error:
@@ -59,9 +59,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
             return proposal
         raise_not_open(proposal, proposal.current_revision_number)
     if done:
-        ledger.record(
-            done.hash, _entry(proposal), at=ledger.time_of(done), on_record=partial(_close_approved, proposal)
-        )
+        ledger.record_found(done, _entry(proposal), on_record=partial(_close_approved, proposal))
     if not matches(proposal, proposal.current_revision, merged):
         # Cannot happen while rows conflict as wholes; logged as an error in case it does.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
@@ -144,7 +142,7 @@ def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
     except (MergeConflict, AlreadyMerged) as error:
         _require_not_done(proposal)
         now = current_state(proposal, revision)
-        is_at_head = isinstance(error, MergeConflict) and revision.base_commit == head_of_main()
+        is_at_head = isinstance(error, MergeConflict) and revision.base_commit == head_of_main(proposal.owner)
         if now.sha256 != proposal.seen_sha256 or is_at_head:
             raise TargetChanged(proposal, block_of(now)) from None
     # The text is as seen, but its row was written since the base: changed and changed back, or approved and undone. The
@@ -184,7 +182,7 @@ def _reapply_on_main(proposal: Proposal, target: TargetState, assessment: Assess
             origin=Revision.Origin.REVIEWER if shown.made_by_id else Revision.Origin.REAPPLIED,
             made_by_id=shown.made_by_id,
             branch=branch_name(proposal.pk, number),
-            base_commit=head_of_main(),
+            base_commit=head_of_main(proposal.owner),
             base_sha256=block.sha256 if block else "",
             base_text=block.body if block else shown.base_text,
             edits=shown.edits,
@@ -231,13 +229,13 @@ def _reopen(proposal: Proposal) -> None:
     if not reopened:
         raise _LeaseLost
     for branch in branches:
-        commits.drop_branch(branch)
+        commits.drop_branch(proposal.owner, branch)
     after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
 
 
 def _require_not_done(proposal: Proposal) -> None:
     """Raise _AlreadyMerged if this decision is on main."""
-    if done := dolt().find_operation(proposal.merge_operation, proposal.main_before):
+    if done := dolt(proposal.owner).find_operation(proposal.merge_operation, proposal.main_before):
         raise _AlreadyMerged(done)
 
 

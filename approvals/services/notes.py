@@ -158,7 +158,7 @@ def change_of(owner: str, kind: Kind, changes: Sequence[NoteChange], base_commit
         before=text_of([change.before for change in changes]),
         after=text_of([change.after for change in changes]),
         result_sha256=meaning_sha256(changes),
-        base_commit=base_commit or retrying(head_of_main),
+        base_commit=base_commit or retrying(lambda: head_of_main(owner)),
         notes=stored,
         beside=said_beside(stored),
     )

@@ -241,7 +241,7 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
     Args:
         base: see `finish_preparing`.
     """
-    if revision.head_commit and commits.put_back(revision.branch, revision.head_commit):
+    if revision.head_commit and commits.put_back(proposal.owner, revision.branch, revision.head_commit):
         return revision.head_commit
     operation = uuid.uuid5(uuid.UUID(proposal.operation), str(revision.number)).hex
     return commits.write_branch(
@@ -274,7 +274,7 @@ def drop_branches(proposal: Proposal) -> None:
 def drop_branch(proposal: Proposal, name: str) -> None:
     """Drop one branch. A failure only costs space: `recover` drops it later."""
     try:
-        commits.drop_branch(name)
+        commits.drop_branch(proposal.owner, name)
     except Exception:
         log.exception("branch_not_dropped", proposal=proposal.pk, branch=name)
 
@@ -287,9 +287,9 @@ def give_up_branch(revision: Revision) -> None:
     proposal = Proposal.objects.get(pk=revision.proposal_id)
     if proposal.is_redacted:
         with suppress(RevisionNotFound):  # a concurrent `collect` dropped it, and may not know its commit
-            Revision.objects.filter(pk=revision.pk).update(head_commit=dolt().head(revision.branch))
+            Revision.objects.filter(pk=revision.pk).update(head_commit=dolt(proposal.owner).head(revision.branch))
         Proposal.objects.filter(pk=proposal.pk).update(is_garbage_left=True)
-    commits.drop_branch(revision.branch)
+    commits.drop_branch(proposal.owner, revision.branch)
 
 
 #: Writing 100,000 notes took from 25 s to well over 100 s on a busy server; no other call takes it over before.

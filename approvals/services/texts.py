@@ -138,8 +138,8 @@ def collect() -> int:
     if not left:
         return 0
     branches = Revision.objects.filter(proposal__in=left).exclude(branch="")
-    for name in branches.values_list("branch", flat=True):
-        commits.drop_branch(name)
+    for owner, name in branches.values_list("proposal__owner", "branch"):
+        commits.drop_branch(owner, name)
     if any(map(_is_readable, left)):
         maintenance.collect_garbage(force=True)
     done = [proposal for proposal in left if not _is_readable(proposal)]
@@ -154,12 +154,12 @@ def collect() -> int:
 def _is_readable(proposal: Proposal) -> bool:
     """Whether the memory still has a commit of what was never taken."""
     heads = _not_taken(proposal).exclude(head_commit="").values_list("head_commit", flat=True)
-    return any(map(_is_there, heads))
+    return any(_is_there(proposal.owner, head) for head in heads)
 
 
-def _is_there(commit: str) -> bool:
+def _is_there(owner: str, commit: str) -> bool:
     try:
-        return not dolt().is_ancestor(commit)  # main keeps what was approved and undone
+        return not dolt(owner).is_ancestor(commit)  # main keeps what was approved and undone
     except RevisionNotFound:
         return False
 

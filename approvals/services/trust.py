@@ -159,7 +159,7 @@ def finish(
         except rows.TargetMoved as error:
             if is_of_block:
                 raise
-            commits.drop_branch(proposal.current_revision.branch)
+            commits.drop_branch(proposal.owner, proposal.current_revision.branch)
             raise _discarded(proposal) from error
     done = None if is_new else _find_commit(proposal)
     if done is None and not (is_new and proposal.kind != Kind.IMPORT):
@@ -177,7 +177,7 @@ def finish(
 
 def _find_commit(proposal: Proposal) -> Commit | None:
     """Return the commit that applied the proposal, when a process died after making it."""
-    return dolt().find_operation(proposal.operation, proposal.current_revision.base_commit)
+    return dolt(proposal.owner).find_operation(proposal.operation, proposal.current_revision.base_commit)
 
 
 def _apply(
@@ -214,7 +214,7 @@ def _apply(
             if done is None:
                 raise
     if done:
-        ledger.record(done.hash, entry, at=ledger.time_of(done), on_record=close)
+        ledger.record_found(done, entry, on_record=close)
     if proposal.status != Status.APPLIED:  # another process closed it
         proposal.refresh_from_db()
     log.info("change_applied", proposal=proposal.pk, user_id=proposal.owner, rule=rule.pk if rule else None)

@@ -85,7 +85,8 @@ def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comme
     else:
         _reopen(proposal, actor, comment.strip())
     revision = proposal.current_revision
-    if not proposal.is_decided and not dolt().exists(revision.branch):  # `recover` found it before the row was written
+    # It is there already where `recover` found it before the row was written.
+    if not proposal.is_decided and not dolt(proposal.owner).exists(revision.branch):
         revision.head_commit = write_revision_branch(proposal, revision)
         revision.save(update_fields=["head_commit"])
     return proposal
@@ -285,11 +286,12 @@ def _finish_found(proposal: Proposal, done: Commit) -> None:
     entry = _entry(proposal, person, "")
     if announced := DirectWrite.objects.filter(pk=entry.operation, actor=person.username).first():
         entry = replace(entry, comment=announced.comment)
-    finish_reverting(proposal, ledger.record(done.hash, entry, at=ledger.time_of(done)))
+    finish_reverting(proposal, ledger.record_found(done, entry))
 
 
 def _made_before(proposal: Proposal) -> Commit | None:
-    return dolt().find_operation(revert_operation(proposal, proposal.merge_commit), proposal.merge_commit)
+    operation = revert_operation(proposal, proposal.merge_commit)
+    return dolt(proposal.owner).find_operation(operation, proposal.merge_commit)
 
 
 def _entry(proposal: Proposal, actor: User, comment: str) -> ledger.LedgerEntry:

@@ -13,6 +13,7 @@ from approvals.review.targets import targets_of
 from approvals.services.errors import NoChange, Refusal
 from approvals.services.recheck import after_change
 from memory_app.dolt.errors import DirtyMemory, NothingToCommit
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import Author
 from memory_app.models import Change
 from memory_app.writing import authors, commits
@@ -37,7 +38,7 @@ def write_main(
     try:
         return write(on_record=on_record)
     except DirtyMemory:
-        commit_stray_rows()
+        commit_stray_rows(database_of(entry.owner))
         return write(on_record=on_record)
 
 

@@ -389,7 +389,7 @@ def notes_changed(request: Request, owner: str, commit: str) -> HttpResponse:
     if request.method == "POST":
         return _taken_back(request, owner, commit)
     before, after, now = (
-        reads.find_notes(owner, ids[:_SHOWN], revision) for revision in (reads.parent(commit), commit, None)
+        reads.find_notes(owner, ids[:_SHOWN], revision) for revision in (reads.parent(owner, commit), commit, None)
     )
     context = {
         **about_notes(request, person),

@@ -9,8 +9,9 @@ from django.db import connections
 from django.db.utils import Error as DatabaseError
 
 from memory_app.configuration import environment
-from memory_app.dolt.connections import MEMORY, dolt
+from memory_app.dolt.connections import MEMORY, dolt_of
 from memory_app.dolt.errors import NotDolt
+from memory_app.dolt.types import FIRST
 
 
 @register(Tags.database)
@@ -18,7 +19,7 @@ def memory_is_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
     if MEMORY not in (databases or ()):
         return []
     try:
-        dolt().version()
+        dolt_of(FIRST).version()
     except NotDolt as error:
         return [
             Error(

@@ -3,23 +3,28 @@
 A branch *is* a connection ("A branch is a connection" in docs/architecture.md): there is no ambient checkout, so
 nothing can be left checked out. `connections.settings` is never changed, because other threads iterate over it; only
 this thread's slot is, and it is put back in `finally`.
+
+The memory is one database or several, and an owner's rows are in one of them. So every function takes the owner, and
+none has a default. What does something in every database goes over `placement.databases()`.
 """
 
 import copy
 import random
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from django.db import connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import InterfaceError, OperationalError
 
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
 from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.placement import database_for, database_of, databases
 from memory_app.dolt.types import MAIN
+from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
 MEMORY = "memory"
@@ -27,132 +32,179 @@ MEMORY = "memory"
 T = TypeVar("T")
 
 
-class DoltConnection(Protocol):
-    """What the two backends' wrappers have beyond Django's."""
-
-    dolt: DoltOperations
-    writable: bool
+def _slot() -> MemoryWrapper:
+    """Return what stands in this thread's slot, which the ORM uses."""
+    return cast(MemoryWrapper, connections[MEMORY])
 
 
-def connection() -> BaseDatabaseWrapper:
-    """Return this thread's connection to the memory: main, unless inside `open_at`."""
-    return connections[MEMORY]
+def standing() -> str:
+    """Return the database that the alias `memory` is for this thread: the first, unless inside `standing_on`."""
+    return _slot().database
 
 
-def dolt() -> DoltOperations:
-    """Return the verbs of this thread's connection."""
-    return cast(DoltConnection, connections[MEMORY]).dolt
+def connection_of(database: str) -> MemoryWrapper:
+    """Return this thread's connection to a database: at main, unless inside `open_at`."""
+    current = _slot()
+    if current.database == database:
+        return current
+    return current.first
+
+
+def dolt_of(database: str) -> DoltOperations:
+    """Return the verbs of this thread's connection to a database."""
+    return connection_of(database).dolt
+
+
+def dolt(owner: str) -> DoltOperations:
+    """Return the verbs of this thread's connection to the database with this owner's memory."""
+    return dolt_of(database_of(owner))
+
+
+def branches() -> list[tuple[str, str, str]]:
+    """Return database, name and head of each branch but main. Slow with thousands of them: for checks."""
+    return [
+        (database, name, head)
+        for database in databases()
+        for name, head in dolt_of(database).branches().items()
+        if name != MAIN
+    ]
 
 
 def is_writable() -> bool:
-    return cast(DoltConnection, connections[MEMORY]).writable
+    return _slot().writable
 
 
 @contextmanager
-def open_at(revision: str) -> Iterator[DoltOperations]:
+def _in_slot(inner: MemoryWrapper) -> Iterator[None]:
+    outer = _slot()
+    connections[MEMORY] = inner
+    try:
+        yield
+    finally:
+        connections[MEMORY] = outer
+
+
+@contextmanager
+def standing_on(database: str) -> Iterator[DoltOperations]:
+    """Let the alias `memory` be this database inside the block, for this thread: for the ORM, and for migrations."""
+    inner = connection_of(database)
+    with _in_slot(inner):
+        yield inner.dolt
+
+
+@contextmanager
+def open_at(owner: str, revision: str) -> Iterator[DoltOperations]:
     """Work at a branch (readable and, in `dolt_transaction`, writable) or a commit hash (read-only).
 
-    Inside the block the alias `memory` *is* that revision for this thread. Take frozen values out,
-    never model instances or querysets: outside they would read and write main.
+    Inside the block the alias `memory` *is* that revision of the owner's database for this thread. Take frozen values
+    out, never model instances or querysets: outside they would read and write main.
 
     Raises:
         RevisionNotFound: there is no such branch or commit.
         EngineUnavailable: the session was lost inside.
     """
-    if not dolt().hash_pattern.fullmatch(revision):
-        with dolt().checked_out(revision):
-            yield dolt()
+    outer = connection_of(database_of(owner))
+    if not outer.dolt.hash_pattern.fullmatch(revision):
+        with _in_slot(outer), outer.dolt.checked_out(revision):
+            yield outer.dolt
         return
-    outer = connections[MEMORY]
     settings = copy.deepcopy(outer.settings_dict)
-    settings["NAME"] = cast(DoltConnection, outer).dolt.database_at(revision)
+    settings["NAME"] = outer.dolt.database_at(revision)
     settings["CONN_MAX_AGE"] = 0
-    inner = outer.__class__(settings, MEMORY)
-    verbs = cast(DoltConnection, inner).dolt
-    connections[MEMORY] = inner
+    inner = outer.another(outer.database, settings)
     try:
-        with deadlines.watching(inner):
+        with _in_slot(inner), deadlines.watching(inner):
             try:
-                with verbs.named_errors():
+                with inner.dolt.named_errors():
                     inner.ensure_connection()
-                verbs.head("HEAD")
+                inner.dolt.head("HEAD")
             except RevisionNotFound as error:
                 raise RevisionNotFound(revision) from error
-            yield verbs
+            yield inner.dolt
     finally:
-        connections[MEMORY] = outer
         inner.close()
 
 
 @contextmanager
-def dolt_transaction(*, takes_stray_rows: bool = False) -> Iterator[DoltOperations]:
-    """Run ORM writes and one Dolt verb between BEGIN and COMMIT; roll back on any error.
+def dolt_transaction(owner: str) -> Iterator[DoltOperations]:
+    """Run ORM writes of an owner's rows and one Dolt verb between BEGIN and COMMIT; roll back on any error.
 
     Tried under errors, empty commits and bulk_create on both engines. On main it first makes sure that no
     uncommitted rows are there: the next commit would include them under another person's name.
 
-    Args:
-        takes_stray_rows: the commit is made of those rows.
-
     Raises:
         DirtyMemory: main has uncommitted rows; `recover` commits and reports them.
     """
-    current = connection()
-    wrapper = cast(DoltConnection, current)
-    with _in_turn() if wrapper.dolt.has_one_writer or wrapper.dolt.branch == MAIN else nullcontext():
-        yield from _transaction(current, wrapper, takes_stray_rows)
+    with transaction_on(database_for(owner)) as verbs:
+        yield verbs
 
 
-def _transaction(
-    current: BaseDatabaseWrapper, wrapper: DoltConnection, takes_stray_rows: bool
-) -> Iterator[DoltOperations]:
-    with wrapper.dolt.named_errors():
+@contextmanager
+def transaction_on(database: str, *, takes_stray_rows: bool = False) -> Iterator[DoltOperations]:
+    """`dolt_transaction` on a database, of whichever owners.
+
+    Args:
+        takes_stray_rows: the commit is made of uncommitted rows.
+    """
+    current = connection_of(database)
+    verbs = current.dolt
+    takes_turns = verbs.has_one_writer or verbs.branch == MAIN
+    with _in_slot(current), _in_turn(database) if takes_turns else nullcontext():
+        yield from _transaction(current, takes_stray_rows)
+
+
+def _transaction(current: MemoryWrapper, takes_stray_rows: bool) -> Iterator[DoltOperations]:
+    verbs = current.dolt
+    with verbs.named_errors():
         current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     try:
-        if not takes_stray_rows and wrapper.dolt.branch == MAIN and (dirty := wrapper.dolt.dirty_tables()):
+        if not takes_stray_rows and verbs.branch == MAIN and (dirty := verbs.dirty_tables()):
             raise DirtyMemory(dirty)
-        wrapper.writable = True
-        with wrapper.dolt.named_errors():
-            yield wrapper.dolt
+        current.writable = True
+        with verbs.named_errors():
+            yield verbs
             current.commit()
     except BaseException:
         _roll_back(current)
         raise
     finally:
-        wrapper.writable = False
+        current.writable = False
         if current.connection is not None:
             current.set_autocommit(True)
 
 
-_writing = threading.RLock()
+#: Database → whose turn it is to write it.
+_writing: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
 #: Seconds to wait for a turn. An import writes for longer, and other writers may finish before it.
 _TURN = 0.25
 
 
 @contextmanager
-def _in_turn() -> Iterator[None]:
-    """Let the threads of this process write one after the other, as a rule.
+def _in_turn(database: str) -> Iterator[None]:
+    """Let the threads of this process write a database one after the other, as a rule.
 
     Correctness is the engines' matter. But on Dolt the second of two merges is discarded and done again, and on
     DoltLite it polls every few milliseconds until the first is done.
     """
-    is_held = _writing.acquire(timeout=max(0, min(_TURN, deadlines.remaining())))
+    turn = _writing[database]
+    is_held = turn.acquire(timeout=max(0, min(_TURN, deadlines.remaining())))
     try:
         yield
     finally:
         if is_held:
-            _writing.release()
+            turn.release()
 
 
-def one_after_another() -> AbstractContextManager[None]:
+def one_after_another(owner: str) -> AbstractContextManager[None]:
     """Let the threads of this process do what changes branches one after the other, where the engine has one writer.
 
     Eight threads that each create a branch, commit to it and drop it were a fifth faster so.
     """
-    return _in_turn() if dolt().has_one_writer else nullcontext()
+    database = database_for(owner)
+    return _in_turn(database) if dolt_of(database).has_one_writer else nullcontext()
 
 
-def _roll_back(current: BaseDatabaseWrapper) -> None:
+def _roll_back(current: MemoryWrapper) -> None:
     """Roll back. A connection that cannot is closed, so the next use reconnects."""
     try:
         current.rollback()
@@ -167,7 +219,7 @@ def retrying(work: Callable[[], T], attempts: int = 12) -> T:
         EngineUnavailable: it stayed busy for all attempts.
         DeadlineExceeded: it stayed busy until this thread's time was up.
     """
-    operations = dolt()
+    operations = _slot().dolt  # of whichever database: how an error looks is the engine's
     for attempt in range(attempts):
         try:
             return work()
@@ -183,6 +235,9 @@ def retrying(work: Callable[[], T], attempts: int = 12) -> T:
     raise ValueError("no attempts")
 
 
-def head_of_main() -> str:
-    """Return the hash of main now: an address for reading that stays valid while others write."""
-    return dolt().head(MAIN)
+def head_of_main(owner: str) -> str:
+    """Return the hash of main now, as the base of a write: an address for reading that stays valid while others write.
+
+    An owner without a database gets one first: a hash means nothing in another.
+    """
+    return dolt_of(database_for(owner)).head(MAIN)

@@ -17,8 +17,9 @@ from pathlib import Path
 import structlog
 from django.conf import settings
 
-from memory_app.dolt.connections import dolt, retrying
+from memory_app.dolt.connections import dolt_of, retrying
 from memory_app.dolt.errors import CommandDenied
+from memory_app.dolt.types import FIRST
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +69,7 @@ def collect_garbage(*, force: bool = False) -> Collection:
         if not alone or not (force or _is_due(path)):
             return Collection(done=False)
         before = path.stat().st_size
-        retrying(lambda: dolt().gc())
+        retrying(lambda: dolt_of(FIRST).gc())
         after = path.stat().st_size
         _note_size(path, after)
     log.info("garbage_collected", before_bytes=before, after_bytes=after)
@@ -77,7 +78,7 @@ def collect_garbage(*, force: bool = False) -> Collection:
 
 def _collect_on_the_server() -> bool:
     try:
-        retrying(lambda: dolt().gc(full=True))
+        retrying(lambda: dolt_of(FIRST).gc(full=True))
     except CommandDenied as error:  # as in docker-compose.yml, where only root may
         log.warning("garbage_not_collected", error=str(error))
         return False

@@ -7,6 +7,8 @@ from typing import Any
 
 #: The branch that is the memory.
 MAIN = "main"
+#: The name of the first memory database, which every installation has.
+FIRST = "memory"
 
 Row = dict[str, Any]
 

@@ -20,10 +20,11 @@ from django.utils.dateparse import parse_datetime
 
 from assent_client.text.memories_md import Memory
 from memory_app.databases.prepared import BATCH, batched
-from memory_app.dolt.connections import dolt, head_of_main, retrying
+from memory_app.dolt.connections import dolt, dolt_of, retrying
 from memory_app.dolt.errors import EngineUnavailable as EngineUnavailable
 from memory_app.dolt.errors import OutcomeUnknown as OutcomeUnknown
 from memory_app.dolt.errors import RevisionNotFound as RevisionNotFound
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import MAIN, Row, aware
 from memory_app.models import Change, MemoryBlock, MemoryNote, block_id, note_pk
 
@@ -88,12 +89,12 @@ def row_sha256(row: Row) -> str:
 
 def blocks(owner: str) -> tuple[Block, ...]:
     """Return all blocks of an owner now, by label."""
-    return _blocks(dolt().rows(BLOCKS, None, {"owner": owner}))
+    return _blocks(dolt(owner).rows(BLOCKS, None, {"owner": owner}))
 
 
 def blocks_at(owner: str, revision: str, *, with_deleted: bool = True) -> tuple[Block, ...]:
     """Return all blocks of an owner at a revision, or those of them that still exist. Raises RevisionNotFound."""
-    then = _blocks(dolt().rows(BLOCKS, revision, {"owner": owner}))
+    then = _blocks(dolt(owner).rows(BLOCKS, revision, {"owner": owner}))
     today = {(block.label, block.created_at) for block in (() if with_deleted else blocks(owner))}
     return tuple(block for block in then if with_deleted or (block.label, block.created_at) in today)
 
@@ -121,18 +122,26 @@ def find_block(owner: str, label: str, revision: str = MAIN) -> Block | None:
 
     Raises RevisionNotFound.
     """
-    rows = dolt().rows(BLOCKS, revision, _key(owner, label))
+    rows = dolt(owner).rows(BLOCKS, revision, _key(owner, label))
     return _block(rows[0]) if rows else None
 
 
 def find_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Block]:
-    """Return those of many (owner, label) pairs that exist now, of any owners, in one query by primary key."""
+    """Return those of many (owner, label) pairs that exist now, of any owners, by primary key in one query of each
+    database."""
     return {key: _block(row) for key, row in _rows_of_blocks(targets).items()}
 
 
 def _rows_of_blocks(targets: Iterable[tuple[str, str]], *columns: str) -> dict[tuple[str, str], Row]:
-    ids = [block_id(owner, label).hex for owner, label in dict.fromkeys(targets)]
-    rows = (row for some in batched(ids) for row in dolt().rows(BLOCKS, None, {"id": some}, columns=columns))
+    ids: dict[str, list[str]] = {}
+    for owner, label in dict.fromkeys(targets):
+        ids.setdefault(database_of(owner), []).append(block_id(owner, label).hex)
+    rows = (
+        row
+        for database, of_it in ids.items()
+        for some in batched(of_it)
+        for row in dolt_of(database).rows(BLOCKS, None, {"id": some}, columns=columns)
+    )
     return {(row["owner"], row["label"]): row for row in rows}
 
 
@@ -142,7 +151,7 @@ def snapshot(owner: str, label: str) -> tuple[str, Block]:
     Raises:
         BlockNotFound: also when the owner has no memory yet.
     """
-    found = retrying(lambda: dolt().row_at_main(BLOCKS, _key(owner, label)))
+    found = retrying(lambda: dolt(owner).row_at_main(BLOCKS, _key(owner, label)))
     if found is None:
         raise BlockNotFound(label)
     commit, row = found
@@ -251,13 +260,13 @@ def note_sha256(values: dict[str, Any]) -> str:
 
 def notes(owner: str) -> tuple[Note, ...]:
     """Return all notes of an owner now, newest first."""
-    return _notes(dolt().rows(NOTES, None, {"owner": owner}))
+    return _notes(dolt(owner).rows(NOTES, None, {"owner": owner}))
 
 
 def memories(owner: str) -> list[Memory]:
     """Return an owner's notes that are not outdated, as a memories.md has them. Only its columns are read, in half
     the time of `notes`."""
-    rows = dolt().rows(NOTES, None, {"owner": owner}, columns=_WRITTEN)
+    rows = dolt(owner).rows(NOTES, None, {"owner": owner}, columns=_WRITTEN)
     return [
         Memory(row["note_id"], row["type"], row["content"], tags_of(row["tags"]), aware(row["created_at"]).date())
         for row in rows
@@ -270,7 +279,7 @@ def notes_at(owner: str, revision: str, *, with_deleted: bool = True) -> tuple[N
 
     Raises RevisionNotFound.
     """
-    then = _notes(dolt().rows(NOTES, revision, {"owner": owner}))
+    then = _notes(dolt(owner).rows(NOTES, revision, {"owner": owner}))
     today = {} if with_deleted else made_at_of_notes(owner, (note.id for note in then))
     return tuple(note for note in then if with_deleted or today.get(note.id) == note.created_at)
 
@@ -350,7 +359,7 @@ def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, *columns
     # At a revision DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s for all at once).
     if len(asked) > BATCH and (columns or revision is not None):
         parts = [{"owner": owner}]
-    rows = (row for where in parts for row in dolt().rows(NOTES, revision, where, columns=named))
+    rows = (row for where in parts for row in dolt(owner).rows(NOTES, revision, where, columns=named))
     return {row["note_id"]: row for row in rows if row["note_id"] in asked}
 
 
@@ -381,21 +390,21 @@ def _note(row: Row) -> Note:
     return Note(**values | {name: aware(row[name]) for name in _TIMES if row[name]})
 
 
-def head() -> str:
-    """Return the newest commit of main. Call this before reading what must not be older than it."""
-    return retrying(head_of_main)
+def head(owner: str) -> str:
+    """Return the newest commit of main, in the owner's database. Call this before reading what must not be older."""
+    return retrying(lambda: dolt(owner).head())
 
 
-def parent(commit: str) -> str:
-    """Return the commit of main before this one.
+def parent(owner: str, commit: str) -> str:
+    """Return the commit of main before this one, in the owner's database.
 
     Raises:
         RevisionNotFound: there is no such commit, or it is the first.
     """
-    return retrying(lambda: dolt().parent(commit))
+    return retrying(lambda: dolt(owner).parent(commit))
 
 
-def resolve_revision(text: str) -> str:
+def resolve_revision(owner: str, text: str) -> str:
     """Return the commit hash that `as_of` names: a hash of a commit on main, or an ISO 8601 time or day (its end, UTC).
 
     Only main's own commits count: the hash of a proposal's branch would show an agent or a reader text
@@ -405,8 +414,8 @@ def resolve_revision(text: str) -> str:
         RevisionNotFound: it is neither, or from before the first commit.
     """
     text = text.strip()
-    if dolt().hash_pattern.fullmatch(text):
-        if not dolt().is_ancestor(text, MAIN):
+    if dolt(owner).hash_pattern.fullmatch(text):
+        if not dolt(owner).is_ancestor(text, MAIN):
             raise RevisionNotFound(text)
         return text
     try:
@@ -415,11 +424,11 @@ def resolve_revision(text: str) -> str:
         at = None
     if at is None or not 1900 <= at.year <= 2200:
         raise RevisionNotFound(text)  # at the ends of the calendar a time cannot be converted to UTC
-    return commit_at_time(at if at.tzinfo else at.replace(tzinfo=UTC))
+    return commit_at_time(owner, at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
-def commit_at_time(at: datetime) -> str:
-    """Return the last commit on main at or before `at`.
+def commit_at_time(owner: str, at: datetime) -> str:
+    """Return the last commit on main at or before `at`, in the owner's database.
 
     Asked of the ledger, which has main's commits in order. A proposal's branch commit is in the log too, with a time
     before its approval, and is not what the memory was then.
@@ -430,7 +439,7 @@ def commit_at_time(at: datetime) -> str:
     recorded = Change.objects.filter(at__lte=at).order_by("-at", "-id").values_list("commit", flat=True).first()
     if recorded:
         return recorded
-    for commit in dolt().own_log():
+    for commit in dolt(owner).own_log():
         if commit.at <= at:
             return commit.hash
     raise RevisionNotFound(at.isoformat())

@@ -24,8 +24,9 @@ from sys import getsizeof, intern
 from typing import TypeVar
 
 from assent_client.text import memories_md
-from memory_app.dolt.connections import dolt, retrying
+from memory_app.dolt.connections import dolt, dolt_of, retrying
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import Commit, Row, aware
 from memory_app.models import TargetKind
 from memory_app.reads import NOTES, memories, rows_of_notes, tags_of
@@ -184,7 +185,7 @@ class _Catalogues:
         # head, and all notes were read again (1.2 s for 10,000). The head before the notes are read: what is written
         # after it is then read once more, never missed.
         held = self._owners.get(owner)
-        newest = retrying(lambda: dolt().log(limit=1)[0])
+        newest = retrying(lambda: dolt(owner).log(limit=1)[0])
         if held is None or held.commit != newest.hash:
             held = (held and _advance(owner, held, newest)) or _read(owner, newest.hash)
         with self._lock:
@@ -213,7 +214,7 @@ def catalogue(owner: str) -> NoteListCache:
 
 
 def _read(owner: str, commit: str) -> NoteListCache:
-    return _build(map(_entry, dolt().rows(NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))), commit)
+    return _build(map(_entry, dolt(owner).rows(NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))), commit)
 
 
 def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache | None:
@@ -228,7 +229,7 @@ def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache |
                 ids |= notes
             if before == held.commit:
                 break
-            before, whose, notes = _summarise(before)
+            before, whose, notes = _summarise(database_of(owner), before)
         else:
             return None
     except RevisionNotFound:  # main was put back
@@ -254,8 +255,8 @@ _CommitSummary = tuple[str, str | None, frozenset[str] | None]
 
 
 @lru_cache(maxsize=10_000)  # commits never change, and every owner's catalogue comes by here
-def _summarise(commit: str) -> _CommitSummary:
-    return _summary_of(dolt().log(commit, limit=1)[0])
+def _summarise(database: str, commit: str) -> _CommitSummary:
+    return _summary_of(dolt_of(database).log(commit, limit=1)[0])
 
 
 def _summary_of(commit: Commit) -> _CommitSummary:

@@ -71,7 +71,8 @@ class Deadline:
         try:
             if self._outer is None:
                 for alias in connections:
-                    self.watch(connections[alias])
+                    for connection in connections_of(alias):
+                        self.watch(connection)
             _thread.deadline = self
             _watchdog.watch(self)
         except BaseException:
@@ -278,6 +279,18 @@ def within(seconds: float, *, waits_for_locks: bool = True) -> Deadline:
     `DeadlineExceeded`, or the engine's error for an interrupted statement.
     """
     return Deadline(seconds, _current(), waits_for_locks=waits_for_locks)
+
+
+def connections_of(alias: str) -> list[BaseDatabaseWrapper]:
+    """Return this thread's connections under an alias: `memory` may have one to each of its databases."""
+    current = connections[alias]
+    return list(getattr(current, "family", lambda: [current])())
+
+
+def watch(connection: BaseDatabaseWrapper) -> None:
+    """Apply the current deadline, when there is one, to a connection that stays open after it."""
+    if deadline := _current():
+        deadline.watch(connection)
 
 
 @contextlib.contextmanager

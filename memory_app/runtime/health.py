@@ -21,8 +21,9 @@ from django.db import connections
 from redis import Redis
 from redis.exceptions import RedisError
 
-from memory_app.dolt.connections import MEMORY, dolt
+from memory_app.dolt.connections import MEMORY, dolt_of
 from memory_app.dolt.errors import DoltError
+from memory_app.dolt.types import FIRST
 from memory_app.models import Change, MemoryBlock
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state
@@ -104,7 +105,8 @@ def _search() -> dict[str, Any]:
 
 def _memory() -> Part:
     MemoryBlock.objects.exists()
-    return _works(dolt().engine, dolt().version())
+    verbs = dolt_of(FIRST)
+    return _works(verbs.engine, verbs.version())
 
 
 def _default() -> Part:

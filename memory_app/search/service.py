@@ -185,7 +185,7 @@ def search(
         )
 
     if as_of is not None:
-        commit = reads.resolve_revision(as_of)
+        commit = reads.resolve_revision(owner, as_of)
         return _search_the_past(owner, run, commit, top_k, with_deleted=with_deleted, is_broad=broad)
     return _search_now(owner, run, filters, top_k, is_broad=broad)
 

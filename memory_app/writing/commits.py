@@ -14,15 +14,18 @@ import structlog
 from django.utils import timezone
 
 from memory_app.dolt.connections import (
-    connection,
+    connection_of,
     dolt,
+    dolt_of,
     dolt_transaction,
     head_of_main,
     one_after_another,
     open_at,
     retrying,
+    transaction_on,
 )
 from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
+from memory_app.dolt.placement import database_for
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.runtime import deadlines
@@ -69,7 +72,7 @@ def write_main(
     """
 
     def attempt() -> tuple[str, datetime]:
-        with dolt_transaction() as verbs:
+        with dolt_transaction(entry.owner) as verbs:
             if isinstance(work, str):
                 at = timezone.now()
                 message = entry.message(subject, at, most=verbs.merge_message_limit)
@@ -90,13 +93,13 @@ def write_main(
         if entry.proposal_id is None:
             DirectWrite.objects.filter(pk=entry.operation).delete()
         raise
-    return record(hash_, entry, at, on_record)
+    return record(database_for(entry.owner), hash_, entry, at, on_record)
 
 
 def write_branch(
     name: str, *, base: str, writes: tuple[Write, ...], entry: LedgerEntry, author: Author, subject: str
 ) -> str:
-    """Create branch `name` at commit `base` with one commit on it. Return the hash of its head.
+    """Create branch `name` at commit `base` of the owner's database, with one commit. Return the hash of its head.
 
     Idempotent, also after a crash: a branch with this operation's commit is kept, one without it is recreated.
 
@@ -105,12 +108,14 @@ def write_branch(
         NothingToCommit: the rows equal those at `base`.
     """
 
+    owner = entry.owner
+
     def made() -> str | None:
-        newest = dolt().log(name, limit=1)[0]
+        newest = dolt(owner).log(name, limit=1)[0]
         return newest.hash if Trailers.of(newest.message).operation == entry.operation else None
 
     def attempt() -> str:
-        verbs = dolt()
+        verbs = dolt(owner)
         try:
             verbs.create_branch(name, base)
         except BranchExists:
@@ -118,31 +123,31 @@ def write_branch(
                 return done
             verbs.drop_branch(name)
             verbs.create_branch(name, base)
-        with open_at(name), dolt_transaction() as branch:
+        with open_at(owner, name), dolt_transaction(owner) as branch:
             write_rows(writes)
             message = entry.message(subject, timezone.now(), most=branch.commit_message_limit)
             return branch.commit(message, author)
 
     try:
-        with one_after_another():
+        with one_after_another(owner):
             return retrying(attempt)
     except (TargetMoved, BranchExists, RevisionNotFound):
         # Another process may have written the same branch first, after this one's lease expired.
-        done = retrying(lambda: made() if dolt().exists(name) else None)
+        done = retrying(lambda: made() if dolt(owner).exists(name) else None)
         if done is None:
             raise
         return done
 
 
-def put_back(name: str, head: str) -> bool:
+def put_back(owner: str, name: str, head: str) -> bool:
     """Make branch `name` at a commit that main contains: of a change that was approved, and undone since.
 
     Return whether main contains it; nothing is done otherwise.
     """
     with suppress(RevisionNotFound):
-        if dolt().is_ancestor(head):
-            with one_after_another(), suppress(BranchExists):
-                retrying(lambda: dolt().create_branch(name, head))
+        if dolt(owner).is_ancestor(head):
+            with one_after_another(owner), suppress(BranchExists):
+                retrying(lambda: dolt(owner).create_branch(name, head))
             return True
     return False
 
@@ -165,41 +170,41 @@ def _wait_for(made: Callable[[], str | None]) -> str | None:
         time.sleep(0.02)
 
 
-def drop_branch(name: str) -> None:
-    """Drop the branch of a proposal, if it exists."""
-    with one_after_another():
-        retrying(lambda: dolt().drop_branch(name))
+def drop_branch(owner: str, name: str) -> None:
+    """Drop the branch of a proposal about this owner, if it exists."""
+    with one_after_another(owner):
+        retrying(lambda: dolt(owner).drop_branch(name))
 
 
-def commit_schema() -> None:
-    """Commit what a migration left in the working set of main, if anything."""
+def commit_schema(database: str) -> None:
+    """Commit what a migration left in the working set of a database's main, if anything."""
 
     def attempt() -> str:
-        with dolt_transaction(takes_stray_rows=True) as verbs:
+        with transaction_on(database, takes_stray_rows=True) as verbs:
             return verbs.commit("Migrate the schema of the memory", ASSENT)
 
-    if dolt().dirty_tables():
+    if dolt_of(database).dirty_tables():
         with suppress(NothingToCommit):
             retrying(attempt)
 
 
-def commit_dirt(operation: str) -> Commit | None:
-    """Commit uncommitted rows on main as author `unknown`; return None when there are none.
+def commit_dirt(database: str, operation: str) -> Commit | None:
+    """Commit uncommitted rows on a database's main as author `unknown`; return None when there are none.
 
     Otherwise they would become part of the next commit, under the name of its author.
     """
-    dirty = dolt().dirty_tables()
+    dirty = dolt_of(database).dirty_tables()
     if not dirty:
         return None
     # No owner: the rows may belong to several.
     entry = LedgerEntry(action=Change.Action.RECOVERED, owner="", targets=(), operation=operation)
     subject = f"Uncommitted changes found in {', '.join(dirty)}"
     try:
-        with dolt_transaction(takes_stray_rows=True) as verbs:
+        with transaction_on(database, takes_stray_rows=True) as verbs:
             hash_ = verbs.commit(entry.message(subject, timezone.now(), most=verbs.commit_message_limit), UNKNOWN)
     except NothingToCommit:
         return None
-    return dolt().log(hash_, limit=1)[0]
+    return dolt_of(database).log(hash_, limit=1)[0]
 
 
 def _commit_once(
@@ -207,16 +212,17 @@ def _commit_once(
 ) -> tuple[str, datetime]:
     """Run `attempt`, and return the commit and the time in its trailer; after a lost connection, look for its commit
     before another attempt."""
-    before = since or retrying(head_of_main)
+    owner, database = entry.owner, database_for(entry.owner)
+    before = since or retrying(lambda: head_of_main(owner))
     try:
         return retrying(attempt)
     except Exception as error:
-        if not dolt().lost_connection(error):
+        if not dolt(owner).lost_connection(error):
             raise
-        connection().close()
+        connection_of(database).close()
         log.warning("memory_connection_lost", operation=entry.operation)
         try:
-            done = dolt().find_operation(entry.operation, before)
+            done = dolt(owner).find_operation(entry.operation, before)
         except Exception as unreachable:
             raise OutcomeUnknown(entry.operation) from unreachable
-        return (done.hash, time_of(done)) if done else retrying(attempt)
+        return (done.hash, time_of(database, done)) if done else retrying(attempt)

@@ -10,8 +10,9 @@ from django.db import transaction
 from memory_app import reads
 from memory_app.databases.prepared import batched
 from memory_app.databases.row_order import lock_owner
-from memory_app.dolt.connections import dolt
+from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.text import trailers
@@ -78,8 +79,10 @@ def announce(entry: LedgerEntry) -> None:
     DirectWrite.objects.bulk_create([row], ignore_conflicts=True)
 
 
-def record(hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[str], object] | None = None) -> Change:
-    """Write the ledger's rows of a commit; existing rows stay, since recovery may record a commit twice.
+def record(
+    database: str, hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[str], object] | None = None
+) -> Change:
+    """Write the ledger's rows of a commit in a database; existing rows stay, since recovery may record a commit twice.
 
     With several targets, only those the commit changed get a row: some notes of an import may already be up to date.
 
@@ -92,7 +95,8 @@ def record(hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[st
     targets = entry.targets
     if len(targets) > 1:
         # Sorted, so that a rebuilt ledger has the same order.
-        targets = targets_changed(dolt().log(hash_, limit=1)[0]).get(entry.owner, targets)
+        commit = dolt_of(database).log(hash_, limit=1)[0]
+        targets = targets_changed(database, commit).get(entry.owner, targets)
     same = {
         "commit": hash_,
         "owner": entry.owner,
@@ -123,7 +127,13 @@ def record(hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[st
     return Change(target_kind=kind, target=target, **same | {"at": at})
 
 
-def time_of(commit: Commit) -> datetime:
+def record_found(commit: Commit, entry: LedgerEntry, on_record: Callable[[str], object] | None = None) -> Change:
+    """Write the ledger's rows of a commit of the entry's owner that a process made, and died before it recorded it."""
+    database = database_of(entry.owner)
+    return record(database, commit.hash, entry, time_of(database, commit), on_record)
+
+
+def time_of(database: str, commit: Commit) -> datetime:
     """Return the time of a commit found in the log, for its rows in the ledger.
 
     The trailer `At` contains it, except in old commits and in those made outside Assent. DoltLite's log has whole
@@ -134,14 +144,14 @@ def time_of(commit: Commit) -> datetime:
     same_second = Change.objects.filter(at__gt=commit.at, at__lt=commit.at + timedelta(seconds=1))
     for hash_, at in same_second.order_by("-at").values_list("commit", "at").distinct():
         try:
-            if dolt().is_ancestor(hash_, commit.hash):
+            if dolt_of(database).is_ancestor(hash_, commit.hash):
                 return at
         except RevisionNotFound:
             continue  # check_memory reports it
     return commit.at
 
 
-def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
+def targets_changed(database: str, commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
     """Return (kind, label or id) of the rows a commit of main changed, sorted, by owner; empty for a schema change.
 
     Read from the rows, not from the message: every client of the engine can write any message.
@@ -153,7 +163,7 @@ def targets_changed(commit: Commit) -> dict[str, tuple[tuple[str, str], ...]]:
         return {}
     owners: dict[str, set[tuple[str, str]]] = {}
     for kind, table, name in ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id")):
-        for sides in dolt().diff_rows(table, commit.parents[0], commit.hash, columns=("owner", name)):
+        for sides in dolt_of(database).diff_rows(table, commit.parents[0], commit.hash, columns=("owner", name)):
             for values in sides:
                 if values:
                     owners.setdefault(str(values["owner"]), set()).add((kind, str(values[name])))

@@ -18,10 +18,10 @@ from approvals.models import Agent, BrowserSession, Proposal, Status, Tutorship,
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.models import Change, MemoryBlock, block_id
 from memory_app.reads import Block
 from tests.support.acts import assert_ledger, edit
+from tests.support.first import dolt
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import words
 

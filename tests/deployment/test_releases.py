@@ -26,7 +26,7 @@ from pathlib import Path
 from django.core.management import call_command
 from memory_app.databases import backups
 from memory_app.databases.backups import Manifest
-from memory_app.dolt.connections import dolt
+from tests.support.first import dolt
 folder = Path({folder!r})
 backups.restore_default(folder / Manifest.read(folder).default.copy)
 dolt().restore(folder / Manifest.read(folder).memory.copy)

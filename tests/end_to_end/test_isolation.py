@@ -74,7 +74,7 @@ class Things:
         own = Agent.objects.create(name=f"{tag}-agent", created_by=user)
         token = auth.issue(agent=own, owners=[user], scopes=["memory:read"], created_by=user).token
         self.token_id = token.pk
-        self.commit = reads.head()
+        self.commit = reads.head("alice")
 
     def _write(self, user: User, mark: str) -> None:
         fields = services.BlockFields(f"{mark} plan", f"{mark} about", f"# {WORD}\n\n{mark} {WORD} one\n", 20_000)

@@ -7,9 +7,9 @@ from pathlib import Path
 from django.db import connection, connections
 
 from memory_app.databases import backups
-from memory_app.dolt.connections import dolt
 from tests.databases import forget, wait_for_the_worker
 from tests.support.background import wait_for_threads
+from tests.support.first import dolt
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from memory_app.databases.sqlite.base import QuietSQLiteWrapper
 from memory_app.dolt import errors
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import MAIN, Author
+from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
 _NO_REVISION = re.compile(
@@ -107,15 +108,12 @@ class DoltLiteOperations(DoltOperations):
         return ", ".join(map(str, backups.files_of(str(self.connection.settings_dict["NAME"]))))
 
 
-class DatabaseWrapper(QuietSQLiteWrapper):
-    """SQLite's wrapper; `dolt` has the verbs, `writable` is the router's permission to write."""
-
+class DatabaseWrapper(MemoryWrapper, QuietSQLiteWrapper):
     display_name = "DoltLite"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.dolt = DoltLiteOperations(self)
-        self.writable = False
 
     def get_new_connection(self, conn_params: Any) -> Any:
         deadlines.require()

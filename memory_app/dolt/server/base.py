@@ -22,6 +22,7 @@ from memory_app.databases.backups import CopyFailed
 from memory_app.dolt import errors
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import MAIN, Author
+from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
 log = structlog.get_logger(__name__)
@@ -259,15 +260,12 @@ def _code(error: BaseException) -> int | None:
     return error.args[0] if error.args and isinstance(error.args[0], int) else None
 
 
-class DatabaseWrapper(MySQLWrapper):
-    """MySQL's wrapper; `dolt` has the verbs, `writable` is the router's permission to write."""
-
+class DatabaseWrapper(MemoryWrapper, MySQLWrapper):
     display_name = "Dolt"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.dolt = DoltServerOperations(self)
-        self.writable = False
 
     def get_new_connection(self, conn_params: Any) -> Any:
         return super().get_new_connection(deadlines.connecting(conn_params))

@@ -13,7 +13,8 @@ from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import Error as DatabaseError
 
-from memory_app.dolt.connections import MEMORY, dolt
+from memory_app.dolt.connections import MEMORY, dolt_of
+from memory_app.dolt.types import FIRST
 
 ALIASES = ("default", "memory")
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
             self.stdout.write(f"[3/4] preparing the databases ({describe_databases()})")
         for alias in behind:
             if alias == MEMORY:
-                dolt().ready_to_migrate()
+                dolt_of(FIRST).ready_to_migrate()
             call_command("migrate", database=alias, verbosity=0, interactive=False)
         connections.close_all()
 

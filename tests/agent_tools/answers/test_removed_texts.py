@@ -39,7 +39,7 @@ def diary(alice: User, make_block: MakeBlock) -> Block:
 @pytest.fixture
 def tea(alice: User, diary: Block) -> tuple[str, str]:
     """A note of alice's that she deletes, and a commit at which it and the block are there."""
-    return save(alice, TEA), reads.head()
+    return save(alice, TEA), reads.head("alice")
 
 
 def delete_block(alice: User, block: Block) -> None:
@@ -53,7 +53,7 @@ def delete_note(alice: User, note_id: str) -> None:
 @pytest.fixture
 def deleted(alice: User, goals: Block, diary: Block, tea: tuple[str, str]) -> str:
     """The commit before alice deleted the block and the note."""
-    before = reads.head()
+    before = reads.head("alice")
     delete_block(alice, diary)
     delete_note(alice, tea[0])
     return before
@@ -108,7 +108,7 @@ def test_a_block_made_again_under_its_label_does_not_open_the_first_one(
     api: Machine, call: Call, alice: User, make_block: MakeBlock, deleted: str
 ) -> None:
     make_block(alice, "diary", "A new page.")
-    made = reads.head()
+    made = reads.head("alice")
     refused(call("read_memory_block", block_label="diary", as_of=deleted), 404, "block_not_found")
     assert results(call, "zebras", deleted) == []
     assert answered(call("read_memory_block", block_label="diary", as_of=made))["data"]["body"] == "A new page."

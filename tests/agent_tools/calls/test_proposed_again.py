@@ -11,9 +11,9 @@ from approvals.models import Agent, Policy, Proposal, RejectedFingerprint, Rejec
 from approvals.review.turn import COUNTING
 from approvals.services import notes, repeating
 from approvals.services.notes import ChangeContext
-from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from tests.agent_tools.conftest import Call, Issue, Machine
+from tests.support.first import dolt
 
 TEA = {"old_string": "likes math.", "new_string": "likes math. She drinks green tea before every exam."}
 

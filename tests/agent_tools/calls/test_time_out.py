@@ -48,7 +48,7 @@ def books_are_stuck(scribe: Agent) -> AbstractContextManager[None]:
 
 
 def test_a_note_that_took_too_long_is_found_by_its_key(call: Call, alice: User) -> None:
-    before = reads.head()
+    before = reads.head("alice")
     with memory_is_stuck(), in_time():
         response = call("memory_save", content="She sails.", idempotency_key="k")
     error = refused(response, 504, "timeout")
@@ -59,7 +59,7 @@ def test_a_note_that_took_too_long_is_found_by_its_key(call: Call, alice: User) 
     ]
     assert error["details"] == {"timeout": 1, "retry_after": 5, "may_have_happened": True, "idempotency_key": "k"}
     assert response["Retry-After"] == "5"
-    assert reads.head() == before
+    assert reads.head("alice") == before
     execution.settle()
     row = ToolCall.objects.get()
     assert (row.tool, row.outcome, row.status, row.owner) == ("memory_save", "timeout", 504, "alice")

@@ -16,10 +16,10 @@ from agent_tools.errors import ErrorCode
 from agent_tools.urls import urlpatterns
 from approvals import services
 from approvals.models import User
-from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
 from tests.agent_tools.checks import answered, caught_up, document, refused
 from tests.agent_tools.conftest import Call, Machine
+from tests.support.first import head_of_main
 from tests.support.fixtures import ClientOf
 
 ALICE = "/api/v1/users/alice"

@@ -61,7 +61,7 @@ def test_everything_is_primed_when_it_fits(call: Call, alice: User) -> None:
     receipt = data["receipt"]
     assert receipt["included"] == [second, first]
     assert (receipt["left_out"], receipt["left_out_count"], receipt["over_budget"]) == ([], 0, False)
-    assert (receipt["budget"], receipt["commit"]) == (2_000, reads.head())
+    assert (receipt["budget"], receipt["commit"]) == (2_000, reads.head("alice"))
     memories = memories_md.parse(data["text"].replace("note-", "mem-")).memories
     assert {memory.content for memory in memories} <= {"one", "two"}
     assert "> one" in data["text"]

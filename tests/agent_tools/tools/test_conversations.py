@@ -38,7 +38,7 @@ def about_kiel(call: Call) -> set[str]:
 
 
 def test_messages_are_kept_once_and_never_versioned(api: Machine) -> None:
-    before = reads.head()
+    before = reads.head("alice")
     reply = {"id": "m2", "role": "assistant", "content": "Hi."}
     first = answered(send(api, HELLO))
     second = answered(send(api, HELLO | {"content": "Changed"}, reply))
@@ -48,7 +48,7 @@ def test_messages_are_kept_once_and_never_versioned(api: Machine) -> None:
     kept = Message.objects.get(message_id="m1")
     assert (kept.owner, kept.session_id, kept.content, kept.author) == ("alice", "monday", "Hello!", "Alice")
     assert kept.at == NOON
-    assert reads.head() == before
+    assert reads.head("alice") == before
 
 
 def test_messages_without_an_id_get_one(api: Machine) -> None:

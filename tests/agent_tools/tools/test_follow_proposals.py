@@ -60,7 +60,7 @@ def test_an_open_proposal_is_told_with_its_mergeability_and_an_approval_as_propo
     approve(tim, proposal)
     text, data = look_at(call, proposal)
     assert (data["approval"], data["final_text"], data["difference"]) == ("as_proposed", None, [])
-    assert (data["not_accepted"], data["merge_commit"], data["decision"]["by"]) == ([], reads.head(), "tim")
+    assert (data["not_accepted"], data["merge_commit"], data["decision"]["by"]) == ([], reads.head("alice"), "tim")
     assert text == f"Proposal {proposal.pk} for block 'goals' is approved, by tim.\n{LOVES}"
 
 

@@ -78,7 +78,7 @@ ESCAPES = [
 
 @pytest.mark.parametrize("path", ESCAPES)
 def test_nothing_leads_out_in_any_encoding(call: Call, goals: Block, path: str) -> None:
-    before = reads.head()
+    before = reads.head("alice")
     for tool in ("list_files", "view_file", *WRITES):
         response = call(tool, path=path, **WRITES.get(tool, {}))
         codes = {"": "invalid_arguments"} | ({path: "forbidden_character"} if "\x00" in path else {})
@@ -87,7 +87,7 @@ def test_nothing_leads_out_in_any_encoding(call: Call, goals: Block, path: str) 
             assert error["text"].splitlines()[1] == (
                 "Paths are /memories/blocks/{label}.md for memory blocks and /memories/notes/{id}.md for notes."
             )
-    assert (reads.head(), Proposal.objects.count()) == (before, 0)
+    assert (reads.head("alice"), Proposal.objects.count()) == (before, 0)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from agent_tools.calls import execution
 from agent_tools.models import IdempotencyKey
 from approvals.models import Proposal, User
 from memory_app import reads, recall_counts
-from memory_app.dolt.connections import dolt_transaction
 from memory_app.models import MemoryNote
 from memory_app.writing.authors import ASSENT
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.conftest import eventually
 from tests.support.acts import save
+from tests.support.first import dolt_transaction
 from tests.support.fixtures import ClientOf
 
 pytestmark = pytest.mark.usefixtures("alice")
@@ -64,7 +64,7 @@ def test_a_note_is_saved_changed_and_deleted_at_once(call: Call) -> None:
     data = answer["data"]
     note_id = data["note_id"]
     assert answer["text"] == f"Note {note_id} saved."
-    assert (data["status"], data["commit"]) == ("applied", reads.head())
+    assert (data["status"], data["commit"]) == ("applied", reads.head("alice"))
     note = reads.note("alice", note_id)
     assert (note.content, note.type, note.category, note.tags) == ("Alice likes tea.", "note", "food", ("drinks",))
     assert (note.confidence, note.importance, note.source, note.session_id) == (0.8, 1.0, "agent", "s")
@@ -102,14 +102,14 @@ def test_without_either_scope_a_write_is_refused(reader: Machine, tool: str) -> 
 
 
 def test_what_cannot_be_kept_is_named_and_changes_nothing(call: Call, tea: str) -> None:
-    before = reads.head()
+    before = reads.head("alice")
     too_long = "the content has 2,345 characters, 345 more than the 2,000"
     for content, reason in (("", "empty"), (" \n", "empty"), ("x" * 2_345, too_long)):
         answers = [call(tool, content=content) for tool in ("memory_save", "remember")]
         for answer in [*answers, call("memory_update", note_id=tea, content=content)]:
             assert reason in refused(answer, 400, "invalid_arguments")["details"]["fields"]["content"]
     refused(call("memory_update", note_id=tea, content="Alice likes tea."), 422, "no_change")
-    assert reads.head() == before
+    assert reads.head("alice") == before
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_recalls_are_counted_beside_the_memory(call: Call, api: Machine, alice: 
         return data["access_count"], data["last_access"]
 
     assert read() == (0, None)
-    before = reads.head()
+    before = reads.head("alice")
     call("recall")
     first = recall_counts.for_owner("alice", [memory_id])[memory_id]
     call("recall", query="x", match="text")
@@ -220,7 +220,7 @@ def test_recalls_are_counted_beside_the_memory(call: Call, api: Machine, alice: 
     assert (first.count, counted[memory_id].count, read()[0]) == (1, 2, 2)
     assert counted[memory_id].last_at > first.last_at
     assert str(read()[1]).endswith("Z")
-    assert reads.head() == before
+    assert reads.head("alice") == before
     items = answered(api.get("/api/v1/users/alice/notes/"))["data"]["items"]
     assert {item["id"]: item["access_count"] for item in items} == {memory_id: 2, other: 0}
     assert "Recalled by agents" in client_of(alice).get(f"/memory/alice/notes/{memory_id}/").content.decode()

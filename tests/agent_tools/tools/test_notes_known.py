@@ -34,14 +34,14 @@ def saved(call: Call, content: str = CAT, **more: Any) -> dict[str, Any]:
 )
 def test_what_is_known_is_not_made_again(call: Call, tool: str, named: str, first: str, again: str) -> None:
     known = saved(call, first)["data"]["note_id"]
-    head, proposals = reads.head(), Proposal.objects.count()
+    head, proposals = reads.head("alice"), Proposal.objects.count()
     path = {"path": "/memories/notes/mem-1-aaaa.md"} if tool == "write_file" else {}
     for _ in range(2):
         answer = answered(call(tool, content=again, idempotency_key="k", **path))
         assert answer["text"].startswith(f"Known already: {known} says “{first}”. Nothing was made.")
         assert (answer["data"][named], answer["data"]["status"]) == (known, "known")
         assert (answer["data"]["proposal_id"], answer["data"]["commit"]) == (None, None)
-    assert (reads.head(), Proposal.objects.count()) == (head, proposals)
+    assert (reads.head("alice"), Proposal.objects.count()) == (head, proposals)
 
 
 def test_what_else_was_given_is_said_to_be_left(call: Call) -> None:

@@ -15,11 +15,11 @@ from approvals.review.presentation import review_of
 from approvals.services import close
 from approvals.services.errors import NewRevision
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Issue, Machine
 from tests.support.acts import proposed_import, save
 from tests.support.crashing import crash_at
+from tests.support.first import dolt
 from tests.support.fixtures import ClientOf
 from tests.support.pages import has_form, words
 

@@ -197,7 +197,7 @@ def test_only_the_whole_text_as_it_is_counts(
 ) -> None:
     make_block(alice, "goals", "She rows on the Alster.\n" * 9)
     refused(call("read_memory_block", block_label="goals", view_range=[99, 99]), 400, "invalid_arguments")
-    read(call, **({"as_of": reads.head()} if "as_of" in how else how))
+    read(call, **({"as_of": reads.head("alice")} if "as_of" in how else how))
     assert (warned(call) == "") == is_whole
 
 

@@ -116,7 +116,7 @@ def test_the_same_block_waits_once_and_other_words_for_it_are_an_amendment(call:
 def test_a_rule_lets_a_new_block_in_and_says_so(call: Call, alice: User, scribe: Agent) -> None:
     services.create_rule(actor=alice, owner="alice", agent="scribe", kind="create_block", needs="apply")
     answer = answered(new(call))
-    assert (answer["data"]["status"], answer["data"]["commit"]) == ("applied", reads.head())
+    assert (answer["data"]["status"], answer["data"]["commit"]) == ("applied", reads.head("alice"))
     assert answer["text"].startswith("Block 'diary' created at once: a rule of the user lets it through.")
     assert reads.block("alice", "diary").description == "What she did."
 

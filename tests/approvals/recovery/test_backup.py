@@ -26,11 +26,11 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.databases import backups
 from memory_app.databases.backups import NAME, fingerprint
-from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from tests import environment
 from tests.support.acts import approve
 from tests.support.crashing import killed
+from tests.support.first import dolt
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.places import ROOT, empty_place, manage, python
 
@@ -383,7 +383,7 @@ def test_dolt_on_another_machine_is_told_of(tmp_path: Path) -> None:
     program = f"""
 from pathlib import Path
 from memory_app.databases.backups import CopyFailed
-from memory_app.dolt.connections import dolt
+from tests.support.first import dolt
 try:
     dolt().restore(Path({str(tmp_path / "nowhere")!r}))
 except CopyFailed as error:

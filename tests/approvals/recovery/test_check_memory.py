@@ -15,11 +15,11 @@ from approvals.models import Agent, Proposal, Revision, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
-from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block
 from tests.databases import reset_hard
 from tests.support.acts import approve
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import Propose
 
 

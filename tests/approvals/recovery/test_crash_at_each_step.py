@@ -14,12 +14,12 @@ from approvals.models import Event, Proposal, Revision
 from approvals.recovery.integrity import problems
 from approvals.services.preparing import parse_branch_name
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from tests import environment
 from tests.approvals.recovery.use_cases import USE_CASES, do
 from tests.conftest import begin_anew
 from tests.support.crashing import MOST_STEPS, crash_at, let_leases_run_out
+from tests.support.first import dolt
 from tests.support.histories import ledger_snapshot
 
 pytestmark = pytest.mark.slow

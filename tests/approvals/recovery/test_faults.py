@@ -16,11 +16,11 @@ from approvals.models import Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.dolt import errors
-from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.operations import DoltOperations
 from memory_app.reads import Block
 from tests import environment
 from tests.support.acts import approve
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import Propose
 
 pytestmark = pytest.mark.slow

@@ -10,10 +10,10 @@ from approvals.recovery.integrity import problems
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.models import Change
 from memory_app.reads import Block
 from tests.support.acts import approve, as_seen, assert_ledger, edit, save
+from tests.support.first import dolt
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.older import older_default, older_memory
 

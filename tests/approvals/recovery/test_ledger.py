@@ -11,7 +11,6 @@ from approvals.models import Proposal, Revision, Status, User
 from approvals.recovery.integrity import problems
 from approvals.services.errors import NoChange
 from memory_app import reads
-from memory_app.dolt.connections import dolt, dolt_transaction, head_of_main
 from memory_app.models import Change, DirectWrite
 from memory_app.reads import Block
 from memory_app.text.trailers import Trailers
@@ -19,6 +18,7 @@ from memory_app.writing import authors, ledger, rows
 from memory_app.writing.values import BlockFields, BlockWrite
 from tests.conftest import make_user
 from tests.support.acts import approve, edit
+from tests.support.first import dolt, dolt_transaction, head_of_main
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.histories import ledger_snapshot, make_history
 

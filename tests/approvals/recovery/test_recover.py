@@ -23,13 +23,13 @@ from approvals.services.errors import NotesChanged
 from approvals.services.merge import finish_merging
 from approvals.services.notes import ChangeContext, NoteChange
 from memory_app import reads
-from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block
 from memory_app.text.trailers import Trailers
 from tests.approvals.recovery.use_cases import COMMENT, a_rule_applies, do, killed_at
 from tests.support.acts import approve, assert_ledger, edit, save
 from tests.support.crashing import killed, let_leases_run_out
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = pytest.mark.slow

@@ -15,13 +15,13 @@ from approvals.recovery.recover import finish
 from approvals.services import approving, merge
 from approvals.services.errors import AlreadyDecided, BeingDecided, TargetChanged
 from memory_app import reads
-from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from memory_app.text.edits import Replace
 from tests.approvals.services.conftest import BeforeMerge, body
 from tests.conftest import eventually, in_a_thread
 from tests.support.acts import approve, as_seen, assert_ledger, change, edit, reject
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.refusals import refusing
 

@@ -12,11 +12,11 @@ from approvals import services
 from approvals.models import Agent, Approval, Event, Proposal, ProposedNote, RejectedFingerprint, Status, User
 from approvals.services import Rest, imports, notes
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text import worddiff
 from tests.approvals.services.conftest import body
 from tests.support.acts import approve, as_seen, assert_ledger, change, edit, proposed_import, save
+from tests.support.first import dolt
 from tests.support.fixtures import ClientOf, MakeBlock
 from tests.support.pages import words
 from tests.support.refusals import refusing

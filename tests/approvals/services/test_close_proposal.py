@@ -12,9 +12,9 @@ from agent_tools.answers import representations
 from approvals import services
 from approvals.models import Agent, Event, Proposal, RejectReason, Status, User
 from memory_app import reads
-from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
 from tests.support.acts import address, approve, as_seen, edit, filled, fresh, look, reject, send
+from tests.support.first import head_of_main
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.pages import assert_says, form, has_form, html, htmx, words
 from tests.support.refusals import refusing

@@ -9,12 +9,12 @@ from approvals import services
 from approvals.models import User
 from approvals.services.errors import BlockChanged
 from memory_app import reads
-from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import RevisionNotFound, WriteOutsideCommit
 from memory_app.models import MemoryBlock
 from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter
 from tests.conftest import in_a_thread
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
 
@@ -132,15 +132,15 @@ def test_nothing_writes_a_block_past_the_one_way(goals: Block) -> None:
 def test_reading_as_of_a_time_or_a_commit(goals: Block, alice: User, propose: Propose) -> None:
     first = reads.history("alice", "block", "goals")[0]
     edit(alice, goals, fields("Later."))
-    assert reads.resolve_revision(first.commit) == first.commit
-    assert reads.resolve_revision(first.at.isoformat()) == first.commit
-    assert reads.resolve_revision("2199-01-01") == head_of_main()
+    assert reads.resolve_revision("alice", first.commit) == first.commit
+    assert reads.resolve_revision("alice", first.at.isoformat()) == first.commit
+    assert reads.resolve_revision("alice", "2199-01-01") == head_of_main()
     newest = reads.history("alice", "block", "goals")[0]
-    assert reads.resolve_revision(f"{newest.at:%Y-%m-%d}") == newest.commit  # a day means its end
+    assert reads.resolve_revision("alice", f"{newest.at:%Y-%m-%d}") == newest.commit  # a day means its end
     proposal = propose(reads.block("alice", "goals"), "Later", "Sooner")
     nonsense = ["yesterday", "", "1999-01-01", "2026-13-45", "0" * len(first.commit), "main", "p/1"]
     nonsense += ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"]
     # The last is of a text nobody approved, which is not the memory's past.
     for revision in (*nonsense, proposal.current_revision.head_commit):
         with pytest.raises(RevisionNotFound):
-            reads.resolve_revision(revision)
+            reads.resolve_revision("alice", revision)

@@ -62,7 +62,7 @@ def exported(owner: str = "alice") -> str:
 def test_a_person_imports_into_their_own_memory_at_once(alice: User) -> None:
     done = bring(alice, FILE + "### mem-2-bbbb\n> y\n")
     assert (done.created, done.updated, done.unchanged) == (2, 0, 0)
-    assert done.outcome.commit == reads.head()
+    assert done.outcome.commit == reads.head("alice")
     note = reads.note("alice", ID)
     assert (note.type, note.tags, note.source) == ("fix", ("docker", "a"), "import")
     assert note.created_at == datetime(2025, 1, 20, tzinfo=UTC)
@@ -94,7 +94,7 @@ def test_an_agents_import_is_one_proposal_applied_by_policy_once_and_put_back(al
     said = {"text": FILE + "### mem-2-bbbb\n> y\n", "may_apply": True, "operation": "d" * 32}
     first, again = bring(scribe, **said), bring(scribe, **said)
     assert (again.created, again.updated, again.unchanged) == (first.created, first.updated, first.unchanged)
-    assert again.outcome.commit == first.outcome.commit == reads.head()
+    assert again.outcome.commit == first.outcome.commit == reads.head("alice")
     proposal = Proposal.objects.get()
     assert (proposal.kind, proposal.status, proposal.auto_applied) == (Kind.IMPORT, Status.APPLIED, True)
     assert len(reads.notes("alice")) == 2
@@ -123,8 +123,8 @@ def test_a_day_that_alone_differs_is_taken_so_that_the_next_export_says_it(alice
     assert bring(alice, moved).updated == 1
     assert exported() == moved
     assert reads.note("alice", ID).created_at == datetime(2024, 12, 31, tzinfo=UTC)
-    head, again = reads.head(), bring(alice, moved)
-    assert (again.outcome, again.unchanged, reads.head()) == (None, 1, head)
+    head, again = reads.head("alice"), bring(alice, moved)
+    assert (again.outcome, again.unchanged, reads.head("alice")) == (None, 1, head)
 
 
 @pytest.mark.usefixtures("ask_first")
@@ -209,7 +209,7 @@ def test_hashes_are_those_of_the_notes_now_and_at_a_revision(alice: User, ben: U
     text = "".join(f"### {id_}\n> memory\n" for id_ in [*ids, "mem-9999-zzzz"])
     bring(alice, text)
     bring(ben, text, owner="ben")
-    then = reads.head()
+    then = reads.head("alice")
     update(alice, "Changed.", ids[0])
     for revision in (None, then):
         found = reads.find_notes("alice", ids, revision)

@@ -14,13 +14,13 @@ from approvals.services import bulk_notes, notes
 from approvals.services.bulk_notes import BulkAction, BulkOutcome, NotABulkChange
 from approvals.services.notes import ChangeContext
 from memory_app import reads, recall_counts
-from memory_app.dolt.connections import dolt, dolt_transaction, head_of_main
 from memory_app.models import Change, MemoryNote
 from memory_app.search import service
 from memory_app.writing.authors import ASSENT
 from tests.conftest import eventually
 from tests.support.acts import approve, assert_ledger, imported, reject, save
 from tests.support.crashing import killed, let_leases_run_out
+from tests.support.first import dolt, dolt_transaction, head_of_main
 from tests.support.fixtures import ClientOf
 from tests.support.pages import words
 from tests.support.refusals import refusing

@@ -19,7 +19,6 @@ from approvals.services.errors import Refusal
 from approvals.services.notes import ChangeContext
 from approvals.services.preparing import finish_once, finish_preparing, take_over
 from memory_app import reads
-from memory_app.dolt.connections import dolt, head_of_main, open_at
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.reads import Block
 from memory_app.text import edits
@@ -28,6 +27,7 @@ from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import NoteWrite
 from tests.conftest import in_a_thread
 from tests.support.acts import save
+from tests.support.first import dolt, head_of_main, open_at
 from tests.support.fixtures import MakeBlock
 from tests.support.refusals import refusing
 

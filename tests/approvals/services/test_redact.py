@@ -21,7 +21,6 @@ from approvals.services import notes, texts
 from approvals.services.notes import ChangeContext
 from approvals.services.preparing import write_revision_branch
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.reads import Block
 from memory_app.text import worddiff
@@ -31,6 +30,7 @@ from tests.conftest import eventually
 from tests.support.acts import approve, as_seen, reject
 from tests.support.background import wait_for_thread
 from tests.support.crashing import killed
+from tests.support.first import dolt
 from tests.support.fixtures import ClientOf, Propose
 from tests.support.refusals import refusing
 from tests.support.traces import files_with, tables_with

@@ -9,11 +9,11 @@ from approvals import services
 from approvals.models import Agent, Approval, Proposal, Status, User
 from approvals.services import notes
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text.edits import ForbiddenCharacter
 from tests.approvals.services.conftest import BeforeMerge, body
 from tests.support.acts import approve, as_seen, assert_ledger, edit, save
+from tests.support.first import dolt
 from tests.support.older import older_default
 from tests.support.refusals import refusing
 

@@ -14,12 +14,12 @@ from approvals.recovery.integrity import problems
 from approvals.services import BatchOutcome, Item, notes, several
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from tests.conftest import at_once, eventually, make_user
 from tests.support.acts import as_seen, edit, reject
 from tests.support.crashing import crash_at, killed, let_leases_run_out
+from tests.support.first import dolt
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.holding import memory_is_stuck
 from tests.support.refusals import refusing

@@ -12,11 +12,11 @@ from approvals import services
 from approvals.models import Agent, Proposal, ReviewReason, Status, TrustRule, User
 from approvals.services import notes, trust
 from approvals.services.notes import ChangeContext
-from memory_app.dolt.connections import head_of_main
 from memory_app.reads import Block
 from tests.approvals.services.conftest import body
 from tests.conftest import make_user
 from tests.support.acts import assert_ledger, change
+from tests.support.first import head_of_main
 from tests.support.fixtures import MakeBlock
 from tests.support.refusals import refusing
 

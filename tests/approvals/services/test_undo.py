@@ -20,7 +20,7 @@ from approvals.services import notes
 from approvals.services.errors import AlreadyUndone
 from approvals.services.notes import ChangeContext
 from memory_app import reads
-from memory_app.dolt.connections import dolt, head_of_main
+from memory_app.dolt.types import FIRST
 from memory_app.models import Change
 from memory_app.reads import Block
 from tests.approvals.recovery import use_cases
@@ -28,6 +28,7 @@ from tests.approvals.services.conftest import body
 from tests.conftest import in_a_thread
 from tests.support.acts import approve, as_seen, assert_ledger, change, edit, proposed_import, reject, save
 from tests.support.crashing import killed
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
 
@@ -86,7 +87,7 @@ def test_what_was_approved_in_any_way_waits_as_it_was_and_can_be_decided_anew(na
     approves()
     ledger = [*Change.objects.order_by("id").values_list("commit", "target", "action", "actor", "comment", "at")]
     Change.objects.all().delete()
-    assert rebuild_ledger()[1] == len(ledger)
+    assert rebuild_ledger(FIRST)[1] == len(ledger)
     assert ledger == [
         *Change.objects.order_by("id").values_list("commit", "target", "action", "actor", "comment", "at")
     ]

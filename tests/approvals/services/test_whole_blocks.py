@@ -13,12 +13,12 @@ from approvals.review.presentation import review_of
 from approvals.review.turn import BLOCK_DELETED, BLOCK_EXISTS, change_request
 from approvals.review.undo import plan_undo
 from memory_app import reads
-from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.models import Change
 from memory_app.reads import Block, BlockNotFound
 from memory_app.text.edits import ForbiddenCharacter, Replace
 from tests.approvals.services.turn.test_amend import amend
 from tests.support.acts import approve, as_seen, assert_ledger, edit, reject
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.refusals import refusing
 

@@ -15,6 +15,7 @@ from approvals import services
 from approvals.models import User
 from approvals.recovery.ledger import commit_stray_rows
 from memory_app import reads
+from memory_app.dolt.types import FIRST
 from memory_app.models import Change, MemoryBlock
 from memory_app.reads import Block
 from tests.support.acts import approve, assert_ledger, edit
@@ -272,7 +273,7 @@ def test_a_block_that_never_was_is_not_found_and_a_deleted_one_says_so_until_it_
 def test_what_nobody_is_known_to_have_written_is_told(as_alice: Client, goals: Block) -> None:
     with connections["memory"].cursor() as cursor:
         cursor.execute(f"UPDATE {MemoryBlock._meta.db_table} SET body = %s", ["Alice likes math.\n\nA stray line.\n"])
-    commit_stray_rows()
+    commit_stray_rows(FIRST)
     assert_says(why(as_alice, "A stray line.", "by-unknown"), "Author unknown", "written outside Assent")
     Change.objects.filter(action="recovered").delete()
     assert_says(why(as_alice, "A stray line.", "by-unknown"), "written outside Assent")

@@ -90,10 +90,10 @@ def test_an_example_shows_the_format_and_is_taken_whole(as_alice: Client) -> Non
     assert "memories-example.md" in html(as_alice.get(PAGE))
     example = Path(str(finders.find("memories-example.md"))).read_bytes()
     assert_says(send(as_alice, example), "New 3 notes")
-    before = reads.head()
+    before = reads.head("alice")
     # The same ids again.
     assert_says(send(as_alice, example), "Nothing new in this file", "Unchanged 3 notes Left out 0 passages")
-    assert reads.head() == before
+    assert reads.head("alice") == before
 
 
 #: Of another program, with a note that alice has already.
@@ -165,9 +165,9 @@ def test_a_file_that_cannot_be_taken_is_explained_and_the_form_kept(as_alice: Cl
 def test_what_a_file_would_do_is_said_and_nothing_is_written(as_alice: Client, alice: User) -> None:
     import_as(alice, b"\n".join(FILE.splitlines()[:5]))
     import_as(alice, b"## Decisions\n### mem-2-bbbb\n> Reads on Fridays.\n")
-    before = reads.head()
+    before = reads.head("alice")
     page = check(as_alice)
-    assert reads.head() == before
+    assert reads.head("alice") == before
     assert_says(
         page,
         "What notes.md would do",

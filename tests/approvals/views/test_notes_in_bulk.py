@@ -113,7 +113,7 @@ def test_what_changed_meanwhile_is_left_out_and_named(as_alice: Client, alice: U
 
 
 def test_what_cannot_be_done_changes_nothing(as_alice: Client, many: list[str]) -> None:
-    before = reads.head()
+    before = reads.head("alice")
     for query in ({}, {"do": "delete"}, {"do": "explode", "all": "1"}, {"note": "gone", "do": "delete"}):
         assert_says(as_alice.get(CHANGE, query, follow=True), "Select the notes first.")
     fields = form(as_alice.get(CHANGE, {"note": many[:2], "do": "delete"}), CHANGE)
@@ -122,7 +122,7 @@ def test_what_cannot_be_done_changes_nothing(as_alice: Client, many: list[str]) 
     for commit in ("0" * 40, "nonsense"):
         assert as_alice.get(f"{LIST}changes/{commit}/").status_code == 404
         assert as_alice.post(f"{LIST}changes/{commit}/").status_code == 404
-    assert reads.head() == before
+    assert reads.head("alice") == before
 
 
 def test_what_is_said_more_than_once_is_listed_together_folded_and_put_back(

@@ -316,7 +316,7 @@ def test_what_became_of_the_block_since_is_said(
 
 def test_a_vanished_branch_is_gone_and_nothing_is_merged(as_tim: Client, proposal: Proposal, goals: Block) -> None:
     fields = filled(as_tim, "approve", proposal)
-    commits.drop_branch(proposal.current_revision.branch)
+    commits.drop_branch("alice", proposal.current_revision.branch)
     answer = as_tim.post(address("approve", proposal), fields, headers=htmx("proposal"))
     assert_says(answer, "The proposed text cannot be merged.", status=410)
     assert reads.block("alice", "goals").body == goals.body

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from approvals.models import User
 from memory_app import conversations
+from memory_app.dolt.types import FIRST
 from memory_app.models import Change, Message
 from memory_app.writing import ledger
 from tests.conftest import in_a_thread
@@ -15,7 +16,7 @@ def entry(owner: str, target: str) -> ledger.LedgerEntry:
 
 
 def record(owner: str, target: str) -> None:
-    ledger.record(f"commit-{target}", entry(owner, target), at=timezone.now())
+    ledger.record(FIRST, f"commit-{target}", entry(owner, target), at=timezone.now())
 
 
 def test_a_ledger_row_is_not_seen_before_one_of_a_lower_number(alice: User) -> None:

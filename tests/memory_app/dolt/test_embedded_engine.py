@@ -19,9 +19,9 @@ from django.db import connections
 from memory_app import conversations, reads
 from memory_app.databases import wal
 from memory_app.dolt import errors
-from memory_app.dolt.connections import dolt, open_at
 from tests import environment
 from tests.memory_app.dolt.test_engine_contract import branch, write
+from tests.support.first import dolt, open_at
 
 pytestmark = [
     pytest.mark.slow,
@@ -165,7 +165,8 @@ OTHER = """
 import sys, threading
 import django; django.setup()
 from memory_app import reads
-from memory_app.dolt.connections import dolt, open_at, retrying
+from memory_app.dolt.connections import retrying
+from tests.support.first import dolt, open_at
 from tests.memory_app.dolt.test_engine_contract import write
 reads.block("alice", "goals")
 print("writing", flush=True)

@@ -12,12 +12,13 @@ from django.test.utils import CaptureQueriesContext
 
 from memory_app import reads
 from memory_app.dolt import errors
-from memory_app.dolt.connections import dolt, dolt_transaction, open_at, retrying
+from memory_app.dolt.connections import retrying
 from memory_app.dolt.types import Author
 from memory_app.models import MemoryBlock, block_id
 from memory_app.writing import rows
 from memory_app.writing.values import BlockFields, BlockWrite
 from tests import environment
+from tests.support.first import dolt, dolt_transaction, open_at
 
 AUTHOR = Author("Alice <script>\n", "")
 TABLE = MemoryBlock._meta.db_table

@@ -21,7 +21,8 @@ from django.core.management import call_command
 from django.db import connections, OperationalError
 
 from memory_app import reads
-from memory_app.dolt.connections import dolt, dolt_transaction, retrying
+from memory_app.dolt.connections import retrying
+from tests.support.first import dolt, dolt_transaction
 from memory_app.models import MemoryBlock
 from tests.memory_app.dolt.test_engine_contract import write
 

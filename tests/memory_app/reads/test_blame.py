@@ -12,6 +12,7 @@ from approvals import services
 from approvals.models import User
 from approvals.recovery.ledger import commit_stray_rows
 from memory_app import reads
+from memory_app.dolt.types import FIRST
 from memory_app.models import Change, MemoryBlock
 from memory_app.reads import Block
 from memory_app.reads.blame import blame_of_block
@@ -85,7 +86,7 @@ def test_a_text_that_the_ledger_does_not_account_for_is_of_nobody(alice: User, g
 def test_rows_found_uncommitted_are_of_nobody(alice: User, goals: Block) -> None:
     with connections["memory"].cursor() as cursor:
         cursor.execute(f"UPDATE {MemoryBlock._meta.db_table} SET body = %s", ["# Goals\n\nA stray line.\n"])
-    commit_stray_rows()
+    commit_stray_rows(FIRST)
     assert said() == {"# Goals": "created", "A stray line.": "recovered"}
 
 

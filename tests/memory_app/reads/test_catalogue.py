@@ -94,7 +94,7 @@ def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: Us
 
 def test_a_memory_that_was_put_back_is_read_anew(alice: User) -> None:
     first = save(alice)
-    before = reads.head()
+    before = reads.head("alice")
     save(alice, "Another.")
     assert len(ids()) == 2
     reset_hard(before)

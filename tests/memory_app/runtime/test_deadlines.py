@@ -11,13 +11,14 @@ from django.db import OperationalError, connection, connections, transaction
 
 from approvals.models import User
 from memory_app import reads
-from memory_app.dolt.connections import MEMORY, dolt, dolt_transaction, head_of_main, open_at, retrying
+from memory_app.dolt.connections import MEMORY, retrying
 from memory_app.models import SearchIndex
 from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from memory_app.search.cache import indices
 from tests import environment
 from tests.conftest import in_a_thread
+from tests.support.first import dolt, dolt_transaction, head_of_main, open_at
 from tests.support.holding import frozen, held, held_row
 
 pytestmark = pytest.mark.slow

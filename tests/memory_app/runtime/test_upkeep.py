@@ -18,12 +18,12 @@ from django.db import connections
 from memory_app import reads
 from memory_app.databases import wal
 from memory_app.dolt import maintenance
-from memory_app.dolt.connections import dolt, open_at
 from memory_app.runtime import upkeep
 from tests import environment
 from tests.conftest import eventually, in_a_thread
 from tests.memory_app.dolt.test_engine_contract import branch, write
 from tests.services import HOST, Services, free_ports
+from tests.support.first import dolt, open_at
 from tests.support.places import ROOT, manage, python
 from tests.support.sites import answers
 from tests.support.workers import celery_worker

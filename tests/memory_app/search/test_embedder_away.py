@@ -115,7 +115,7 @@ def test_an_index_of_an_older_form_is_rebuilt_with_the_vectors_it_has(service: R
 
 
 def test_the_past_says_when_the_service_failed_for_the_query(service: Receiver, sails: str) -> None:
-    now = reads.head()
+    now = reads.head("alice")
     assert found("ocean", as_of=now) == (["He loves to sail."], False)
     ask = embedders.OpenAICompatible.embed
 

@@ -14,12 +14,12 @@ from approvals import services
 from approvals.models import Agent, Event, Kind, Proposal, Status, User
 from approvals.services.errors import AlreadyDecided, BeingDecided, NewRevision
 from memory_app import reads
-from memory_app.dolt.connections import dolt
 from memory_app.reads import Block
 from memory_app.text.edits import Replace, Rewrite
 from tests.approvals.services.turn.test_request_changes import ask
 from tests.conftest import in_a_thread
 from tests.support.acts import as_seen, edit, reject
+from tests.support.first import dolt
 from tests.support.fixtures import MakeBlock, Propose
 from tests.support.refusals import refusing
 

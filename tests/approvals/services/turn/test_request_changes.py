@@ -14,10 +14,10 @@ from approvals.permissions import ReviewAction, available_actions, proposals_vis
 from approvals.review.turn import change_request
 from approvals.services.hand_back import ALREADY_APPLIED, hand_back
 from memory_app import reads
-from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.reads import Block
 from tests.approvals.services.test_approve import DECISIONS
 from tests.support.acts import approve, change, edit, reject
+from tests.support.first import dolt, head_of_main
 from tests.support.fixtures import Propose
 from tests.support.refusals import refusing
 
