@@ -34,6 +34,7 @@ from agent_tools.calls import execution
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals.models import Proposal, Status
+from memory_app.databases import clock
 from memory_app.runtime import background, deadlines
 
 log = structlog.get_logger(__name__)
@@ -110,7 +111,7 @@ def purge() -> int:
 
 def _claim(token: AgentToken, key: str, arguments_sha256: str, lease: timedelta) -> IdempotencyKey:
     """Return the row to work under (status None), or the one with the answer."""
-    now = timezone.now()
+    now = clock.now()
     # Here too, and not only in `purge`: without Celery beat keys have to expire as well.
     old = now - timedelta(hours=settings.IDEMPOTENCY_HOURS)
     IdempotencyKey.objects.filter(token=token.original_id, key=key, created_at__lt=old).delete()
@@ -160,7 +161,7 @@ def _renewed(row: IdempotencyKey, lease: timedelta) -> Iterator[None]:
     def renew() -> bool:
         """Renew the lease that was written last, so that what ends the call is not undone."""
         nonlocal held
-        until = timezone.now() + lease
+        until = clock.now() + lease
         mine = IdempotencyKey.objects.filter(pk=row.pk, status=None, lease_expires_at=held)
         try:
             if not mine.update(lease_expires_at=until):  # done, or it ran out and another call has it
@@ -199,7 +200,7 @@ def _let_go(row: IdempotencyKey) -> None:
     """
     deadlines.extend()
     try:
-        IdempotencyKey.objects.filter(pk=row.pk).update(lease_expires_at=timezone.now())
+        IdempotencyKey.objects.filter(pk=row.pk).update(lease_expires_at=clock.now())
     except DatabaseError as error:
         log.warning("idempotency_key_not_freed", error=type(error).__name__)
 
@@ -223,7 +224,7 @@ def remove(proposal: Proposal) -> None:
     """
     of_agent = IdempotencyKey.objects.filter(token__agent=proposal.agent, status__isnull=False)
     about = Q(pk__in=_NAMED.objects.filter(proposal=proposal).values("idempotencykey")) | Q(status__gte=400)
-    of_agent.filter(about).update(status=None, response="", lease_expires_at=timezone.now())
+    of_agent.filter(about).update(status=None, response="", lease_expires_at=clock.now())
     if proposal.session_id:
         _forget_session(proposal)
         transaction.on_commit(partial(_forget_session_of_what_came_now, proposal))

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from agent_tools.models import DeliveryState, DisabledWhy, EndpointState, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import outbox, schedule
 from agent_tools.webhooks.transport import AttemptOutcome
+from memory_app.databases import clock
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +55,7 @@ def due(now: datetime) -> QuerySet[WebhookDelivery]:
 
 def claim() -> WebhookDelivery | None:
     """Lease a delivery that is due, and return it as it is sent now; None when there is none."""
-    now = timezone.now()
+    now = clock.now()
     while (row := due(now).select_related("endpoint", "proposal").first()) is not None:
         unclaimed = WebhookDelivery.objects.filter(
             pk=row.pk, state=DeliveryState.PENDING, lease=row.lease, next_at=row.next_at
@@ -82,7 +83,7 @@ def settle(sent: WebhookDelivery, outcome: AttemptOutcome) -> None:
 
     Nothing is recorded where the lease ran out and another process has taken the delivery.
     """
-    now = timezone.now()
+    now = clock.now()
     tried = {"at": now.isoformat(), "status": outcome.status, "error": outcome.error, "ms": outcome.milliseconds}
     values: dict[str, Any] = {
         "attempts": [*sent.attempts, tried][-_KEPT_ATTEMPTS:],
@@ -135,7 +136,7 @@ def disable(endpoint: int, *, why: DisabledWhy) -> bool:
 
     What is being sent right now is missed too, unless it is accepted.
     """
-    now = timezone.now()
+    now = clock.now()
     with transaction.atomic():
         active = WebhookEndpoint.objects.filter(pk=endpoint, state=EndpointState.ACTIVE)
         values = {"state": EndpointState.DISABLED, "disabled_why": why, "disabled_at": now, "told_at": None}

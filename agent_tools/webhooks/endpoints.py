@@ -14,6 +14,7 @@ from agent_tools import auth
 from agent_tools.models import AgentToken, DeliveryState, EndpointState, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import outbox, sending, signing
 from approvals.models import Agent, User
+from memory_app.databases import clock
 
 #: Webhooks of one person.
 MOST = 20
@@ -138,7 +139,7 @@ def send_again(delivery: WebhookDelivery) -> None:
     Raises:
         NotSendable: it is being sent, or its webhook is disabled.
     """
-    now = timezone.now()
+    now = clock.now()
     rows = WebhookDelivery.objects.filter(pk=delivery.pk, endpoint__state=EndpointState.ACTIVE)
     rows = rows.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lte=now))
     if delivery.is_test or not rows.update(state=DeliveryState.PENDING, next_at=now, tries=0, done_at=None):

@@ -20,12 +20,12 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Q, QuerySet
 from django.urls import reverse
-from django.utils import timezone
 from redis.exceptions import RedisError
 
 from agent_tools import auth
 from agent_tools.models import AgentToken, DeliveryState, EventType, WebhookDelivery, WebhookEndpoint
 from approvals.models import Event, Proposal, Status
+from memory_app.databases import clock
 from memory_app.databases.prepared import BATCH
 from memory_app.models import TargetKind
 
@@ -101,7 +101,7 @@ def make(
     endpoint: WebhookEndpoint, told: str, body: str, *, event: int | None = None, proposal: int | None = None
 ) -> WebhookDelivery:
     """Return a delivery that is to be inserted."""
-    now = timezone.now()
+    now = clock.now()
     is_due = endpoint.is_active or event is None
     return WebhookDelivery(
         endpoint=endpoint,

@@ -12,6 +12,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models.people import User
+from memory_app.databases import clock
 
 #: The code of an item that was given up before its turn.
 NOT_REACHED = "not_reached"
@@ -26,7 +27,7 @@ class BatchAction(models.TextChoices):
 class BatchQuerySet(models.QuerySet["Batch"]):
     def without_lease(self) -> BatchQuerySet:
         """Filter the unfinished ones that no run holds: not begun yet, or their run was killed or paused."""
-        return self.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now()), finished_at=None)
+        return self.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=clock.now()), finished_at=None)
 
 
 class Batch(models.Model):

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models.people import Agent, User
+from memory_app.databases import clock
 from memory_app.databases.prepared import Prepared, batched
 from memory_app.models import TargetKind
 
@@ -173,7 +174,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
 
     def without_lease(self) -> ProposalQuerySet:
         """Filter those that no call holds at the moment, in whatever state."""
-        return self.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now()))
+        return self.filter(Q(lease_expires_at=None) | Q(lease_expires_at__lt=clock.now()))
 
 
 _ProposalManager = models.Manager.from_queryset(ProposalQuerySet)

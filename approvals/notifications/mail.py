@@ -39,6 +39,7 @@ from approvals.review.summary import excerpt_shown, risk_title
 from approvals.risks import flags
 from approvals.services.close import COMES
 from assent_client.text import invisible
+from memory_app.databases import clock
 from memory_app.models import TargetKind
 from memory_app.text.lines import first_words
 
@@ -248,7 +249,7 @@ def send_due(*, now: datetime | None = None) -> int:
     Args:
         now: the time it is, for tests.
     """
-    now = now or timezone.now()
+    now = now or clock.now()
     if cache.get(_AWAY):
         return 0
     connection = get_connection()

@@ -27,7 +27,7 @@ from django.utils import timezone
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import missing_from_memory, problems
 from approvals.recovery.recover import RecoveryReport, recover
-from memory_app.databases import backups
+from memory_app.databases import backups, clock
 from memory_app.databases.backups import (
     BackupError,
     CopyFailed,
@@ -247,8 +247,7 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
 
 def _expire_leases() -> None:
     """Expire all leases, so that `recover` finishes interrupted work at once: no other process uses these databases."""
-    now = timezone.now()
-    Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=now)
+    Proposal.objects.exclude(lease_expires_at=None).update(lease_expires_at=clock.now())
     SearchIndex.objects.update(busy_until=None)
 
 

@@ -37,6 +37,7 @@ from approvals.services.merge import finish_merging
 from approvals.services.notes import require_valid
 from approvals.services.preparing import branch_name
 from memory_app import reads
+from memory_app.databases import clock
 from memory_app.databases.prepared import update
 from memory_app.text import edits, worddiff
 
@@ -137,7 +138,7 @@ def claim(
         "seen_sha256": seen.target.sha256,
         "merge_operation": uuid.uuid4().hex,
         "main_before": seen.commit,
-        "lease_expires_at": now + settings.LEASE,
+        "lease_expires_at": clock.now() + settings.LEASE,
         "updated_at": now,
         "handed_back_at": now if hands_rest_back else proposal.handed_back_at,
     }

@@ -26,6 +26,7 @@ from approvals.services import events
 from approvals.services.errors import AlreadyDecided, ProposalNotFound, being_made
 from approvals.services.writing import author_of, entry_of
 from memory_app import reads
+from memory_app.databases import clock
 from memory_app.databases.prepared import BATCH, insert, update
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
@@ -357,7 +358,7 @@ def take_over(proposal: Proposal, *, holder_is_gone: bool = False) -> bool:
     Args:
         holder_is_gone: take it before it expires, because its holder is known to have died.
     """
-    held, now = proposal.lease_expires_at, timezone.now()
+    held, now = proposal.lease_expires_at, clock.now()
     if held and held >= now and not holder_is_gone:
         return False
     until = now + lease_of(len(proposal.current_revision.note_changes))

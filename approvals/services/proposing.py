@@ -56,6 +56,7 @@ from approvals.services.preparing import (
 from approvals.services.repeating import RECENTLY, find_answered, find_repeated, require_new_reasoning
 from approvals.services.trust import finish
 from memory_app import reads
+from memory_app.databases import clock
 from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.models import TargetKind
 from memory_app.text import alike
@@ -167,7 +168,7 @@ def _prepare(
         operation=operation,
         created_at=now,
         expires_at=now + settings.PROPOSAL_EXPIRY,
-        lease_expires_at=now + lease_of(len(change.notes)),
+        lease_expires_at=clock.now() + lease_of(len(change.notes)),
         **by.said,
         **change.fields(summary, by.reasoning, target),
     )
@@ -407,7 +408,7 @@ def amend(
         "status": Status.PREPARING,
         "mergeability": Mergeability.CLEAN,
         "current_revision_number": number,
-        "lease_expires_at": now + lease_of(len(change.notes)),
+        "lease_expires_at": clock.now() + lease_of(len(change.notes)),
         "expires_at": now + settings.PROPOSAL_EXPIRY,
         "handed_back_at": None,
         "reminded_at": None,

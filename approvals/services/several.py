@@ -54,6 +54,7 @@ from approvals.services.merge import after_approval
 from approvals.services.preparing import drop_branches
 from approvals.services.undo import after_undoing, undo
 from memory_app import reads
+from memory_app.databases import clock
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import background, deadlines
 from memory_app.runtime.workers import enqueue
@@ -238,7 +239,7 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
     That is not so while another run works on it, or while the memory does not answer: then its lease has to end first.
     """
     mine = uuid.uuid4().hex
-    lease = {"worker": mine, "lease_expires_at": timezone.now() + settings.LEASE}
+    lease = {"worker": mine, "lease_expires_at": clock.now() + settings.LEASE}
     if not Batch.objects.without_lease().filter(pk=batch).update(**lease):
         return False
     kept = Batch.objects.select_related("undoes").get(pk=batch)
@@ -250,7 +251,7 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
             kept.results.append(_decided(kept, Item(*kept.items[len(kept.results)])))
             if time.monotonic() >= end or deadlines.remaining() < _SPARE:
                 break
-            if not _note(kept, mine, lease_expires_at=timezone.now() + settings.LEASE):
+            if not _note(kept, mine, lease_expires_at=clock.now() + settings.LEASE):
                 return False
     except (EngineUnavailable, OutcomeUnknown, BeingDecided, DatabaseError):
         log.exception("batch_paused", batch=batch, done=len(kept.results))

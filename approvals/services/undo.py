@@ -45,6 +45,7 @@ from approvals.services.preparing import drop_branches, lease_of, name_notes, wr
 from approvals.services.recheck import after_change, mergeability_of
 from approvals.services.writing import entry_of, write_main
 from memory_app import reads
+from memory_app.databases import clock
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import NothingToCommit, RevisionNotFound
 from memory_app.dolt.types import Commit
@@ -143,7 +144,7 @@ def _held(proposal: Proposal) -> Iterator[None]:
     """
     row, duration = _as_read(proposal), lease_of(len(proposal.current_revision.note_changes))
     end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
-    while not row.without_lease().update(lease_expires_at=(lease := timezone.now() + duration)):
+    while not row.without_lease().update(lease_expires_at=(lease := clock.now() + duration)):
         if not row.exists():
             proposal.refresh_from_db()
             raise _decided_anew(proposal)

@@ -10,9 +10,8 @@ from datetime import timedelta
 
 import structlog
 from django.db import DatabaseError, connection, transaction
-from django.utils import timezone
 
-from memory_app.databases import prepared
+from memory_app.databases import clock, prepared
 from memory_app.databases.row_order import lock_owner
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.runtime import deadlines
@@ -99,12 +98,12 @@ def owners_behind() -> list[str]:
 
 def is_busy(owner: str) -> bool:
     """Whether a process is writing the owner's chunks."""
-    return SearchIndex.objects.filter(owner=owner, busy_until__gt=timezone.now()).exists()
+    return SearchIndex.objects.filter(owner=owner, busy_until__gt=clock.now()).exists()
 
 
 def take_lease(owner: str) -> bool:
     """Whether this process now has the lease: it alone writes the owner's chunks until the lease ends."""
-    now = timezone.now()
+    now = clock.now()
     until, at = (connection.ops.adapt_datetimefield_value(each) for each in (now + LEASE, now))
     for _ in range(2):
         with connection.cursor() as cursor:

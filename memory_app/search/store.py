@@ -14,10 +14,9 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.utils import timezone
 
 from memory_app import reads
-from memory_app.databases import prepared
+from memory_app.databases import clock, prepared
 from memory_app.databases.prepared import batched
 from memory_app.databases.row_order import lock_owner
 from memory_app.models import Change, Message, SearchIndex, TargetKind
@@ -275,7 +274,7 @@ def _write(
             prepared.insert(rows[0])
         else:
             ChunkRow.objects.bulk_create(rows, batch_size=PORTION)
-        busy_until = timezone.now() + index_state.LEASE
+        busy_until = clock.now() + index_state.LEASE
         moved = {**marks, "busy_until": busy_until, "embedder": embedder}
         prepared.update(SearchIndex, moved, where={"owner": owner})
         if version % KEPT_VERSIONS == 0:
