@@ -71,6 +71,11 @@ def main(output: Path, part: str = "") -> None:
     if part == "past":
         _write(output, machine.beside(lambda: past.measure(students[0])))
         return
+    if part == "growth":
+        from benchmarks import growth
+
+        _write(output, [*growth.measure(students[0], token)])
+        return
     if part == "long-block":
         _write(output, machine.beside(lambda: long_block.measure(students[0], population.TUTOR)))
         return

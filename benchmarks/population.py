@@ -25,7 +25,7 @@ from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory, Parsed
-from memory_app.models import Change, Message
+from memory_app.models import Change, Message, SearchIndex
 from memory_app.text import edits, worddiff
 
 PASSWORD = "benchmark"
@@ -156,6 +156,67 @@ def make_open_rows(owners: tuple[str, ...], count: int) -> None:
         ],
         batch_size=1000,
     )
+
+
+def owner_name(number: int) -> str:
+    return f"owner-{number:06}"
+
+
+def make_owner_rows(first: int, last: int) -> None:
+    """Owners as rows alone, from one number up to another: each with 10 proposals (1 of them open), 9 changes in the
+    ledger and a row of the search index. Without memory, branches or texts."""
+    agent, now = Agent.objects.get(name=AGENT), timezone.now()
+    for start in range(first, last, 1_000):
+        names = [owner_name(number) for number in range(start, min(start + 1_000, last))]
+        _insert(User(username=name, first_name=name.title(), password="!") for name in names)
+        proposals = _insert(
+            Proposal(
+                owner=name,
+                target=f"goals-{number}",
+                target_title="Learning goals",
+                kind=Kind.EDIT,
+                agent=agent,
+                status=Status.APPROVED if number else Status.OPEN,
+                reasoning="She said so.",
+                search_words="goals algebra" if number % 2 else "goals",
+                result_sha256=edits.sha256_of(str(number)),
+                operation=uuid.uuid4().hex,
+                merge_commit=uuid.uuid4().hex if number else "",
+                created_at=now - timedelta(days=7 * number + 1),
+                expires_at=now + timedelta(days=30),
+                decided_at=now - timedelta(days=7 * number) if number else None,
+            )
+            for name in names
+            for number in range(10)
+        )
+        _insert(
+            Revision(
+                proposal=each,
+                number=1,
+                branch=f"p/{each.pk}",
+                base_commit="0" * 40,
+                base_sha256="0" * 64,
+                edits=edits.to_json([edits.Replace(OLD, NEW, occurrences=1)]),
+            )
+            for each in proposals
+        )
+        changes = _insert(
+            Change(
+                commit=each.merge_commit,
+                owner=each.owner,
+                target_kind="block",
+                target=each.target,
+                action=Change.Action.APPROVED,
+                actor=each.owner,
+                agent=AGENT,
+                proposal_id=each.pk,
+                at=each.decided_at,
+            )
+            for each in proposals
+            if each.decided_at
+        )
+        newest = {change.owner: change for change in changes}
+        _insert(SearchIndex(owner=name, change_id=newest[name].pk, commit=newest[name].commit) for name in names)
 
 
 # -- an owner with a history ----------------------------------------------------------------------
