@@ -158,6 +158,7 @@ class ClientSource:
             "",
             "from __future__ import annotations",
             "",
+            "from collections.abc import Sequence",
             "from typing import Unpack",
             "",
             "from assent_client._generated import answers, arguments, operations",

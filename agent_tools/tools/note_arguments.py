@@ -42,11 +42,13 @@ def version_field(reads: str) -> Any:
     )
 
 
+#: What a content is, for models.
+STATEMENT = f"Natural language text: one concise statement, at most {notes.MAX_CONTENT:,} characters."
 # A longer content is refused by the service, which says by how much.
 Content = Annotated[
     str,
     Field(
-        description=f"Natural language text: one concise statement, at most {notes.MAX_CONTENT:,} characters.",
+        description=STATEMENT,
         json_schema_extra={"minLength": 1, "maxLength": notes.MAX_CONTENT},
     ),
 ]

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Annotated
 
 from django.dispatch import Signal
 from pydantic import Field
@@ -17,7 +18,16 @@ from agent_tools.answers.representations import Subject, named
 from agent_tools.calls import execution
 from agent_tools.calls.arguments import Name, NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, for_list, is_listed, tool
-from agent_tools.tools.note_arguments import Category, Confidence, Content, NoteId, Tags, Type, changed_by
+from agent_tools.tools.note_arguments import (
+    STATEMENT,
+    Category,
+    Confidence,
+    Content,
+    NoteId,
+    Tags,
+    Type,
+    changed_by,
+)
 from approvals.models import Status
 from approvals.services import notes
 from memory_app import reads
@@ -30,12 +40,24 @@ _TAKE_OUT = 'call memory_delete with note_id="{old}"'
 #: What is stored with a note beside its text.
 _FIELDS = {"category", "tags", "type", "confidence", "rationale"}
 
+#: Notes saved with one call.
+_MOST = 50
+
 _SAME = {"same_notes": "string[]: ids of other notes that say the same, newest first; of a new note, but for a word"}
-_WRITTEN = {"note_id": "string: the note's id"} | _SAME | fields.WRITTEN
+_WRITTEN = {
+    "note_id": "string: the note's id",
+    "note_ids": "optional string[]: of a list of texts that is saved, the id of the note that says each",
+    **_SAME,
+    **fields.WRITTEN,
+}
 
 
 class SaveArguments(NoteWriteArguments):
-    content: Content
+    content: Annotated[
+        Content | Annotated[list[Content], Field(min_length=1, max_length=_MOST)],
+        # Of several forms, models are shown the first.
+        Field(description=STATEMENT),
+    ]
     category: Category = None
     tags: Tags = Field(default_factory=list)
 
@@ -49,10 +71,31 @@ class SaveArguments(NoteWriteArguments):
     returns=_WRITTEN,
 )
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
+    if isinstance(arguments.content, list):
+        return _saved_several(call, arguments, arguments.content)
     save = partial(notes.save, content=arguments.content, category=arguments.category, tags=arguments.tags)
     outcome = _changed(call, arguments, save)
     near = _TAKE_OUT + for_list(" (next time, memory_update with it)")
     return _answer(outcome, "saved", _beside_new(call, outcome, arguments, near))
+
+
+def _saved_several(call: Call, arguments: SaveArguments, contents: list[str]) -> Answer:
+    with refusals.explained(Subject.of_write(call, arguments)):
+        outcome, ids = notes.save_several(
+            by=changed_by(call, arguments),
+            owner=call.owner,
+            contents=contents,
+            tags=arguments.tags,
+            category=arguments.category,
+        )
+    beside = {"note_id": ids[0], "note_ids": ids, "same_notes": []}
+    if outcome is None:
+        known = dict.fromkeys(fields.WRITTEN) | {"status": "known", "created": False, "amended": False}
+        return Answer(f"Known already: {named(ids)}. Nothing was made.", known | beside)
+    made = [change.id for change in outcome.changes]
+    known = [id_ for id_ in dict.fromkeys(ids) if id_ not in made]
+    more = f"Known already: {named(known)}." if known else ""
+    return outcomes.of_note(outcome, applied=f"Notes {named(made)} saved.", beside=beside, more=more)
 
 
 class UpdateArguments(NoteWriteArguments):

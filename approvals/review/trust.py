@@ -163,8 +163,12 @@ def rule_for(proposal: Proposal) -> TrustRule | None:
 
 
 def matches(rule: TrustRule, agent_id: int, *, block: str, kind: str) -> bool:
-    """Whether a rule is about a change; an empty field of the rule is about any."""
-    return rule.agent_id in (None, agent_id) and rule.block in ("", block) and rule.kind in ("", kind)
+    """Whether a rule is about a change; an empty field of the rule is about any.
+
+    What asks about new notes or changed ones asks about several in one call too, which are kept as an import.
+    """
+    asks = kind == Kind.IMPORT and rule.kind in (Kind.SAVE, Kind.UPDATE) and rule.needs != TrustRule.Needs.NOTHING
+    return rule.agent_id in (None, agent_id) and rule.block in ("", block) and (asks or rule.kind in ("", kind))
 
 
 def _why_asked(rule: TrustRule, kind: str, weight: Weight) -> ReviewReason | None:

@@ -7,7 +7,8 @@ proposed or applied by `proposing`. Several at once are changed by `bulk_notes` 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -363,12 +364,12 @@ def save(
         category=category or None,
         confidence=notes.clamped(confidence),
         rationale=rationale or None,
-        source=NoteSource.AGENT if isinstance(by.actor, Agent) else NoteSource.USER,
+        source=_source(by),
     )
     require_valid(made)
     require_editor(by.actor, owner)
     said = alike.said_by(content)
-    with turns.awaited(f"{owner} says {said}"):
+    with turns.awaited(_saying(owner, said)):
         every = catalogue(owner)
         oldest = every.saying(said)[-1:]
         if oldest and (known := reads.find_note(owner, oldest[0].id)):
@@ -381,6 +382,53 @@ def save(
         change = NoteChange(id_, None, made)
         done = change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(change,), base_commit=every.commit)
     return replace(done, near=near)
+
+
+def save_several(
+    *, by: ChangeContext, owner: str, contents: Sequence[str], tags: Sequence[str] = (), category: str | None = None
+) -> tuple[NoteChangeOutcome | None, list[str]]:
+    """Save a new note of each text, in one commit or one proposal; what is known already, or said twice, once.
+
+    Returns:
+        The outcome, None where all are known; and for each text the id of the note that says it.
+
+    Raises: as `save`.
+    """
+    every_said = [alike.said_by(content) for content in contents]
+    if (outcome := earlier_outcome(by, owner)) is None:
+        require_editor(by.actor, owner)
+        with ExitStack() as turn:
+            for said in sorted(set(every_said)):
+                turn.enter_context(turns.awaited(_saying(owner, said)))
+            outcome = _save_unknown(by, owner, dict(zip(every_said, contents, strict=True)), tags, category)
+    every = catalogue(owner)
+    made = {alike.said_by(each.after.content): each.id for each in outcome.changes if each.after} if outcome else {}
+    return outcome, [made.get(said) or every.saying(said)[-1].id for said in every_said]
+
+
+def _save_unknown(
+    by: ChangeContext, owner: str, texts: Mapping[str, str], tags: Sequence[str], category: str | None
+) -> NoteChangeOutcome | None:
+    every, now, changes = catalogue(owner), timezone.now(), list[NoteChange]()
+    for said, content in texts.items():
+        if not every.saying(said):
+            fields = {"content": content, "type": "note", "tags": tidied(tags), "category": category or None}
+            made = new_note(by, owner, notes.new_id(), now, **fields, source=_source(by))
+            require_valid(made)
+            changes.append(NoteChange(made.id, None, made))
+    if not changes:
+        return None
+    kind = Kind.IMPORT if len(changes) > 1 else Kind.SAVE
+    return change_notes(by=by, owner=owner, kind=kind, changes=changes, base_commit=every.commit)
+
+
+def _source(by: ChangeContext) -> NoteSource:
+    return NoteSource.AGENT if isinstance(by.actor, Agent) else NoteSource.USER
+
+
+def _saying(owner: str, said: str) -> str:
+    """Return the name of the turn in which one text is saved at a time."""
+    return f"{owner} says {said}"
 
 
 def update(

@@ -11,6 +11,7 @@ from django.utils import timezone
 from agent_tools.calls import execution
 from agent_tools.models import IdempotencyKey
 from approvals.models import Proposal, User
+from approvals.services.trust import create_rule
 from memory_app import reads, recall_counts
 from memory_app.models import MemoryNote
 from memory_app.writing.authors import ASSENT
@@ -18,7 +19,7 @@ from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.conftest import eventually
 from tests.support.acts import save
-from tests.support.first import dolt_transaction
+from tests.support.first import dolt, dolt_transaction
 from tests.support.fixtures import ClientOf
 
 pytestmark = pytest.mark.usefixtures("alice")
@@ -32,6 +33,10 @@ def tea(call: Call) -> str:
 
 def remember(call: Call, content: str, **more: Any) -> str:
     return str(answered(call("remember", content=content, **more))["data"]["memory_id"])
+
+
+def commits_on_main() -> int:
+    return len(dolt().own_log())
 
 
 def contents(call: Call, **asked: Any) -> list[str]:
@@ -55,6 +60,41 @@ def told() -> Iterator[list[dict[str, Any]]]:
 
 
 # -- save, update, delete --------------------------------------------------------------------------
+
+
+def test_a_list_of_texts_is_saved_in_one_commit(call: Call, tea: str) -> None:
+    said = ["Alice sails.", "alice likes tea", "Alice has a dog.", "Alice sails."]
+    commits = commits_on_main()
+    saved = answered(call("memory_save", content=said, tags=["hobby"], idempotency_key="one"))
+    ids = saved["data"]["note_ids"]
+    assert commits_on_main() == commits + 1
+    assert (ids[1], ids[3], saved["data"]["note_id"]) == (tea, ids[0], ids[0])
+    assert saved["text"].splitlines() == [f"Notes {ids[0]}, {ids[2]} saved.", f"Known already: {tea}."]
+    assert {(note.id, note.content, note.tags) for note in reads.notes("alice")} == {
+        (ids[0], "Alice sails.", ("hobby",)),
+        (tea, "Alice likes tea.", ()),
+        (ids[2], "Alice has a dog.", ("hobby",)),
+    }
+    assert answered(call("memory_save", content=said, tags=["hobby"], idempotency_key="one"))["data"] == saved["data"]
+    again = answered(call("memory_save", content=said))
+    assert (again["data"]["status"], again["data"]["note_ids"]) == ("known", ids)
+    assert commits_on_main() == commits + 1
+
+
+@pytest.mark.parametrize("needs", ["ask", "small"])
+def test_a_list_waits_where_a_note_would(call: Call, needs: str, alice: User) -> None:
+    create_rule(actor=alice, owner="alice", kind="save", needs=needs)
+    saved = answered(call("memory_save", content=[f"Alice says {'many words ' * 30}{each}." for each in "abc"]))
+    assert saved["data"]["status"] == "open"
+    assert not reads.notes("alice")
+
+
+def test_a_list_with_a_bad_text_saves_nothing(call: Call) -> None:
+    for bad, why in {"": "empty", "x" * 2_001: "1 more than"}.items():
+        assert why in refused(call("memory_save", content=["Alice sails.", bad]), 400, "invalid_arguments")["message"]
+    assert not reads.notes("alice")
+    refused(call("memory_save", content=[]), 400, "invalid_arguments")
+    refused(call("memory_save", content=[f"Alice {each}." for each in range(51)]), 400, "invalid_arguments")
 
 
 def test_a_note_is_saved_changed_and_deleted_at_once(call: Call) -> None:

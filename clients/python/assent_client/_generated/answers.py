@@ -272,6 +272,8 @@ class ChangedNote(Answer, WrittenChange):
     """What `memory_save` answers."""
     #: the note's id
     note_id: str = absent()
+    #: of a list of texts that is saved, the id of the note that says each
+    note_ids: list[str] | None = absent()
     #: ids of other notes that say the same, newest first; of a new note, but for a word
     same_notes: list[str] = absent()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Unpack
 
 from assent_client._generated import answers, arguments, operations
@@ -366,7 +367,7 @@ class Notes(Resource):
         """
         return self._run(operations.NOTES_SEARCH, given, query=query)
 
-    def save(self, content: str, **given: Unpack[arguments.NotesSave]) -> answers.ChangedNote:
+    def save(self, content: str | Sequence[str], **given: Unpack[arguments.NotesSave]) -> answers.ChangedNote:
         """Save an important piece of information to your persistent memory as a natural language note. Use this
         proactively whenever the user shares preferences, makes decisions, states facts, or tells you something worth
         remembering across conversations. Saved notes persist across all sessions and channels. Returns a note_id for
