@@ -31,7 +31,6 @@ from benchmarks.measure import Result, result
 from benchmarks.processes import HOST
 from memory_app import reads
 from memory_app.dolt import maintenance
-from memory_app.dolt.connections import dolt
 from memory_app.search import index_state, store
 from memory_app.text.edits import Replace
 
