@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,8 @@ def _by_owners(token: str) -> Iterator[Result]:
         }
         for case, path in pages.items():
             yield _cpu(f"{case}, {count:,} owners", lambda path=path: _get(admin, path))
-        yield _cpu(
-            f"list_proposals, an owner named, {count:,} owners", lambda: _tool(token, named, "list_proposals", {})
-        )
+        listed = partial(_tool, token, named, "list_proposals", {})
+        yield _cpu(f"list_proposals, an owner named, {count:,} owners", listed)
         yield _cpu(f"owners behind, {count:,} owners", index_state.owners_behind)
     yield _cpu("policies, tutor of 40", lambda: _get(tutor, "/settings/policies/"))
     population.make_open_rows(tuple(map(population.owner_name, range(100))), WAITING)
