@@ -117,14 +117,14 @@ def _by_owners(token: str) -> Iterator[Result]:
             "new token, admin": "/admin/agent_tools/agenttoken/add/",
         }
         for case, path in pages.items():
-            yield _cpu(f"{case}, {count:,} owners", lambda path=path: _get(admin, path))
+            yield _cpu(f"{case}, {count:,} owners", partial(_get, admin, path))
         listed = partial(_tool, token, named, "list_proposals", {})
         yield _cpu(f"list_proposals, an owner named, {count:,} owners", listed)
         yield _cpu(f"owners behind, {count:,} owners", index_state.owners_behind)
     yield _cpu("policies, tutor of 40", lambda: _get(tutor, "/settings/policies/"))
     population.make_open_rows(tuple(map(population.owner_name, range(100))), WAITING)
     for case, path in {"inbox": "/", "inbox, a word": "/?q=arranged", "inbox, a block": "/?block=goals-7"}.items():
-        yield _cpu(f"{case}, {WAITING:,} waiting", lambda path=path: _get(admin, path))
+        yield _cpu(f"{case}, {WAITING:,} waiting", partial(_get, admin, path))
     Proposal.objects.filter(status="open").delete()
 
 

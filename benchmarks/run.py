@@ -57,8 +57,8 @@ def main() -> int:
             "waiting",
         ],
         help="only an owner with a history, how costs grow, calls beside a bare view's, a full inbox, a board of 200, "
-        "a long past, a proposal that changes 10,000 words, 50 proposals of one block, what the Python client adds, MCP beside REST, "
-        "how long the lists of tools are or a hundred agents that wait",
+        "a long past, a proposal that changes 10,000 words, 50 proposals of one block, what the Python client adds, "
+        "MCP beside REST, how long the lists of tools are or a hundred agents that wait",
     )
     parser.add_argument("--compare", action="store_true", help="show what is worse than in benchmarks/results/")
     parser.add_argument("--keep", action="store_true", help="keep the results there, for later runs to compare")

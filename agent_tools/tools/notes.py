@@ -90,8 +90,8 @@ def _saved_several(call: Call, arguments: SaveArguments, contents: list[str]) ->
         )
     beside = {"note_id": ids[0], "note_ids": ids, "same_notes": []}
     if outcome is None:
-        known = dict.fromkeys(fields.WRITTEN) | {"status": "known", "created": False, "amended": False}
-        return Answer(f"Known already: {named(ids)}. Nothing was made.", known | beside)
+        nothing = dict.fromkeys(fields.WRITTEN) | {"status": "known", "created": False, "amended": False}
+        return Answer(f"Known already: {named(ids)}. Nothing was made.", nothing | beside)
     made = [change.id for change in outcome.changes]
     known = [id_ for id_ in dict.fromkeys(ids) if id_ not in made]
     more = f"Known already: {named(known)}." if known else ""
