@@ -13,7 +13,8 @@ import re
 import secrets
 import string
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,7 +33,7 @@ from approvals import audit
 from approvals.models import Agent, AuditEvent, Event, Proposal, ProposalQuerySet, User
 from memory_app.databases.prepared import Prepared
 from memory_app.models import USERNAME
-from memory_app.runtime import deadlines, rate_limit
+from memory_app.runtime import deadlines, rate_limit, turns
 from memory_app.runtime.unavailable import of_cache
 
 PREFIX = "asn_"
@@ -223,6 +224,8 @@ def _sha256(secret: str) -> str:
 #: Seconds for finding a token.
 _SECONDS = 5.0
 _MINUTE = timedelta(minutes=1)
+#: Seconds after which a call finds a place that other calls of its token have had for seconds.
+_TRY_AGAIN = 2
 
 
 def _is_here() -> bool:
@@ -264,8 +267,31 @@ def caller_of(request: HttpRequest) -> Caller:
     return Caller(token, is_gone=request.META.get("waitress.client_disconnected", _is_here))
 
 
-def count_call(token: AgentToken) -> None:
-    """Count a call. Raise Throttled, with the seconds to wait, where it is over the limit.
+@contextmanager
+def calling(token: AgentToken) -> Iterator[None]:
+    """Count a call, and hold one of the token's places for calls under way during the block.
+
+    More calls than `settings.CALLS_UNDER_WAY` wait for a place: most agents that call in parallel have a few calls more
+    than that for a moment. The web server lets few of them come so far, without a thread (`webserver.server`); here
+    those of all processes are counted, where they share a cache.
+
+    Raises:
+        Throttled: as `count_call` does.
+        ApiError: no place became free for seconds.
+    """
+    most = settings.CALLS_UNDER_WAY
+    place = turns.awaited(f"calls of {token.original_id}", most) if count_call(token) else nullcontext(True)
+    with place as has_place:
+        if not has_place:
+            message = f"{most} calls with this token are under way, which is as many as may be. Try again shortly."
+            raise ApiError(ErrorCode.TOO_MANY_AT_ONCE, message, details={"most": most}, retry_after=_TRY_AGAIN)
+        yield
+
+
+def count_call(token: AgentToken) -> bool:
+    """Count a call, and return whether there is a cache that counts.
+
+    Raise Throttled, with the seconds to wait, where it is over the limit.
 
     The limit is `settings.RATE_LIMIT` in each minute of the clock, so that Retry-After is exact. A throttle of Django
     REST framework reads, appends and writes a list of times: two calls at once count as one, and a burst keeps a token
@@ -277,8 +303,10 @@ def count_call(token: AgentToken) -> None:
     now, seconds = time.time(), _MINUTE.total_seconds()
     minute = int(now // seconds)
     key = f"calls:{token.original_id}:{minute}"
-    if of_cache(lambda: rate_limit.hit(key, settings.RATE_LIMIT, _MINUTE), False, event="rate_limit_not_counted"):
+    is_over = of_cache(lambda: rate_limit.hit(key, settings.RATE_LIMIT, _MINUTE), None, event="rate_limit_not_counted")
+    if is_over:
         raise Throttled((minute + 1) * seconds - now)
+    return is_over is not None
 
 
 class TokenAuthentication(BaseAuthentication):

@@ -87,6 +87,7 @@ class ErrorCode(Enum):
     BLOCK_READ_ONLY = (422, "Agents may not change this block.")
     HEADERS_TOO_LARGE = (431, "Address and headers are over 65,536 bytes; a tool takes a query in the body.")
     RATE_LIMITED = (429, "Too many calls with this token in this minute.")
+    TOO_MANY_AT_ONCE = (429, "`most` calls with this token are under way, and this one has waited for its turn.")
     IMPORT_UNDER_WAY = (429, "One import at a time for each owner and each agent; nothing was taken.")
     TOO_MANY_PENDING = (429, "As many proposals of this agent wait for this owner as may; `proposals` names them.")
     INTERNAL_ERROR = (500, "Our fault; the log has more under `request_id`.")

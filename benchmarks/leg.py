@@ -32,6 +32,7 @@ def main(output: Path, part: str = "") -> None:
 
     from benchmarks import (
         board,
+        crowd,
         history,
         inbox,
         long_block,
@@ -90,6 +91,10 @@ def main(output: Path, part: str = "") -> None:
         with processes.web_server("memory_app.wsgi", folder, {}) as port:
             person = signed_in(processes.Session(port))
             _write(output, machine.beside(lambda: inbox.measure(person, population.TUTOR, WAITING)))
+        return
+    if part == "crowd":
+        with processes.web_server("memory_app.wsgi", folder, {}) as port:
+            _write(output, machine.beside(lambda: crowd.measure(port, students)))
         return
     if part == "waiting":
         with processes.web_server("memory_app.wsgi", folder, {}) as port:

@@ -321,6 +321,7 @@ WEBHOOK_ALLOWED_NETWORKS = env.networks("ASSENT_WEBHOOK_ALLOWED_NETWORKS")
 # The log of what was sent to webhooks is deleted after this many days; 0 keeps it.
 WEBHOOK_DELIVERY_DAYS = env.whole("ASSENT_WEBHOOK_DELIVERY_DAYS", default=30, most=_LONGEST_DAYS)
 RATE_LIMIT = env.whole("ASSENT_RATE_LIMIT", default=120, least=1)
+CALLS_UNDER_WAY = options.read(env).calls_under_way
 SIGN_IN_LIMIT = env.whole("ASSENT_SIGN_IN_LIMIT", default=10, least=1)
 # How many proxies in front of us write `X-Forwarded-For`; what others wrote there is anybody's invention.
 TRUSTED_PROXIES = env.whole("ASSENT_TRUSTED_PROXIES", default=0, most=20)

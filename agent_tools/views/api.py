@@ -18,7 +18,7 @@ from agent_tools import (
     auth,
     tools,  # noqa: F401 - `tools` fills the registry
 )
-from agent_tools.auth import Caller, caller_of, count_call
+from agent_tools.auth import Caller, caller_of, calling
 from agent_tools.calls import execution, registry, toolsets
 from agent_tools.calls.arguments import Arguments, invalid, named_by, parse
 from agent_tools.calls.execution import Audit
@@ -60,12 +60,12 @@ class ApiView(APIView):
             accept = request.META.get("HTTP_ACCEPT", "")
             if self.kinds.isdisjoint(kind.partition(";")[0].strip().lower() for kind in accept.split(",")):
                 raise NotAcceptable
-            count_call(caller.token)
             method = str(request.method).lower()
             handler = getattr(self, method, None) if method in self.http_method_names else None
-            if handler is None:
-                raise MethodNotAllowed(method)
-            answer: ApiResponse = handler(request, *args, **address)
+            with calling(caller.token):
+                if handler is None:
+                    raise MethodNotAllowed(method)
+                answer: ApiResponse = handler(request, *args, **address)
         except Exception as error:
             answer = messages.exception_handler(error, {"view": self})
         if self.audit.tool and caller is not None:

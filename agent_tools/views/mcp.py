@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from agent_tools.auth import Caller, caller_of, count_call
+from agent_tools.auth import Caller, caller_of, calling, count_call
 from agent_tools.calls.arguments import parse as parse_arguments
 from agent_tools.calls.execution import Audit
 from agent_tools.calls.json_values import parse
@@ -31,21 +31,25 @@ def mcp(request: HttpRequest) -> HttpResponse:
     try:
         _check_request(request)
         caller = caller_of(request)
-        count_call(caller.token)
-        audit = Audit()
-        raw = messages.read_json(request)
-        audit.request_bytes = len(raw)
-        if not raw.strip():
-            raise RpcError(RpcCode.PARSE_ERROR, "The body is empty: send one JSON-RPC message.")
-        value = parse(raw)
-        if protocol.is_batch(value, request.headers):
-            for _ in value[1:]:  # all before the first is answered: what was done must not be done again
-                count_call(caller.token)
-            asked = (message for message in value if not protocol.is_response(message))
-            return json_rpc.together([_answer(request, caller, Audit(), each, in_batch=True) for each in asked])
+        with calling(caller.token):
+            return _answer_body(request, caller)
     except Exception as error:
         return json_rpc.failed(error)
-    return _answer(request, caller, audit, value)
+
+
+def _answer_body(request: HttpRequest, caller: Caller) -> HttpResponse:
+    audit = Audit()
+    raw = messages.read_json(request)
+    audit.request_bytes = len(raw)
+    if not raw.strip():
+        raise RpcError(RpcCode.PARSE_ERROR, "The body is empty: send one JSON-RPC message.")
+    value = parse(raw)
+    if not protocol.is_batch(value, request.headers):
+        return _answer(request, caller, audit, value)
+    for _ in value[1:]:  # all before the first is answered: what was done must not be done again
+        count_call(caller.token)
+    asked = (message for message in value if not protocol.is_response(message))
+    return json_rpc.together([_answer(request, caller, Audit(), each, in_batch=True) for each in asked])
 
 
 def _answer(

@@ -1,10 +1,11 @@
-"""One at a time, for work that keeps a thread and the processor for long, and for saving one text: a lease in the
-cache, which all processes share (or the only one has to itself).
+"""One at a time, for work that keeps a thread and the processor for long, and for saving one text; a few at a time, for
+the calls of a token: leases in the cache, which all processes share (or the only one has to itself).
 
 It protects speed, not the memory, which is correct without it. So without a cache every caller goes through.
 """
 
 import hashlib
+import random
 import secrets
 import threading
 import time
@@ -14,7 +15,7 @@ from functools import partial
 
 from django.core.cache import cache
 
-from memory_app.runtime import background, deadlines
+from memory_app.runtime import background, deadlines, waits
 from memory_app.runtime.unavailable import of_cache
 
 #: Seconds after which the turn of a killed process is free again.
@@ -58,17 +59,45 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
         _at_once.release()
 
 
+#: Seconds after which the place of a killed process is free again; less than `_PATIENCE`, so that nobody misses it.
+_PLACE = 3
+#: The places of this process, which one thread of it keeps.
+_places: set[str] = set()
+
+
 @contextmanager
-def awaited(name: str) -> Iterator[None]:
-    """Hold the turn of this name for the block, after whoever has it. Go on without it where that takes too long."""
-    mine, key = secrets.token_urlsafe(8), _key(name)
+def awaited(name: str, most: int = 1) -> Iterator[bool]:
+    """Hold one of so many places of this name for the block, after those who have them; or until this thread waits for
+    something else (`waits`). Whether one was free in time: the caller may go on without."""
+    keys = [_key(f"{name} {number}") for number in random.sample(range(most), most)]
     end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
-    while not _take(key, mine) and time.monotonic() < end:
-        time.sleep(0.01)
-    try:
-        yield
-    finally:
-        _give_back(key, mine)
+    while (key := of_cache(lambda: _first_free(keys), "", event="turn_without_cache")) is None:
+        if time.monotonic() >= end:
+            break
+        time.sleep(0.02)
+    if not key:
+        yield key is not None
+        return
+    _places.add(key)
+    background.soon("places", _keep_places)
+    with waits.counted(partial(_leave, key)):
+        yield True
+
+
+def _first_free(keys: list[str]) -> str | None:
+    return next((key for key in keys if cache.add(key, 1, timeout=_PLACE)), None)
+
+
+def _leave(key: str) -> None:
+    _places.discard(key)
+    # If this process stood still for longer than its lease, another's place: one more gets through, for a moment.
+    of_cache(lambda: cache.delete(key), None, event="turn_not_given_back")
+
+
+def _keep_places() -> None:
+    while _places:
+        time.sleep(_PLACE / 3)
+        of_cache(lambda: [cache.touch(key, _PLACE) for key in list(_places)], None, event="turn_not_kept")
 
 
 def is_taken(name: str) -> bool:

@@ -2,7 +2,8 @@
 
 A client that waits holds a thread of the web server, so only some may, and one for each key. What happens in this
 process wakes them at once; for what other processes do, the caller looks now and then. Nothing here knows what is
-waited for, and no database is asked.
+waited for, and no database is asked. A call that waits is not under way meanwhile (`counted`): it would be in the way
+of the other calls of its own client.
 """
 
 import threading
@@ -27,6 +28,20 @@ class _Room:
 
 
 _room = _Room(threading.Condition(), set(), Counter())
+_thread = threading.local()
+
+
+@contextmanager
+def counted(give_back: Callable[[], None]) -> Iterator[None]:
+    """Count this thread's call among those under way for the block: give that back at its end, or when it waits."""
+    held: list[Callable[[], None]] = _thread.__dict__.setdefault("held", [])
+    held.append(give_back)
+    try:
+        yield
+    finally:
+        if give_back in held:
+            held.remove(give_back)
+            give_back()
 
 
 class Place:
@@ -71,6 +86,9 @@ def place(key: Hashable, topic: str, *, most: int) -> Iterator[Place | None]:
         yield None
         return
     try:
+        held: list[Callable[[], None]] = getattr(_thread, "held", [])
+        while held:
+            held.pop()()
         yield Place(topic)
     finally:
         with _room.changed:

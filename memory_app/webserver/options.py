@@ -20,12 +20,14 @@ class Options:
     Attributes:
         bind: `host:port`, `unix:/path` or `fd://3`.
         silence: seconds without a byte after which a client is dropped.
+        calls_under_way: of one token, at most.
         largest_call: bytes of a call of the agent API, or of /mcp.
     """
 
     bind: str
     workers: int
     threads: int
+    calls_under_way: int
     silence: int
     log_level: str
     largest_call: int
@@ -42,6 +44,7 @@ def read(env: Environment) -> Options:
         bind=_bind(env),
         workers=env.whole("ASSENT_WORKERS", default=1, least=1, most=1_000),
         threads=env.whole("ASSENT_THREADS", default=8, least=1, most=1_000),
+        calls_under_way=env.whole("ASSENT_CALLS_UNDER_WAY", default=4, least=1, most=100),
         silence=env.whole("ASSENT_READ_TIMEOUT", default=20, least=1, most=3_600),
         log_level=env.choice("ASSENT_LOG_LEVEL", allowed=LOG_LEVELS, default="INFO"),
         largest_call=env.whole("ASSENT_REQUEST_LIMIT", default=1024 * 1024, least=1024),

@@ -15,6 +15,8 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser
+from collections import defaultdict
+from functools import partial
 from importlib import import_module
 from types import FrameType
 from typing import Any, ClassVar, NoReturn
@@ -23,10 +25,11 @@ from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
-from waitress.task import ErrorTask
+from waitress.task import ErrorTask, ThreadedTaskDispatcher
 from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
 from memory_app.configuration.environment import BadSetting, Environment
+from memory_app.runtime import waits
 from memory_app.webserver import options, requests
 
 #: Seconds after which a thread that computes lets another have the processor. Each answer of a database waits for
@@ -44,6 +47,8 @@ _MOST_AROUND_CHUNKS = 128 * 1024
 #: Bytes of an answer its thread may leave to the loop. From one megabyte on they are kept in a file, so that a thread
 #: never waits for a client that reads slowly.
 _LONGEST_ANSWER = 1024 * 1024 * 1024
+#: Seconds after which a call is counted to its agent's limit alone: an import must not hold up its other calls.
+_LONG = 5.0
 #: Seconds to finish what is being answered. A container is given ten seconds to stop.
 _FINISH = 8.0
 
@@ -121,12 +126,18 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
     error_task_class = _Refusal
     #: Whether requests are taken: not when the process ends.
     reads = True
+    #: Whose request is answered, and since when (`_Queue`).
+    turn: tuple[str, float]
 
     def __init__(self, server: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(server, *args, **kwargs)
         if len(server.active_channels) > _MOST_OPEN:
             idle = (channel for channel in server.active_channels.values() if not channel.requests)
             next(idle).will_close = True  # the one that is open longest: a client may send a byte now and then for ever
+
+    def service(self) -> None:
+        with waits.counted(partial(self.server.task_dispatcher.queue.end, *self.turn)):
+            super().service()
 
     def readable(self) -> bool:
         return self.reads and bool(super().readable())
@@ -136,6 +147,55 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
             self.handle_close()  # waitress would wait until the socket takes more
             return False
         return bool(super().writable())
+
+
+class _Queue:
+    """The requests that wait for a thread: the next one is the first whose agent has few under way.
+
+    An agent gets another thread while it has fewer than are free. So many connections of one fill half of the threads,
+    and one of them beside many other agents. Requests without a token are counted for nobody.
+    """
+
+    def __init__(self, threads: ThreadedTaskDispatcher, most: int) -> None:
+        self._threads, self._most = threads, most
+        self._waiting: list[tuple[str, _Channel]] = []
+        #: When the requests under way began, by token.
+        self._began = defaultdict[str, list[float]](list)
+
+    def append(self, channel: _Channel) -> None:
+        self._waiting.append((channel.requests[0].headers.get("AUTHORIZATION", ""), channel))
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __bool__(self) -> bool:
+        return self._next() is not None
+
+    def _next(self) -> int | None:
+        free = len(self._threads.threads) - self._threads.active_count + 1  # with the one that asks
+        lately = time.monotonic() - _LONG
+        for place, (token, _) in enumerate(self._waiting):
+            began = self._began.get(token, [])
+            if not token or (len(began) < self._most and sum(at > lately for at in began) < max(1, free)):
+                return place
+        return None
+
+    def popleft(self) -> _Channel:
+        token, channel = self._waiting.pop(self._next() or 0)
+        channel.turn = token, time.monotonic()
+        self._began[token].append(channel.turn[1])
+        if self._waiting:
+            self._threads.queue_cv.notify()  # what ended before may let in more than one
+        return channel
+
+    def end(self, token: str, began: float) -> None:
+        """Count a request no more: it is answered, or waits for a decision."""
+        with self._threads.lock:
+            self._began[token].remove(began)
+            if not self._began[token]:
+                del self._began[token]
+            if self._waiting:
+                self._threads.queue_cv.notify()
 
 
 def _path_asked(request: Any) -> str:
@@ -244,12 +304,13 @@ def _serve(application: str, listener: socket.socket, chosen: options.Options, a
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     sys.setswitchinterval(_SWITCH)
     served = import_module(application).application
-    from memory_app.runtime import waits
-
+    threads = ThreadedTaskDispatcher()
+    threads.queue = _Queue(threads, chosen.calls_under_way)
+    threads.set_thread_count(chosen.threads)
     server = create_server(
         served,
         sockets=[listener],
-        threads=chosen.threads,
+        _dispatcher=threads,
         connection_limit=_CONNECTIONS,
         channel_timeout=chosen.silence,
         cleanup_interval=1,
