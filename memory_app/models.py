@@ -10,6 +10,8 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from memory_app.dolt.types import FIRST
+
 #: Namespaces of row ids: uuid5(owner, label or note id), so that two branches creating one conflict.
 BLOCK_NAMESPACE = uuid.UUID("6f0f3a52-6d0c-5d4e-9a39-0a2f3c7d9b11")
 NOTE_NAMESPACE = uuid.UUID("0c7f4a0e-3f0d-5b58-9a0b-6b1d1f6f2a77")
@@ -111,6 +113,44 @@ class MemoryNote(models.Model):
         return f"{self.owner}/{self.note_id}"
 
 
+class MemoryDatabase(models.Model):
+    """One database of the memory. An installation has one, `memory`, until `manage.py memories add` makes another."""
+
+    name = models.CharField(max_length=32, primary_key=True)
+    # The name of a server in ASSENT_MEMORY_SERVERS; empty for the one of MEMORY_DATABASE_URL. Never an address, which
+    # may contain a password.
+    server = models.CharField(max_length=64, blank=True)
+    takes_owners = models.BooleanField(default=True)
+    # How many owners were placed there, since there are several.
+    owners = models.BigIntegerField(default=0)
+    # Increases when the database moves: what began before is not recorded any more. Below 0 while it is being made.
+    epoch = models.BigIntegerField(default=0)
+    # A lease of the process that moves it; nothing is written until then.
+    moving_until = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("memory database")
+        verbose_name_plural = _("memory databases")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MemoryOwner(models.Model):
+    """In which database an owner's memory is. Made by the first write, and never changed: only databases move."""
+
+    owner = models.CharField(max_length=64, primary_key=True)
+    database = models.ForeignKey(MemoryDatabase, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        verbose_name = _("owner of a memory")
+        verbose_name_plural = _("owners of memories")
+
+    def __str__(self) -> str:
+        return f"{self.owner} in {self.database_id}"
+
+
 class Change(models.Model):
     """One row of the ledger: what a commit on main did to one target.
 
@@ -130,6 +170,8 @@ class Change(models.Model):
         REVERTED = "reverted", _("reverted")
         RECOVERED = "recovered", _("written outside Assent")
 
+    # Whose log has the commit.
+    database = models.CharField(max_length=32, default=FIRST, db_default=FIRST)
     commit = models.CharField(max_length=64)
     owner = models.CharField(max_length=64)
     target_kind = models.CharField(max_length=16, choices=TargetKind)
@@ -154,8 +196,8 @@ class Change(models.Model):
             models.Index(fields=["owner", "target_kind", "target", "-at", "-id"], name="change_of_target"),
             models.Index(fields=["owner", "-at", "-id"], name="change_of_owner"),
             models.Index(fields=["owner", "id"], name="change_since"),
-            # Of all owners: the commit at a given time, and the last recorded ones.
-            models.Index(fields=["-at", "-id"], name="change_at"),
+            # Of all owners of a database: the commit at a given time, and the last recorded ones.
+            models.Index(fields=["database", "-at", "-id"], name="change_of_database"),
             # Each run of `recover` looks for reverts and for approvals of open proposals.
             models.Index(fields=["proposal_id"], condition=models.Q(action="reverted"), name="change_reverts"),
             models.Index(fields=["proposal_id"], condition=models.Q(action="approved"), name="change_approvals"),

@@ -50,6 +50,7 @@ for _origin in CSRF_TRUSTED_ORIGINS:
 
 MEMORY_DATABASE_URL = env.secret("MEMORY_DATABASE_URL")
 DATABASE_URL = env.secret("DATABASE_URL")
+MEMORY_SERVERS = env.addresses("ASSENT_MEMORY_SERVERS", schemes=("mysql",))
 REDIS_URL = env.secret("REDIS_URL")
 env.require_url("MEMORY_DATABASE_URL", MEMORY_DATABASE_URL, schemes=("mysql",))
 env.require_url("DATABASE_URL", DATABASE_URL, schemes=("postgres", "postgresql"))

@@ -18,7 +18,9 @@ from django.db import OperationalError, connection, connections, transaction
 
 from memory_app.celery import app
 from memory_app.databases.routers import is_versioned
-from memory_app.dolt.types import MAIN
+from memory_app.dolt import placement
+from memory_app.dolt.types import FIRST, MAIN
+from memory_app.models import MemoryDatabase
 from memory_app.reads.catalogue import catalogues
 from memory_app.search.cache import indices
 from tests.environment import once_a_run
@@ -112,6 +114,7 @@ class ServerDatabases:
             cursor.execute(" UNION ALL ".join(found))
             for (table,) in cursor.fetchall():
                 cursor.execute(f"DELETE FROM {table}")
+            MemoryDatabase.objects.create(name=FIRST)  # as a migration does
             cursor.execute(f"SELECT {', '.join(f'setval({name!r}, 1, false)' for name in self.sequences)}")
 
     def destroy(self) -> None:
@@ -146,6 +149,7 @@ def forget() -> None:
     cache.clear()
     indices.clear()
     catalogues.clear()
+    placement.forget()
 
 
 def wait_for_the_worker() -> None:

@@ -34,7 +34,7 @@ def missing_from_memory(database: str) -> tuple[str, bool] | None:
     """
     log = dolt_of(database).log()
     in_log = {commit.hash for commit in log}
-    ledger = Change.objects.order_by("at", "id").values_list("commit", "owner", "at")
+    ledger = Change.objects.filter(database=database).order_by("at", "id").values_list("commit", "owner", "at")
     rows = [row for row in ledger.iterator() if row[0] not in in_log]
     if not rows:
         return None

@@ -55,7 +55,7 @@ def sync_ledger(database: str, *, trust_log: bool = False) -> int:
     recorded: set[str] = set()
     for some in batched([commit.hash for commit in own]):
         recorded |= set(Change.objects.filter(commit__in=some).values_list("commit", flat=True))
-    outside = Change.objects.filter(action=Change.Action.RECOVERED)
+    outside = Change.objects.filter(database=database, action=Change.Action.RECOVERED)
     doubted = set(outside.values_list("commit", flat=True)) if trust_log else set()
     added = 0
     for commit in reversed(own):
@@ -104,7 +104,7 @@ def rows_by_commit(database: str) -> Iterator[tuple[Commit | None, list[Change]]
     """Yield each commit of a database's main, the oldest first, with its rows of the ledger; then rows of commits it
     lacks."""
     present: dict[str, list[Change]] = {}
-    for row in Change.objects.order_by("id").iterator(chunk_size=2000):
+    for row in Change.objects.filter(database=database).order_by("id").iterator(chunk_size=2000):
         present.setdefault(row.commit, []).append(row)
     for commit in reversed(dolt_of(database).own_log()):
         yield commit, present.pop(commit.hash, [])
@@ -246,7 +246,9 @@ def _last_recorded(database: str) -> str | None:
 
     Not the last one: a writer may have died before its ledger row, and another may have recorded a later commit.
     """
-    recent = list(Change.objects.order_by("-at", "-id").values_list("commit", flat=True)[:LOOK_BACK])
+    recent = list(
+        Change.objects.filter(database=database).order_by("-at", "-id").values_list("commit", flat=True)[:LOOK_BACK]
+    )
     for hash_ in reversed(recent):
         try:
             if dolt_of(database).is_ancestor(hash_):
@@ -266,5 +268,5 @@ def _record(database: str, commit: Commit, expected: tuple[LedgerEntry, ...], at
     before = rows.count()
     with transaction.atomic():  # sorted by owner, since each entry waits for its owner's lock
         for each in expected:
-            ledger.record(database, commit.hash, each, at=at or ledger.time_of(database, commit))
+            ledger.record_found(database, commit, each, at=at)
     return rows.count() - before

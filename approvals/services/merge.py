@@ -32,6 +32,7 @@ from approvals.services.writing import entry_of, write_main
 from memory_app import reads
 from memory_app.dolt.connections import dolt, head_of_main
 from memory_app.dolt.errors import AlreadyMerged, MergeConflict
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.writing import commits, ledger, rows
@@ -59,7 +60,8 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
             return proposal
         raise_not_open(proposal, proposal.current_revision_number)
     if done:
-        ledger.record_found(done, _entry(proposal), on_record=partial(_close_approved, proposal))
+        database = database_of(proposal.owner)
+        ledger.record_found(database, done, _entry(proposal), on_record=partial(_close_approved, proposal))
     if not matches(proposal, proposal.current_revision, merged):
         # Cannot happen while rows conflict as wholes; logged as an error in case it does.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)

@@ -22,6 +22,7 @@ from approvals.services.recheck import after_change, recheck
 from approvals.services.writing import entry_of, write_main
 from memory_app import reads
 from memory_app.dolt.connections import dolt
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.writing import commits, ledger, rows
@@ -214,7 +215,7 @@ def _apply(
             if done is None:
                 raise
     if done:
-        ledger.record_found(done, entry, on_record=close)
+        ledger.record_found(database_of(proposal.owner), done, entry, on_record=close)
     if proposal.status != Status.APPLIED:  # another process closed it
         proposal.refresh_from_db()
     log.info("change_applied", proposal=proposal.pk, user_id=proposal.owner, rule=rule.pk if rule else None)

@@ -48,6 +48,7 @@ from memory_app import reads
 from memory_app.databases import clock
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import NothingToCommit, RevisionNotFound
+from memory_app.dolt.placement import database_of
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.runtime import deadlines
@@ -287,7 +288,7 @@ def _finish_found(proposal: Proposal, done: Commit) -> None:
     entry = _entry(proposal, person, "")
     if announced := DirectWrite.objects.filter(pk=entry.operation, actor=person.username).first():
         entry = replace(entry, comment=announced.comment)
-    finish_reverting(proposal, ledger.record_found(done, entry))
+    finish_reverting(proposal, ledger.record_found(database_of(proposal.owner), done, entry))
 
 
 def _made_before(proposal: Proposal) -> Commit | None:

@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,6 +36,8 @@ _FALSE = ("0", "false", "no", "off", "n", "f")
 _LARGEST_SECRET = 64 * 1024
 #: How similar a name has to be to one of ours for that to be suggested (`difflib`).
 _ALIKE = 0.8
+#: What a server of the memory may be called.
+_KEY = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 class BadSetting(ImproperlyConfigured):
@@ -170,6 +173,17 @@ class Environment:
                 f"{name} {said}: it has to be an address that begins with {_one_of(schemes, after='://')}."
             )
 
+    def addresses(self, name: str, *, schemes: Sequence[str]) -> dict[str, str]:
+        """Return addresses by name, given as `one=mysql://…,two=mysql://…`: a secret, since they hold passwords."""
+        found = {}
+        for part in filter(None, map(str.strip, self.secret(name).split(","))):
+            key, _, url = part.partition("=")
+            if not _KEY.fullmatch(key) or not url or key in found:
+                raise BadSetting(f"{name} has to be names with addresses, each name once: one=mysql://…,two=mysql://…")
+            self.require_url(name, url, schemes=schemes)
+            found[key] = url
+        return found
+
     def unknown(self) -> list[tuple[str, str]]:
         """Return the variables that look like settings and are none, with the nearest name of one ('' without any)."""
         names = sorted(
@@ -204,7 +218,15 @@ def _one_of(words: Iterable[str], *, after: str = "") -> str:
 # -- the data folder ------------------------------------------------------------------------------
 
 #: What Assent writes there. Other files in the folder are somebody else's and keep their modes.
-OURS = ("assent.sqlite3*", "memory.doltlite*", ".memory.doltlite*", "secret_key", "demo_token", "demo_accounts.*")
+OURS = (
+    "assent.sqlite3*",
+    "memory.doltlite*",
+    "memory_*.doltlite*",
+    ".memory*.doltlite*",
+    "secret_key",
+    "demo_token",
+    "demo_accounts.*",
+)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: Set by every entry point: what it creates is for its user alone. SQLite gives a WAL the mode of its main file, and a
 #: collection of garbage, which writes the memory's file anew, keeps that file's mode.

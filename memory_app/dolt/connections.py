@@ -15,15 +15,18 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
+import environ
+from django.conf import settings
 from django.db import connections
 from django.db.utils import InterfaceError, OperationalError
 
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
 from memory_app.dolt.operations import DoltOperations
-from memory_app.dolt.placement import database_for, database_of, databases
-from memory_app.dolt.types import MAIN
+from memory_app.dolt.placement import database_for, database_of, databases, place_of
+from memory_app.dolt.types import FIRST, MAIN
 from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
@@ -44,10 +47,37 @@ def standing() -> str:
 
 def connection_of(database: str) -> MemoryWrapper:
     """Return this thread's connection to a database: at main, unless inside `open_at`."""
-    current = _slot()
-    if current.database == database:
+    current, place = _slot(), place_of(database)
+    if (current.database, current.server) == (database, place.server):
         return current
-    return current.first
+    first = current.first
+    if (database, place.server) == (FIRST, first.server):
+        return first
+    found = first.beside.get(database)
+    if found is None or found.server != place.server:
+        if found is not None:  # it moved
+            found.close()
+        found = first.beside[database] = first.another(database, settings_of(database, place.server))
+        found.server = place.server
+        deadlines.watch(found)
+    return found
+
+
+def settings_of(database: str, server: str) -> dict[str, Any]:
+    """Return the settings of connections to a database on a server: those of the first one, with another name."""
+    first: dict[str, Any] = connections.settings[MEMORY]
+    own = copy.deepcopy(first)
+    ending = database.removeprefix(FIRST)
+    if settings.EMBEDDED_MEMORY:
+        path = Path(first["NAME"])
+        return own | {"NAME": str(path.with_name(f"{path.stem}{ending}{path.suffix}"))}
+    if server and server not in settings.MEMORY_SERVERS:
+        raise EngineUnavailable(f"ASSENT_MEMORY_SERVERS has no server {server}, which has {database}")
+    where = environ.Env.db_url_config(settings.MEMORY_SERVERS[server]) if server else {}
+    return own | {name: where[name] for name in _WHERE if name in where} | {"NAME": f"{first['NAME']}{ending}"}
+
+
+_WHERE = ("HOST", "PORT", "USER", "PASSWORD")
 
 
 def dolt_of(database: str) -> DoltOperations:
@@ -108,10 +138,10 @@ def open_at(owner: str, revision: str) -> Iterator[DoltOperations]:
         with _in_slot(outer), outer.dolt.checked_out(revision):
             yield outer.dolt
         return
-    settings = copy.deepcopy(outer.settings_dict)
-    settings["NAME"] = outer.dolt.database_at(revision)
-    settings["CONN_MAX_AGE"] = 0
-    inner = outer.another(outer.database, settings)
+    at_revision = copy.deepcopy(outer.settings_dict)
+    at_revision |= {"NAME": outer.dolt.database_at(revision), "CONN_MAX_AGE": 0}
+    inner = outer.another(outer.database, at_revision)
+    inner.server = outer.server
     try:
         with _in_slot(inner), deadlines.watching(inner):
             try:

@@ -53,6 +53,10 @@ class EngineUnavailable(DoltError):
     """The engine does not answer, or stayed busy for longer than we wait."""
 
 
+class MemoryMoving(EngineUnavailable):
+    """The database is being moved to another server, which takes seconds; nothing is written there until then."""
+
+
 class OutcomeUnknown(DoltError):
     """The connection was lost while committing: look for the operation id before trying again."""
 

@@ -1,18 +1,181 @@
-"""Which database has an owner's memory. An owner never changes the database."""
+"""Which database has an owner's memory, and on which server that database is.
 
+An owner's database is chosen by the first write and never changes: only whole databases move. So it is remembered for
+ever once it is known, and looked up again until then. Where a database is, and whether it moves, is read again every
+`FRESH` seconds; embedded databases are files that do not move, so nothing is read.
+"""
+
+import re
+import threading
+import time
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
+from django.db.models.functions import Now
+
+from memory_app.databases.row_order import lock_owner
+from memory_app.dolt.errors import EngineUnavailable, MemoryMoving
 from memory_app.dolt.types import FIRST
+from memory_app.models import MemoryDatabase, MemoryOwner
+
+#: What a database may be called. The ending names its file, or database, beside the first one's.
+NAME = re.compile(rf"{FIRST}(_[a-z0-9]{{1,20}})?")
+#: Seconds for which a process believes where databases are.
+FRESH = 1.0
+
+#: Owner → database, for those that have one.
+_known: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a database is, as this process last read it.
+
+    Args:
+        server: see `MemoryDatabase.server`.
+        epoch: increases when the database moves.
+    """
+
+    server: str = ""
+    epoch: int = 0
+    is_moving: bool = False
+
+
+_HERE = Place()
+_IS_MOVING = ExpressionWrapper(Q(moving_until__gt=Now()), output_field=BooleanField())
+
+_read_at = float("-inf")
+_places: dict[str, Place] = {}
+_reading = threading.Lock()
 
 
 def databases() -> list[str]:
     """Return the names of all memory databases, the first one first."""
-    return [FIRST]
+    names = set(MemoryDatabase.objects.filter(epoch__gte=0).order_by().values_list("name", flat=True))
+    return [FIRST, *sorted(names - {FIRST})]
+
+
+def of_database(database: str) -> Q:
+    """Return the condition on rows with an `owner` that their memory is in this database."""
+    if database == FIRST:
+        return ~Q(owner__in=MemoryOwner.objects.exclude(database=FIRST).values("owner"))
+    return Q(owner__in=MemoryOwner.objects.filter(database=database).values("owner"))
 
 
 def database_of(owner: str) -> str:
-    """Return the database to read an owner's memory from."""
-    return FIRST
+    """Return the database to read an owner's memory from; without one, the first, where there is nothing of them."""
+    return _placed(owner) or FIRST
 
 
 def database_for(owner: str) -> str:
-    """Return the database to write an owner's memory to; the first write of an owner chooses it."""
-    return FIRST
+    """Return the database to write an owner's memory to; the first write of an owner chooses it.
+
+    Raises:
+        MemoryMoving: it is being moved to another server.
+        EngineUnavailable: no database takes new owners.
+    """
+    database = _placed(owner) or _place(owner)
+    if place_of(database).is_moving:
+        raise MemoryMoving(f"{database} is being moved")
+    return database
+
+
+def put_in(owner: str, database: str) -> None:
+    """Place an owner whose rows were found in a database."""
+    if _placed(owner) is None:
+        MemoryOwner.objects.bulk_create([MemoryOwner(owner=owner, database_id=database)], ignore_conflicts=True)
+
+
+def _placed(owner: str) -> str | None:
+    if found := _known.get(owner):
+        return found
+    found = MemoryOwner.objects.filter(pk=owner).values_list("database_id", flat=True).first()
+    if found:
+        _remember(owner, found)
+    return found
+
+
+def _place(owner: str) -> str:
+    """Choose the database with the fewest owners for one who has none, unless another process just did."""
+    owners, names = MemoryOwner._meta.db_table, MemoryDatabase._meta.db_table
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {owners} (owner, database_id) SELECT %s, name FROM {names} WHERE takes_owners "  # noqa: S608
+            "ORDER BY owners, name LIMIT 1 ON CONFLICT (owner) DO NOTHING RETURNING database_id",
+            [owner],
+        )
+        if made := cursor.fetchone():
+            MemoryDatabase.objects.filter(name=made[0]).update(owners=F("owners") + 1)
+            _remember(owner, made[0])
+    if placed := _placed(owner):
+        return placed
+    raise EngineUnavailable("no database of the memory takes new owners")
+
+
+def _remember(owner: str, database: str) -> None:
+    # Not before the row is there to stay.
+    transaction.on_commit(lambda: _known.__setitem__(owner, database))
+
+
+def place_of(database: str) -> Place:
+    """Return where a database is. Raises EngineUnavailable for one that is not in the table."""
+    if settings.EMBEDDED_MEMORY:
+        return _HERE
+    global _read_at, _places
+    with _reading:
+        if time.monotonic() - _read_at >= FRESH:
+            _places, _read_at = _all_places(), time.monotonic()
+        places = _places
+    if database not in places and database != FIRST:
+        raise EngineUnavailable(f"there is no memory database {database}")
+    return places.get(database, _HERE)
+
+
+def _all_places() -> dict[str, Place]:
+    rows = MemoryDatabase.objects.order_by().values_list("name", "server", "epoch", _IS_MOVING)
+    try:
+        return {name: Place(server, epoch, bool(moving)) for name, server, epoch, moving in rows}
+    except DatabaseError:
+        if MemoryDatabase._meta.db_table in connection.introspection.table_names():
+            raise
+        return {}  # about to be migrated
+
+
+def look_again() -> None:
+    """Read where the databases are before it is next asked."""
+    global _read_at
+    _read_at = float("-inf")
+
+
+def forget() -> None:
+    """Forget what this process remembers, for another `default`: after a restore, and between tests."""
+    _known.clear()
+    look_again()
+
+
+def lock_owner_at(database: str, owner: str, epoch: int) -> None:
+    """Lock the owner's rows as `row_order.lock_owner` does, and make sure that a write may still be acknowledged.
+
+    In one statement: each change of the memory comes by here. A move that increases the epoch waits until the
+    transaction has ended.
+
+    Raises:
+        MemoryMoving: the database moved, or began to, since the write began, so that its commit may be left behind.
+    """
+    if settings.EMBEDDED_MEMORY:
+        lock_owner(owner)
+        return
+    rows = MemoryDatabase.objects.filter(name=database).order_by().values_list("epoch", _IS_MOVING)
+    if connection.vendor == "postgresql":
+        at_now, parameters = rows.query.sql_with_params()
+        lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0)), now.* FROM (SELECT 1) AS one"
+        sql = f"{lock} LEFT JOIN ({at_now} FOR SHARE) AS now ON TRUE"
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [owner, *parameters])
+            found = cursor.fetchone()[1:]
+    else:
+        found = rows.first() or (None, None)
+    if (found[0] or 0, bool(found[1])) != (epoch, False):
+        raise MemoryMoving(f"{database} moved")

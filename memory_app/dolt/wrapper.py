@@ -22,11 +22,13 @@ class MemoryWrapper(BaseDatabaseWrapper):
         dolt: the verbs.
         writable: the router's permission to write.
         database: the name of the memory database.
+        server: the server it is on, as in `MemoryDatabase`.
         beside: of the connection to the first database: this thread's connections to the others, by name.
     """
 
     dolt: DoltOperations
     database = FIRST
+    server = ""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -436,7 +436,8 @@ def commit_at_time(owner: str, at: datetime) -> str:
     Raises:
         RevisionNotFound: the memory begins later.
     """
-    recorded = Change.objects.filter(at__lte=at).order_by("-at", "-id").values_list("commit", flat=True).first()
+    of_database = Change.objects.filter(database=database_of(owner), at__lte=at)
+    recorded = of_database.order_by("-at", "-id").values_list("commit", flat=True).first()
     if recorded:
         return recorded
     for commit in dolt(owner).own_log():

@@ -25,7 +25,7 @@ from memory_app.dolt.connections import (
     transaction_on,
 )
 from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
-from memory_app.dolt.placement import database_for
+from memory_app.dolt.placement import database_for, place_of
 from memory_app.dolt.types import Author, Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.runtime import deadlines
@@ -85,6 +85,8 @@ def write_main(
             at = timezone.now()
             return verbs.commit(entry.message(subject, at, most=verbs.commit_message_limit), author), at
 
+    database = database_for(entry.owner)
+    epoch = place_of(database).epoch
     if entry.proposal_id is None:
         announce(entry)
     try:
@@ -93,7 +95,7 @@ def write_main(
         if entry.proposal_id is None:
             DirectWrite.objects.filter(pk=entry.operation).delete()
         raise
-    return record(database_for(entry.owner), hash_, entry, at, on_record)
+    return record(database, hash_, entry, at, on_record, epoch=epoch)
 
 
 def write_branch(

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
 
 from memory_app import reads
 from memory_app.databases.prepared import batched
-from memory_app.databases.row_order import lock_owner
 from memory_app.dolt.connections import dolt_of
-from memory_app.dolt.errors import RevisionNotFound
-from memory_app.dolt.placement import database_of
+from memory_app.dolt.errors import MemoryMoving, RevisionNotFound
+from memory_app.dolt.placement import lock_owner_at, place_of
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.text import trailers
@@ -80,7 +80,13 @@ def announce(entry: LedgerEntry) -> None:
 
 
 def record(
-    database: str, hash_: str, entry: LedgerEntry, at: datetime, on_record: Callable[[str], object] | None = None
+    database: str,
+    hash_: str,
+    entry: LedgerEntry,
+    at: datetime,
+    on_record: Callable[[str], object] | None = None,
+    *,
+    epoch: int,
 ) -> Change:
     """Write the ledger's rows of a commit in a database; existing rows stay, since recovery may record a commit twice.
 
@@ -88,9 +94,13 @@ def record(
 
     Args:
         on_record: see `write_main`.
+        epoch: of the database, before the commit was made or found.
 
     Returns:
         The row of the first target; an import has thousands.
+
+    Raises:
+        MemoryMoving: the database moved since; the commit may have been left behind.
     """
     targets = entry.targets
     if len(targets) > 1:
@@ -98,6 +108,7 @@ def record(
         commit = dolt_of(database).log(hash_, limit=1)[0]
         targets = targets_changed(database, commit).get(entry.owner, targets)
     same = {
+        "database": database,
         "commit": hash_,
         "owner": entry.owner,
         "action": entry.action,
@@ -114,7 +125,7 @@ def record(
         f"VALUES ({', '.join(['%s'] * (len(same) + 2))}) ON CONFLICT DO NOTHING"
     )
     with transaction.atomic(), default_connection.cursor() as cursor:
-        lock_owner(entry.owner)
+        lock_owner_at(database, entry.owner, epoch)
         for some in batched(targets):
             rows = [(*same.values(), kind, target) for kind, target in some]
             if len(rows) == 1:  # on PostgreSQL, executemany opens a pipeline
@@ -127,10 +138,23 @@ def record(
     return Change(target_kind=kind, target=target, **same | {"at": at})
 
 
-def record_found(commit: Commit, entry: LedgerEntry, on_record: Callable[[str], object] | None = None) -> Change:
-    """Write the ledger's rows of a commit of the entry's owner that a process made, and died before it recorded it."""
-    database = database_of(entry.owner)
-    return record(database, commit.hash, entry, time_of(database, commit), on_record)
+def record_found(
+    database: str,
+    commit: Commit,
+    entry: LedgerEntry,
+    *,
+    at: datetime | None = None,
+    on_record: Callable[[str], object] | None = None,
+) -> Change:
+    """Write the ledger's rows of a commit that was found in a database: its writer died before it did.
+
+    Args:
+        at: its time, if known more precisely than from the commit.
+    """
+    epoch = place_of(database).epoch
+    if not settings.EMBEDDED_MEMORY and not dolt_of(database).is_ancestor(commit.hash):
+        raise MemoryMoving(f"{commit.hash} was found where {database} is no more")
+    return record(database, commit.hash, entry, at or time_of(database, commit), on_record, epoch=epoch)
 
 
 def time_of(database: str, commit: Commit) -> datetime:
@@ -141,7 +165,7 @@ def time_of(database: str, commit: Commit) -> datetime:
     """
     if at := trailers.Trailers.of(commit.message).at:
         return at
-    same_second = Change.objects.filter(at__gt=commit.at, at__lt=commit.at + timedelta(seconds=1))
+    same_second = Change.objects.filter(database=database, at__gt=commit.at, at__lt=commit.at + timedelta(seconds=1))
     for hash_, at in same_second.order_by("-at").values_list("commit", "at").distinct():
         try:
             if dolt_of(database).is_ancestor(hash_, commit.hash):

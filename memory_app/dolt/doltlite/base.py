@@ -14,7 +14,7 @@ from memory_app.databases import backups
 from memory_app.databases.sqlite.base import QuietSQLiteWrapper
 from memory_app.dolt import errors
 from memory_app.dolt.operations import DoltOperations
-from memory_app.dolt.types import MAIN, Author
+from memory_app.dolt.types import FIRST, MAIN, Author
 from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
@@ -117,4 +117,7 @@ class DatabaseWrapper(MemoryWrapper, QuietSQLiteWrapper):
 
     def get_new_connection(self, conn_params: Any) -> Any:
         deadlines.require()
+        # SQLite would make an empty one: the first is made by a migration, others by `manage.py memories add` alone.
+        if self.database != FIRST and not Path(self.settings_dict["NAME"].partition("@")[0]).exists():
+            raise OperationalError(f"unable to open database file of {self.database}")
         return super().get_new_connection(conn_params)

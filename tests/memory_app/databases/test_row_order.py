@@ -16,7 +16,7 @@ def entry(owner: str, target: str) -> ledger.LedgerEntry:
 
 
 def record(owner: str, target: str) -> None:
-    ledger.record(FIRST, f"commit-{target}", entry(owner, target), at=timezone.now())
+    ledger.record(FIRST, f"commit-{target}", entry(owner, target), at=timezone.now(), epoch=0)
 
 
 def test_a_ledger_row_is_not_seen_before_one_of_a_lower_number(alice: User) -> None:
