@@ -5,6 +5,7 @@ from celery import shared_task
 
 from memory_app import conversations
 from memory_app.dolt import maintenance
+from memory_app.dolt.placement import databases
 from memory_app.search import index_state, store
 
 log = structlog.get_logger(__name__)
@@ -13,7 +14,8 @@ log = structlog.get_logger(__name__)
 @shared_task(name="memory_app.gc")
 def gc() -> bool:
     """Collect garbage when the file has outgrown its live size. Return whether it was collected."""
-    return maintenance.collect_garbage().done
+    collected = [maintenance.collect_garbage(database) for database in databases()]
+    return any(each.done for each in collected)
 
 
 @shared_task(name="memory_app.reindex", autoretry_for=(Exception,), max_retries=8, retry_backoff=1)

@@ -20,6 +20,7 @@ from rest_framework import exceptions
 from agent_tools.calls.execution import Audit, current_request_id
 from agent_tools.calls.json_values import as_object, check_texts, invalid_json, parse
 from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token, our_fault
+from memory_app.reads import MemoryMoving
 from memory_app.runtime.unavailable import is_away
 
 
@@ -158,13 +159,15 @@ def as_api_error(error: Exception, *, failing: str = "Error", view: Any = None) 
         return row(error, view)
     if is_away(error):
         log.error("engine_unavailable", error=type(error).__name__, exc_info=error)
-        return unavailable(failing=failing)
+        return unavailable(failing=failing, is_moving=isinstance(error, MemoryMoving))
     return internal_error(error, failing=failing)
 
 
-def unavailable(*, failing: str = "Error") -> ApiError:
-    """Return the answer while a database is away."""
+def unavailable(*, failing: str = "Error", is_moving: bool = False) -> ApiError:
+    """Return the answer while a database is away, or moves."""
     message = "the memory does not answer at the moment. Try again shortly."
+    if is_moving:
+        message = "this memory is being moved to another server; nothing was changed. Try again in a few seconds."
     details = {"request_id": current_request_id()}
     return our_fault(ErrorCode.ENGINE_UNAVAILABLE, failing, message, details=details, retry_after=_AWAY)
 

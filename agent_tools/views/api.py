@@ -168,10 +168,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
     """Answer whether everything the process needs works."""
     parts = health.parts()
     failed = [name for name, part in parts.items() if not part["ok"]]
-    if failed:
+    if not health.is_ready(parts):
         message, details = f"Not ready: {', '.join(failed)}.", {"failed": failed, "parts": parts}
         return messages.failure(ApiError(ErrorCode.NOT_READY, message, details=details, retry_after=5))
-    return messages.json_response(Answer("Ready.", {"parts": parts, "search": health.search()}).payload())
+    without = f" Without {', '.join(failed)}." if failed else ""
+    return messages.json_response(Answer(f"Ready.{without}", {"parts": parts, "search": health.search()}).payload())
 
 
 @csrf_exempt

@@ -14,7 +14,13 @@ from django.utils.translation import gettext_lazy
 
 from approvals import services
 from approvals.accounts.sign_in import viewer_of
-from approvals.admin.through_services import MemoryForm, ReadOnlyAdmin, ThroughServices, register_read_only
+from approvals.admin.through_services import (
+    DatabaseFilter,
+    MemoryForm,
+    ReadOnlyAdmin,
+    ThroughServices,
+    register_read_only,
+)
 from approvals.forms.memory import check_label, tags_of
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields, delete_messages, notes
@@ -59,7 +65,7 @@ class MemoryBlockAdmin(ThroughServices[MemoryBlock]):
     changed = BlockChanged
     not_found = BlockNotFound
     list_display = ["__str__", "title", "used", "limit", "read_only", "updated_at"]
-    list_filter = ["read_only", "updated_at"]
+    list_filter = [DatabaseFilter, "read_only", "updated_at"]
     search_fields = ["owner", "label", "title", "body"]
     names = ["owner", "label"]
     content = ["title", "description", "body", "limit", "read_only"]
@@ -138,7 +144,7 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     changed = NotesChanged
     not_found = NoteNotFound
     list_display = ["__str__", "type", "opening", "source", "confidence", "created_at"]
-    list_filter = ["type", "source", "created_at"]
+    list_filter = [DatabaseFilter, "type", "source", "created_at"]
     search_fields = ["note_id", "owner", "content"]
     names = ["owner"]
     content = ["content", "type", "tags", "category", "confidence", "rationale"]

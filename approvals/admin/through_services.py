@@ -7,8 +7,10 @@ off. A refusal by the service becomes an error on the form, with what was typed 
 confirmation carry the sha256 of what the admin was shown.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from copy import copy
+from functools import wraps
 from typing import Any, ClassVar, TypeVar, cast
 
 from django import forms
@@ -17,7 +19,8 @@ from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import SuspiciousOperation, ValidationError
+from django.db import DatabaseError
 from django.db.models import Model, QuerySet
 from django.forms.models import construct_instance
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -33,6 +36,7 @@ from approvals.forms.memory import MAX_COMMENT, REFUSALS, add_refusal, with_line
 from approvals.models import User
 from approvals.services.errors import LabelTaken
 from assent_client.text import invisible
+from memory_app import reads
 from memory_app.models import Chunk, MemoryBlock, MemoryNote, SearchIndex
 
 M = TypeVar("M", bound=Model)
@@ -250,6 +254,55 @@ class MemoryForm(forms.ModelForm[MemoryRow]):
         construct_instance(self, self.instance, self._meta.fields, self._meta.exclude)
 
 
+class DatabaseFilter(admin.SimpleListFilter):
+    """Which database of the memory the list is of, where there are several: a list reads one."""
+
+    title, parameter_name = gettext_lazy("memory"), "database"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        names = reads.databases()
+        return [(name, name) for name in names] if names[1:] else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for name, title in self.lookup_choices:
+            chosen = name == reads.standing()
+            yield {
+                "selected": chosen,
+                "query_string": changelist.get_query_string({"database": name}),
+                "display": title,
+            }
+
+
+View = TypeVar("View", bound=Callable[..., HttpResponse])
+
+
+def _in_its_database(view: View) -> View:
+    """Let a view of the admin read the database of the memory that has the row, or that was chosen for the list."""
+
+    @wraps(view)
+    def inside(self: Any, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        object_id = options.get("object_id") or (args[0] if args and isinstance(args[0], str) else None)
+        with reads.standing_on(_database(self.model, object_id, request.GET.get("database", ""))):
+            response = view(self, request, *args, **options)
+            return response.render() if isinstance(response, TemplateResponse) else response
+
+    return cast(View, inside)
+
+
+def _database(model: type[Model], object_id: str | None, chosen: str) -> str:
+    names = reads.databases()
+    if object_id and names[1:]:
+        for name in names:
+            # Neither one that is away, nor what is no id.
+            with suppress(DatabaseError, reads.EngineUnavailable, ValidationError), reads.standing_on(name):
+                if model._default_manager.filter(pk=unquote(object_id)).exists():
+                    return name
+    return chosen if chosen in names else names[0]
+
+
 class ThroughServices(PlainList[MemoryRow]):
     """`save_model` and `delete_model` of the children call a service; this decides what becomes of its refusal."""
 
@@ -289,6 +342,11 @@ class ThroughServices(PlainList[MemoryRow]):
         form.refusal = getattr(request, "memory_refusal", None)  # type: ignore[attr-defined]
         return form
 
+    @_in_its_database
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, extra_context)
+
+    @_in_its_database
     @method_decorator(csrf_protect)
     def changeform_view(
         self,
@@ -338,6 +396,7 @@ class ThroughServices(PlainList[MemoryRow]):
         """Return the answer of Django's own view without the `atomic()` around it."""
         return cast(HttpResponse, self._changeform_view(request, object_id, form_url, context))  # type: ignore[attr-defined]
 
+    @_in_its_database
     @method_decorator(csrf_protect)
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -22,7 +22,7 @@ from approvals.services.bulk_notes import MOST_NOTES, BulkAction
 from approvals.services.errors import Refusal
 from assent_client.text import notes
 from assent_client.text.memories_md import LARGEST_FILE, MOST_MEMORIES
-from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, OutcomeUnknown
+from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, MemoryMoving, OutcomeUnknown
 from memory_app.models import LABEL, MAX_BLOCK_LIMIT
 from memory_app.reads import Block, Note
 from memory_app.text.edits import ForbiddenCharacter
@@ -154,6 +154,8 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
     if not isinstance(error, Refusal | ForbiddenCharacter):
         # Sending it again is safe even when this one did arrive: the sha256 shows it.
         text = _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
+        if isinstance(error, MemoryMoving):
+            text = _("This memory is being moved to another server. Nothing you typed is lost; try again in a moment.")
         form.add_error(None, text)
         return 503
     field = error.field if isinstance(error, ForbiddenCharacter) else error.details.get("field")

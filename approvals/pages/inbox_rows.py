@@ -211,12 +211,17 @@ def _target(proposal: Proposal) -> tuple[str, str, str]:
 
 
 def states_now(pairs: Sequence[tuple[Proposal, Revision]]) -> dict[int, TargetState]:
-    """Return the targets as they are now, by proposal; empty when the memory does not answer."""
-    try:
-        return dict(zip((proposal.pk for proposal, _revision in pairs), current_states(pairs), strict=True))
-    except DoltError:
-        log.exception("targets_unreadable", proposals=[proposal.pk for proposal, _revision in pairs])
-        return {}
+    """Return the targets as they are now, by proposal; without those in a database of the memory that does not
+    answer."""
+    states: dict[int, TargetState] = {}
+    for owners in map(set, reads.by_database(proposal.owner for proposal, _revision in pairs).values()):
+        some = [pair for pair in pairs if pair[0].owner in owners]
+        numbers = [proposal.pk for proposal, _revision in some]
+        try:
+            states |= zip(numbers, current_states(some), strict=True)
+        except DoltError:
+            log.exception("targets_unreadable", proposals=numbers)
+    return states
 
 
 def _row(proposal: Proposal, revision: Revision, standing: TargetState | None) -> InboxRow:

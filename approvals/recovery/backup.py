@@ -29,16 +29,20 @@ from approvals.recovery.integrity import missing_from_memory, problems
 from approvals.recovery.recover import RecoveryReport, recover
 from memory_app.databases import backups, clock
 from memory_app.databases.backups import (
+    FORMAT,
     BackupError,
     CopyFailed,
     Database,
+    Further,
     Manifest,
     applied_migrations,
     files_in,
     fingerprint,
 )
-from memory_app.dolt.connections import dolt_of
+from memory_app.dolt import moving, placement
+from memory_app.dolt.connections import dolt_of, settings_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
+from memory_app.dolt.placement import databases, place_of
 from memory_app.dolt.types import FIRST
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.runtime import upkeep
@@ -74,6 +78,7 @@ def backup(folder: Path) -> Manifest:
         head = verbs.head()
         commits, branches = len(verbs.log(head)), len(verbs.branches())
         verbs.back_up(partial / memory.copy)
+        further = {database: _copy_further(database, partial) for database in databases()[1:]}
         manifest = Manifest(
             began_at=began_at.isoformat(timespec="seconds"),
             made_at=timezone.now().isoformat(timespec="seconds"),
@@ -82,6 +87,8 @@ def backup(folder: Path) -> Manifest:
             head=head,
             commits=commits,
             branches=branches,
+            further=further,
+            format=FORMAT if further else 1,
             last_ids=backups.last_ids(),
             counts=_counts(),
             files={str(path.relative_to(partial)): fingerprint(path) for path in sorted(files_in(partial))},
@@ -89,6 +96,14 @@ def backup(folder: Path) -> Manifest:
         manifest.write(partial)
     log.info("backup_made", folder=str(folder), head=manifest.head, commits=manifest.commits)
     return manifest
+
+
+def _copy_further(database: str, to: Path) -> Further:
+    verbs = dolt_of(database)
+    copy = verbs.copy_name.replace(FIRST, database)
+    further = Further(server=place_of(database).server, copy=copy, head=verbs.head())
+    verbs.back_up(to / copy)
+    return further
 
 
 @contextmanager
@@ -161,7 +176,7 @@ def restore(folder: Path, *, here: bool = False) -> Restored:
             # A site that started during the restore has made its files, which must not be overwritten.
             raise BackupError(f"Something made {', '.join(present)} during the restore: is the site running?")
         connections.close_all()
-        for path in _in_files():
+        for path in [*_in_files(), *(Path(settings_of(database, "")["NAME"]) for database in manifest.further)]:
             for made in backups.files_of(str(scratch / path.name)):
                 os.replace(made, path.with_name(made.name))
     return done
@@ -177,8 +192,8 @@ def verify(folder: Path) -> None:
         BackupError: as for `restore`, and where the restored databases do not agree.
     """
     folder = folder.absolute()
-    _read_and_check(folder)
-    with tempfile.TemporaryDirectory(prefix="assent-verify-") as scratch, _side_databases() as environment:
+    manifest = _read_and_check(folder)
+    with tempfile.TemporaryDirectory(prefix="assent-verify-") as scratch, _side_databases(manifest) as environment:
         done = _restore_in_child(folder, {"ASSENT_DATA_DIR": scratch, **environment})
     if done[1]:
         raise BackupError(f"The backup in {folder} can be restored, but does not agree: {' '.join(done[1][:5])}")
@@ -209,6 +224,15 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         dolt_of(FIRST).restore(folder / manifest.memory.copy)
         if not settings.EMBEDDED_MEMORY:
             left.append(f"the Dolt database {connections['memory'].settings_dict['NAME']}")
+        placement.forget()
+        for database, further in manifest.further.items():
+            verbs = dolt_of(database)
+            if not settings.EMBEDDED_MEMORY:
+                moving.create_database(database, further.server)
+                left.append(f"the Dolt database {verbs.connection.settings_dict['NAME']}")
+                if contents := verbs.contents():
+                    raise BackupError(f"There is something already: {contents}.")
+            verbs.restore(folder / further.copy)
         return _bring_up_to_date(manifest)
     except (BackupError, DatabaseError, DoltError) as error:
         connections.close_all()
@@ -228,13 +252,15 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
         BackupError: `default` knows commits that the memory does not have, or the memory is not the manifest's.
     """
     connections.close_all()
-    try:
-        if not dolt_of(FIRST).is_ancestor(manifest.head):
-            raise BackupError(f"The memory does not lead to commit {manifest.head}, as the manifest says it does.")
-    except RevisionNotFound as error:
-        raise BackupError(f"The memory does not have commit {manifest.head}, which the manifest names.") from error
-    if missing := missing_from_memory(FIRST):
-        raise BackupError(f"This is no pair. {missing[0]}")
+    heads = {FIRST: manifest.head} | {name: each.head for name, each in manifest.further.items()}
+    for database, head in heads.items():
+        try:
+            if not dolt_of(database).is_ancestor(head):
+                raise BackupError(f"The {database} does not lead to commit {head}, as the manifest says it does.")
+        except RevisionNotFound as error:
+            raise BackupError(f"The {database} does not have commit {head}, which the manifest names.") from error
+        if missing := missing_from_memory(database):
+            raise BackupError(f"This is no pair. {missing[0]}")
     call_command("prepare", stdout=io.StringIO())
     _expire_leases()
     report = recover(trust_log=True, last_ids=manifest.last_ids)
@@ -253,7 +279,7 @@ def _expire_leases() -> None:
 
 def _forget_newer_indices() -> None:
     """Reset search indices that reflect a commit main does not have, so that they are rebuilt."""
-    log_ = {commit.hash for commit in dolt_of(FIRST).log()}
+    log_ = {commit.hash for database in databases() for commit in dolt_of(database).log()}
     for index in SearchIndex.objects.exclude(commit=""):
         if index.commit not in log_:
             SearchIndex.objects.filter(pk=index.pk).update(embedder="", change_id=0, message_id=0, commit="")
@@ -287,6 +313,7 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
 
 def _require_empty() -> None:
     contents = [what for what in (backups.contents_of_default(), dolt_of(FIRST).contents()) if what]
+    contents += map(str, _further_files())
     connections.close_all()
     if contents:
         raise BackupError(
@@ -296,17 +323,24 @@ def _require_empty() -> None:
 
 
 def _in_files() -> list[Path]:
-    """Return the paths of this site's databases that are files."""
+    """Return the paths of this site's databases that are files; of further memories, those there are."""
     paths = []
     if connection.vendor == "sqlite":
         paths.append(backups.path_of(str(connection.settings_dict["NAME"])))
     if settings.EMBEDDED_MEMORY:
-        paths.append(backups.path_of(str(connections["memory"].settings_dict["NAME"])))
+        paths += [backups.path_of(str(connections["memory"].settings_dict["NAME"])), *_further_files()]
     return paths
 
 
+def _further_files() -> list[Path]:
+    if not settings.EMBEDDED_MEMORY:
+        return []
+    first = backups.path_of(str(connections["memory"].settings_dict["NAME"]))
+    return sorted(first.parent.glob(f"{first.stem}_*{first.suffix}"))
+
+
 @contextmanager
-def _side_databases() -> Iterator[dict[str, str]]:
+def _side_databases(manifest: Manifest) -> Iterator[dict[str, str]]:
     """Create temporary databases on this site's servers, and yield the environment that names them."""
     environment, made = {}, []
     try:
@@ -323,6 +357,9 @@ def _side_databases() -> Iterator[dict[str, str]]:
         yield environment
     finally:
         for alias, name in made:
+            if alias == "memory":
+                for database, each in manifest.further.items():
+                    moving.drop_database(f"{name}{database.removeprefix(FIRST)}", each.server)
             _execute(alias, "DROP DATABASE", name)
 
 

@@ -129,7 +129,7 @@ def _uncommitted() -> Iterator[Finding]:
 def _branches() -> Iterator[Finding]:
     """Check that every branch belongs to an undecided proposal."""
     needed = dict(Revision.objects.exclude(branch="").values_list("branch", "proposal__status"))
-    for _database, name, head in branches():
+    for _database, name, head in (each for held in databases() for each in branches(held)):
         status = needed.get(name)
         if status is None:
             what = f"No proposal has the branch {name} (at {head})."

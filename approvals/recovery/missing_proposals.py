@@ -19,7 +19,7 @@ from approvals.services.preparing import ProposedChange, branch_name, name_notes
 from approvals.services.recheck import recheck
 from memory_app import reads
 from memory_app.dolt.connections import branches, dolt, dolt_of
-from memory_app.dolt.placement import database_of
+from memory_app.dolt.placement import database_of, databases
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text import edits
@@ -44,7 +44,7 @@ def recreate_missing_proposals() -> int:
         _recreate_decided(int(number or 0), row)
     known |= {number for number in unknown if number}
     made = len(unknown)
-    for database, name, head in branches():
+    for database, name, head in (each for held in databases() for each in branches(held)):
         named = parse_branch_name(name)
         if named is None or dolt_of(database).is_ancestor(head):
             continue  # a branch without a commit yet

@@ -6,10 +6,11 @@ as a command, and, where there is no beat, when a request reads.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import structlog
 from django.conf import settings
@@ -51,13 +52,15 @@ from memory_app import reads
 from memory_app.databases import backups
 from memory_app.dolt.connections import branches, dolt, dolt_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.dolt.placement import databases
+from memory_app.dolt.placement import database_of, databases
 from memory_app.models import Change
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors
 from memory_app.writing.rows import TargetMoved
 
 log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 
 #: Ids to skip after a restore: those assigned after the copy are unknown here, but people may have seen them.
 SKIPPED_IDS = 1_000
@@ -101,10 +104,13 @@ def recreate_missing_branches() -> int:
 
     A decision dropped them that the restored `default` does not contain.
     """
-    present = {name for _database, name, _head in branches()}
+    found = _in_each(lambda database: (database, {name for _database, name, _head in branches(database)}))
+    present = {name for _database, names in found for name in names}
     is_current = Q(proposal__status__in=DECIDABLE, number=F("proposal__current_revision_number"))
     current = Revision.objects.filter(is_current).exclude(branch="")
-    missing = [pk for pk, name in current.values_list("pk", "branch") if name not in present]
+    known = current.values_list("pk", "branch", "proposal__owner")
+    answered = {database for database, _names in found}
+    missing = [pk for pk, name, owner in known if name not in present and database_of(owner) in answered]
     made = 0
     for revision in Revision.objects.filter(pk__in=missing).select_related("proposal__agent"):
         proposal = revision.proposal
@@ -127,7 +133,7 @@ def recreate_missing_branches() -> int:
 def drop_unknown_branches() -> int:
     """Drop branches without a revision, from decisions that ran while the memory was copied. Return how many."""
     known = set(Revision.objects.exclude(branch="").values_list("branch", flat=True))
-    unknown = [each for each in branches() if parse_branch_name(each[1]) and each[1] not in known]
+    unknown = [each for each in _branches() if parse_branch_name(each[1]) and each[1] not in known]
     for database, name, _head in unknown:
         dolt_of(database).drop_branch(name)
     return len(unknown)
@@ -142,7 +148,7 @@ def skip_ids(last: Mapping[str, int] | None = None) -> None:
         last: the highest id of each table in the manifest.
     """
     numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
-    numbers += [named[0] for _database, name, _head in branches() if (named := parse_branch_name(name))]
+    numbers += [named[0] for _database, name, _head in _branches() if (named := parse_branch_name(name))]
     logs = (commit for database in databases() for commit in dolt_of(database).log())
     numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in logs]
     known, present = last or {}, backups.last_ids()
@@ -276,7 +282,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
     failed: list[int] = []
     if trust_log:
         skip_ids(last_ids)
-    dirt = " ".join(filter(None, map(commit_stray_rows, databases())))
+    dirt = " ".join(filter(None, _in_each(commit_stray_rows)))
     for proposal in Proposal.objects.lease_ran_out().select_related("agent", "decided_by"):
         try:
             outcome = finish(proposal)
@@ -294,7 +300,7 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
         **finished,
         failed=tuple(failed),
         dirt=dirt,
-        ledger_rows=sum(sync_ledger(database, trust_log=trust_log) for database in databases()),
+        ledger_rows=sum(_in_each(partial(sync_ledger, trust_log=trust_log))),
         known_approved=approve_merged(),
         recreated_proposals=recreate_missing_proposals() if trust_log else 0,
         reverted=_finish_reverts(),
@@ -308,6 +314,24 @@ def recover(*, trust_log: bool = False, last_ids: Mapping[str, int] | None = Non
     return report
 
 
+def _in_each(work: Callable[[str], T]) -> list[T]:
+    """Do this in each database of the memory. Of several, one that is away does not stop the others."""
+    names, done = databases(), []
+    for database in names:
+        try:
+            done.append(work(database))
+        except (DatabaseError, DoltError):
+            if len(names) == 1:
+                raise
+            log.exception("memory_not_recovered", database=database)
+    return done
+
+
+def _branches() -> list[tuple[str, str, str]]:
+    """Return database, name and head of each branch but main, of the databases that answer."""
+    return [each for some in _in_each(branches) for each in some]
+
+
 def recover_on_read() -> None:
     """Recover twice a minute, in a request that reads: without a worker, nothing else would before the next start.
 
@@ -319,7 +343,7 @@ def recover_on_read() -> None:
     try:
         if _is_time_to_collect():
             texts.collect_soon()  # takes seconds: not in the request itself
-        heads = {dolt_of(database).head() for database in databases()}
+        heads = set(_in_each(lambda database: dolt_of(database).head()))
         is_behind = len(heads) > Change.objects.filter(commit__in=heads).values("commit").distinct().count()
         unknown = Proposal.objects.decidable().filter(mergeability=Mergeability.UNKNOWN)
         if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
@@ -387,7 +411,7 @@ def _collect_removed_texts() -> int:
 
 def _drop_left_over() -> int:
     """Drop the branches of decided proposals and of former revisions that are still there. Return how many."""
-    present = [name for _database, name, _head in branches()]
+    present = [name for _database, name, _head in _branches()]
     if not present:
         return 0
     is_former = Q(proposal__status__in=DECIDABLE) & ~Q(number=F("proposal__current_revision_number"))

@@ -58,6 +58,7 @@ from approvals.services.trust import finish
 from memory_app import reads
 from memory_app.databases import clock
 from memory_app.databases.prepared import Prepared, insert, update
+from memory_app.dolt.placement import database_of, of_database
 from memory_app.models import TargetKind
 from memory_app.text import alike
 
@@ -301,7 +302,7 @@ def _find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> tuple[
 
     Raises:
         `too_many_pending`: it has `PENDING_CAP` undecided proposals for this owner.
-        `memory_full`: there are `MAX_OPEN_PROPOSALS` undecided proposals in all.
+        `memory_full`: there are `MAX_OPEN_PROPOSALS` undecided proposals in the owner's database.
     """
     _lock(agent)
     equal = " AND ".join(f"{column} = %s" for column in same)
@@ -328,9 +329,16 @@ def _find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> tuple[
             proposals=tuple(waiting),
             cap=settings.PENDING_CAP,
         )
-    if in_all >= settings.MAX_OPEN_PROPOSALS:
+    # What is bounded are the branches of one database.
+    if in_all >= settings.MAX_OPEN_PROPOSALS and _undecided_beside(owner) >= settings.MAX_OPEN_PROPOSALS:
         raise Refusal(f"{settings.MAX_OPEN_PROPOSALS} proposals wait for a decision already.", code="memory_full")
     return None, bool(rejected), bool(fingerprints)
+
+
+def _undecided_beside(owner: str) -> int:
+    """Return how many undecided proposals there are in the database of this owner's memory."""
+    undecided = Proposal.objects.filter(status__in=PENDING)
+    return undecided.filter(of_database(database_of(owner))).count()
 
 
 def _lock(agent: Agent) -> None:

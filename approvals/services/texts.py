@@ -22,6 +22,7 @@ from memory_app import conversations
 from memory_app.dolt import maintenance
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.placement import database_of
 from memory_app.runtime import background
 from memory_app.runtime.workers import enqueue
 from memory_app.writing import commits
@@ -140,8 +141,8 @@ def collect() -> int:
     branches = Revision.objects.filter(proposal__in=left).exclude(branch="")
     for owner, name in branches.values_list("proposal__owner", "branch"):
         commits.drop_branch(owner, name)
-    if any(map(_is_readable, left)):
-        maintenance.collect_garbage(force=True)
+    for database in {database_of(proposal.owner) for proposal in left if _is_readable(proposal)}:
+        maintenance.collect_garbage(database, force=True)
     done = [proposal for proposal in left if not _is_readable(proposal)]
     for proposal in done:
         with transaction.atomic():

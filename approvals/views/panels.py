@@ -20,7 +20,7 @@ from approvals.review.targets import assess, replacement_ids
 from approvals.services.errors import AlreadyDecided, BeingDecided, DecisionRefused, TargetChanged, WithAgent
 from memory_app import reads
 from memory_app.configuration.logs import route_of
-from memory_app.dolt.errors import DoltError
+from memory_app.dolt.errors import DoltError, MemoryMoving
 from memory_app.models import Change, TargetKind
 from memory_app.runtime.unavailable import is_away
 from memory_app.text import worddiff
@@ -64,13 +64,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def away(request: HttpRequest, error: BaseException | None) -> HttpResponse:
     """Log what did not answer, and say so."""
     log.error("database_away", error=type(error).__name__, route=route_of(request), exc_info=error)
-    return unavailable(request)
+    return unavailable(request, is_moving=isinstance(error, MemoryMoving))
 
 
-def unavailable(request: HttpRequest) -> HttpResponse:
+def unavailable(request: HttpRequest, *, is_moving: bool = False) -> HttpResponse:
     """Return the page for a database that does not answer, without the request, whose context reads one of them."""
     name = "components/error_part.html" if getattr(request, "htmx", False) else "503.html"
-    response = render(None, name, {"error": "503"}, status=503)
+    response = render(None, name, {"error": "503", "is_moving": is_moving}, status=503)
     response["Retry-After"] = "10"
     return response
 

@@ -1,7 +1,7 @@
 """System checks: `memory` really is Dolt and `default` is not."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
@@ -9,9 +9,9 @@ from django.db import connections
 from django.db.utils import Error as DatabaseError
 
 from memory_app.configuration import environment
-from memory_app.dolt.connections import MEMORY, dolt_of
+from memory_app.dolt.connections import MEMORY
 from memory_app.dolt.errors import NotDolt
-from memory_app.dolt.types import FIRST
+from memory_app.dolt.wrapper import MemoryWrapper
 
 
 @register(Tags.database)
@@ -19,7 +19,7 @@ def memory_is_dolt(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
     if MEMORY not in (databases or ()):
         return []
     try:
-        dolt_of(FIRST).version()
+        cast(MemoryWrapper, connections[MEMORY]).dolt.version()  # `default` may not be migrated yet
     except NotDolt as error:
         return [
             Error(

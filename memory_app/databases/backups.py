@@ -16,7 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,9 @@ class CopyFailed(BackupError):
 
 NAME = "manifest.json"
 
-#: Goes up when a backup can no longer be read by the version before.
-FORMAT = 1
+#: Goes up when a backup can no longer be read by the version before. The second has further memories; a backup of one
+#: is still the first.
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,15 @@ class Database:
 
 
 @dataclass(frozen=True)
+class Further:
+    """A database of the memory beside the first: its copy, and the commit of main just before it was copied."""
+
+    server: str
+    copy: str
+    head: str
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a backup holds.
 
@@ -68,6 +78,7 @@ class Manifest:
         last_ids: table → the highest id it had assigned when the backup ended.
         counts: what there was of each kind, for people.
         files: path in the backup → {"sha256": …, "bytes": …}.
+        further: the memory's databases beside the first, by name.
     """
 
     began_at: str
@@ -80,6 +91,7 @@ class Manifest:
     last_ids: dict[str, int]
     counts: dict[str, int]
     files: dict[str, dict[str, Any]]
+    further: dict[str, Further] = field(default_factory=dict)
     format: int = FORMAT
 
     def write(self, folder: Path) -> None:
@@ -109,7 +121,8 @@ class Manifest:
                     "restore it with the version that made it, or a newer one."
                 )
             default, memory = (_database(values.pop(alias)) for alias in ("default", "memory"))
-            return cls(**values, default=default, memory=memory)
+            further = {name: Further(**each) for name, each in values.pop("further", {}).items()}
+            return cls(**values, default=default, memory=memory, further=further)
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise BackupError(f"{path} cannot be read ({type(error).__name__}): the backup is damaged.") from error
 

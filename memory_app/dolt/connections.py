@@ -25,7 +25,7 @@ from django.db.utils import InterfaceError, OperationalError
 
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
 from memory_app.dolt.operations import DoltOperations
-from memory_app.dolt.placement import database_for, database_of, databases, place_of
+from memory_app.dolt.placement import database_for, database_of, place_of
 from memory_app.dolt.types import FIRST, MAIN
 from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
@@ -63,6 +63,20 @@ def connection_of(database: str) -> MemoryWrapper:
     return found
 
 
+@contextmanager
+def connect(database: str, server: str) -> Iterator[MemoryWrapper]:
+    """Open another connection to a database on a server, wherever the table says that it is; without a name, to none
+    of the server's databases."""
+    where = settings_of(database or FIRST, server) | ({} if database else {"NAME": ""})
+    made = _slot().another(database, where)
+    made.server = server
+    with deadlines.watching(made):
+        try:
+            yield made
+        finally:
+            made.close()
+
+
 def settings_of(database: str, server: str) -> dict[str, Any]:
     """Return the settings of connections to a database on a server: those of the first one, with another name."""
     first: dict[str, Any] = connections.settings[MEMORY]
@@ -90,14 +104,9 @@ def dolt(owner: str) -> DoltOperations:
     return dolt_of(database_of(owner))
 
 
-def branches() -> list[tuple[str, str, str]]:
-    """Return database, name and head of each branch but main. Slow with thousands of them: for checks."""
-    return [
-        (database, name, head)
-        for database in databases()
-        for name, head in dolt_of(database).branches().items()
-        if name != MAIN
-    ]
+def branches(database: str) -> list[tuple[str, str, str]]:
+    """Return database, name and head of each of its branches but main. Slow with thousands of them: for checks."""
+    return [(database, name, head) for name, head in dolt_of(database).branches().items() if name != MAIN]
 
 
 def is_writable() -> bool:

@@ -17,9 +17,8 @@ from pathlib import Path
 import structlog
 from django.conf import settings
 
-from memory_app.dolt.connections import dolt_of, retrying
+from memory_app.dolt.connections import dolt_of, retrying, settings_of
 from memory_app.dolt.errors import CommandDenied
-from memory_app.dolt.types import FIRST
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +48,7 @@ class Collection:
     after: int = 0
 
 
-def collect_garbage(*, force: bool = False) -> Collection:
+def collect_garbage(database: str, *, force: bool = False) -> Collection:
     """Free the space of dropped branches when there is much of it; their texts can then not be read.
 
     Args:
@@ -60,8 +59,8 @@ def collect_garbage(*, force: bool = False) -> Collection:
         EngineUnavailable: the memory stayed busy, or does not answer.
     """
     if not settings.EMBEDDED_MEMORY:
-        return Collection(done=force and _collect_on_the_server())
-    path = Path(str(settings.DATABASES["memory"]["NAME"]))
+        return Collection(done=force and _collect_on_the_server(database))
+    path = Path(settings_of(database, "")["NAME"])
     if not force and not _is_due(path):
         return Collection(done=False)
     with _alone(path, wait=force) as alone:
@@ -69,20 +68,20 @@ def collect_garbage(*, force: bool = False) -> Collection:
         if not alone or not (force or _is_due(path)):
             return Collection(done=False)
         before = path.stat().st_size
-        retrying(lambda: dolt_of(FIRST).gc())
+        retrying(lambda: dolt_of(database).gc())
         after = path.stat().st_size
         _note_size(path, after)
-    log.info("garbage_collected", before_bytes=before, after_bytes=after)
+    log.info("garbage_collected", database=database, before_bytes=before, after_bytes=after)
     return Collection(done=True, before=before, after=after)
 
 
-def _collect_on_the_server() -> bool:
+def _collect_on_the_server(database: str) -> bool:
     try:
-        retrying(lambda: dolt_of(FIRST).gc(full=True))
+        retrying(lambda: dolt_of(database).gc(full=True))
     except CommandDenied as error:  # as in docker-compose.yml, where only root may
-        log.warning("garbage_not_collected", error=str(error))
+        log.warning("garbage_not_collected", database=database, error=str(error))
         return False
-    log.info("garbage_collected")
+    log.info("garbage_collected", database=database)
     return True
 
 

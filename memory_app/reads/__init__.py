@@ -21,10 +21,15 @@ from django.utils.dateparse import parse_datetime
 from assent_client.text.memories_md import Memory
 from memory_app.databases.prepared import BATCH, batched
 from memory_app.dolt.connections import dolt, dolt_of, retrying
+from memory_app.dolt.connections import standing as standing
+from memory_app.dolt.connections import standing_on as standing_on
 from memory_app.dolt.errors import EngineUnavailable as EngineUnavailable
+from memory_app.dolt.errors import MemoryMoving as MemoryMoving
 from memory_app.dolt.errors import OutcomeUnknown as OutcomeUnknown
 from memory_app.dolt.errors import RevisionNotFound as RevisionNotFound
+from memory_app.dolt.placement import by_database as by_database
 from memory_app.dolt.placement import database_of
+from memory_app.dolt.placement import databases as databases
 from memory_app.dolt.types import MAIN, Row, aware
 from memory_app.models import Change, MemoryBlock, MemoryNote, block_id, note_pk
 
@@ -135,11 +140,11 @@ def find_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Blo
 def _rows_of_blocks(targets: Iterable[tuple[str, str]], *columns: str) -> dict[tuple[str, str], Row]:
     ids: dict[str, list[str]] = {}
     for owner, label in dict.fromkeys(targets):
-        ids.setdefault(database_of(owner), []).append(block_id(owner, label).hex)
+        ids.setdefault(owner, []).append(block_id(owner, label).hex)
     rows = (
         row
-        for database, of_it in ids.items()
-        for some in batched(of_it)
+        for database, owners in by_database(ids).items()
+        for some in batched([each for owner in owners for each in ids[owner]])
         for row in dolt_of(database).rows(BLOCKS, None, {"id": some}, columns=columns)
     )
     return {(row["owner"], row["label"]): row for row in rows}

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
@@ -21,8 +22,9 @@ from django.db import connections
 from redis import Redis
 from redis.exceptions import RedisError
 
-from memory_app.dolt.connections import MEMORY, dolt_of
+from memory_app.dolt.connections import standing_on
 from memory_app.dolt.errors import DoltError
+from memory_app.dolt.placement import databases
 from memory_app.dolt.types import FIRST
 from memory_app.models import Change, MemoryBlock
 from memory_app.runtime import deadlines
@@ -39,7 +41,7 @@ SECONDS = 2.5
 _SEARCH_SECONDS = 0.4
 #: Connecting to a server that hangs cannot be interrupted from outside and takes up to five seconds. So each part is
 #: asked in a thread of its own, and there is never more than one for each.
-_threads = ThreadPoolExecutor(5, thread_name_prefix="health")
+_threads = ThreadPoolExecutor(16, thread_name_prefix="health")
 _answers: dict[str, Future[Any]] = {}
 _lock = threading.Lock()
 
@@ -53,16 +55,23 @@ def _works(engine: str = "", version: str = "") -> Part:
 
 
 def parts() -> dict[str, Part]:
-    """Return the state of each part (a database's alias, `disk`, `redis`), asked in parallel; one silent for `SECONDS`
-    counts as down."""
-    asked: dict[str, Callable[[], Part]] = {MEMORY: _memory, "default": _default}
+    """Return the state of each part (`default`, each memory, `disk`, `redis`), asked in parallel; one silent for
+    `SECONDS` counts as down."""
+    until = time.monotonic() + SECONDS
+    memories = {database: partial(_memory, database) for database in _databases(SECONDS / 2)}
+    asked: dict[str, Callable[[], Part]] = {**memories, "default": _default}
     if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
         asked["disk"] = _disk
     if settings.REDIS_URL:
         asked["redis"] = _redis
     asking = {name: _asking(name, ask) for name, ask in asked.items()}
-    until = time.monotonic() + SECONDS
     return {name: _answer(name, answer, until - time.monotonic()) for name, answer in asking.items()}
+
+
+def is_ready(parts: dict[str, Part]) -> bool:
+    """Whether this process can serve: one of several memories that is away takes only its owners with it."""
+    memories = [part["ok"] for name, part in parts.items() if name.startswith(FIRST)]
+    return any(memories) and all(part["ok"] for name, part in parts.items() if not name.startswith(FIRST))
 
 
 def _asking(name: str, ask: Callable[[], T]) -> Future[T]:
@@ -103,10 +112,17 @@ def _search() -> dict[str, Any]:
     return {"embedder": embedders.configured_name(), "owners_behind": len(index_state.owners_behind())}
 
 
-def _memory() -> Part:
-    MemoryBlock.objects.exists()
-    verbs = dolt_of(FIRST)
-    return _works(verbs.engine, verbs.version())
+def _databases(seconds: float) -> list[str]:
+    try:
+        return _asking("databases", databases).result(timeout=seconds)
+    except (DatabaseError, TimeoutError):
+        return [FIRST]  # `default` says why
+
+
+def _memory(database: str) -> Part:
+    with standing_on(database) as verbs:
+        MemoryBlock.objects.exists()
+        return _works(verbs.engine, verbs.version())
 
 
 def _default() -> Part:

@@ -26,6 +26,7 @@ from memory_app.celery import app, load_tasks
 from memory_app.databases import wal
 from memory_app.dolt import maintenance
 from memory_app.dolt.errors import DoltError
+from memory_app.dolt.placement import databases
 from memory_app.runtime import background, workers
 
 log = structlog.get_logger(__name__)
@@ -153,7 +154,8 @@ class _Upkeep:
 
 def _collect_garbage() -> None:
     try:
-        maintenance.collect_garbage()
+        for database in databases():
+            maintenance.collect_garbage(database)
     finally:
         connections.close_all()  # this thread's alone
 

@@ -9,6 +9,7 @@ from django.template.defaultfilters import filesizeformat
 
 from memory_app.dolt import maintenance
 from memory_app.dolt.errors import DoltError
+from memory_app.dolt.placement import databases
 
 
 class Command(BaseCommand):
@@ -23,10 +24,14 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, force: bool, **options: Any) -> None:
-        try:
-            collected = maintenance.collect_garbage(force=force or not settings.EMBEDDED_MEMORY)
-        except DoltError as error:
-            raise CommandError(f"The memory cannot be collected now: {error}") from error
+        for database in databases():
+            try:
+                collected = maintenance.collect_garbage(database, force=force or not settings.EMBEDDED_MEMORY)
+            except DoltError as error:
+                raise CommandError(f"The memory {database} cannot be collected now: {error}") from error
+            self._tell(collected)
+
+    def _tell(self, collected: maintenance.Collection) -> None:
         if settings.EMBEDDED_MEMORY and collected.done:
             self.stdout.write(
                 f"Collected: {filesizeformat(collected.before)} before, {filesizeformat(collected.after)} after."

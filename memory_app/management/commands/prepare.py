@@ -13,7 +13,9 @@ from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import Error as DatabaseError
 
-from memory_app.dolt.connections import MEMORY, dolt_of
+from memory_app.dolt import placement
+from memory_app.dolt.connections import MEMORY, dolt_of, standing_on
+from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
 
 ALIASES = ("default", "memory")
@@ -37,7 +39,20 @@ class Command(BaseCommand):
             if alias == MEMORY:
                 dolt_of(FIRST).ready_to_migrate()
             call_command("migrate", database=alias, verbosity=0, interactive=False)
+        for database in placement.databases()[1:]:
+            try:
+                migrate_memory(database)
+            except (DatabaseError, DoltError) as error:  # the other owners can work
+                self.stderr.write(f"The memory {database} does not answer, and is not prepared: {error}")
         connections.close_all()
+
+
+def migrate_memory(database: str) -> None:
+    """Migrate one database of the memory, if needed."""
+    with standing_on(database) as verbs:
+        if is_behind(MEMORY):
+            verbs.ready_to_migrate()
+            call_command("migrate", database=MEMORY, verbosity=0, interactive=False, skip_checks=True)
 
 
 def is_behind(alias: str) -> bool:

@@ -224,19 +224,19 @@ def test_garbage_is_collected_by_itself_in_a_quiet_moment(looked_after: None, mo
 @embedded
 def test_nothing_is_collected_while_others_write_before_there_is_much() -> None:
     make_garbage(10)
-    assert not maintenance.collect_garbage().done  # somebody wrote this moment
+    assert not maintenance.collect_garbage("memory").done  # somebody wrote this moment
     a_while_ago(memory_file())
-    collected = maintenance.collect_garbage()
+    collected = maintenance.collect_garbage("memory")
     assert collected.done
     assert collected.after < collected.before - 9 * MB
     a_while_ago(memory_file())
-    assert not maintenance.collect_garbage().done  # nothing has grown since
+    assert not maintenance.collect_garbage("memory").done  # nothing has grown since
 
 
 @embedded
 def test_much_garbage_is_collected_although_others_write() -> None:
     make_garbage(35)
-    assert maintenance.collect_garbage().done
+    assert maintenance.collect_garbage("memory").done
 
 
 @embedded
@@ -247,8 +247,8 @@ def test_two_never_collect_at_once() -> None:
     done: list[maintenance.Collection] = []
     with lock.open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        assert not maintenance.collect_garbage().done
-        waiting = in_a_thread(lambda: done.append(maintenance.collect_garbage(force=True)))
+        assert not maintenance.collect_garbage("memory").done
+        waiting = in_a_thread(lambda: done.append(maintenance.collect_garbage("memory", force=True)))
         waiting.join(0.5)
         assert not done
     waiting.join(30)
@@ -259,8 +259,8 @@ def test_two_never_collect_at_once() -> None:
 def test_a_record_that_was_written_in_part_does_not_end_collecting() -> None:
     write()
     memory_file().with_name("memory.doltlite.gc-size").write_text("")
-    assert not maintenance.collect_garbage().done
-    assert maintenance.collect_garbage(force=True).done
+    assert not maintenance.collect_garbage("memory").done
+    assert maintenance.collect_garbage("memory", force=True).done
 
 
 def test_the_command_collects_and_says_what_came_of_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -290,7 +290,7 @@ def test_a_server_that_denies_it_is_no_error_for_who_collects_on_the_way(monkeyp
     monkeypatch.setitem(memory.settings_dict, "USER", "modest")
     monkeypatch.setitem(memory.settings_dict, "PASSWORD", "modest")
     try:
-        assert not maintenance.collect_garbage(force=True).done
+        assert not maintenance.collect_garbage("memory", force=True).done
         with pytest.raises(CommandError, match="only an administrator"):
             call_command("gc")
     finally:

@@ -1,0 +1,119 @@
+"""`manage.py memories add|list|drain|move`: the databases of the memory."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce
+from django.template.defaultfilters import filesizeformat
+
+from memory_app.databases.backups import BackupError
+from memory_app.dolt import moving, placement
+from memory_app.dolt.connections import dolt_of, settings_of
+from memory_app.dolt.errors import DoltError
+from memory_app.dolt.types import FIRST
+from memory_app.management.commands import prepare
+from memory_app.models import MemoryDatabase, MemoryOwner
+
+
+class Command(BaseCommand):
+    help = "The databases of the memory: make another, list them, stop placing new owners in one, move one."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        add = verbs.add_parser("add", help="make a database, to which new owners go; repeat it after a failure")
+        add.add_argument("name", help="memory_2, for example")
+        add.add_argument("--server", default="", help="a server of ASSENT_MEMORY_SERVERS (default: the first one)")
+        verbs.add_parser("list", help="show the databases")
+        drain = verbs.add_parser("drain", help="place no new owners there; those it has stay")
+        drain.add_argument("name")
+        drain.add_argument("--back", action="store_true", help="place new owners there again")
+        move = verbs.add_parser("move", help="move a database to another server; repeat it after a failure")
+        move.add_argument("name")
+        move.add_argument("server", help="a server of ASSENT_MEMORY_SERVERS, or 'first'")
+        move.add_argument("--folder", type=Path, help="a folder both servers see under this path, for the copy")
+        move.add_argument("--drop", action="store_true", help="drop the database that is left where it was")
+
+    def handle(self, *args: Any, verb: str, **options: Any) -> None:
+        given = {name: options[name] for name in ("name", "server", "back", "folder", "drop") if name in options}
+        try:
+            getattr(self, f"_{verb}")(**given)
+        except (DatabaseError, DoltError, BackupError) as error:
+            raise CommandError(f"{' '.join(str(error).split())} Repeat the command once that is mended.") from error
+
+    def _add(self, name: str, server: str) -> None:
+        if not placement.NAME.fullmatch(name) or name == FIRST:
+            raise CommandError(f"A database is called {FIRST}_ and up to 20 letters or digits, such as {FIRST}_2.")
+        _require_server(server)
+        made, is_new = MemoryDatabase.objects.get_or_create(
+            name=name, defaults={"server": server, "takes_owners": False, "epoch": -1}
+        )
+        if made.server != server:
+            raise CommandError(f"{name} is on server {made.server or 'first'} already; `memories move` moves it.")
+        if made.epoch >= 0:
+            self.stdout.write(f"{name} is there already.")
+            return
+        placement.look_again()
+        moving.create_database(name, server)
+        prepare.migrate_memory(name)
+        for each in MemoryDatabase.objects.all():
+            each.owners = MemoryOwner.objects.filter(database=each).count()
+            each.save(update_fields=["owners"])
+        MemoryDatabase.objects.filter(name=name).update(epoch=0, takes_owners=True)
+        self.stdout.write(f"{name} is made{'' if is_new else ' ready'}: new owners go where there are fewest.")
+
+    def _list(self) -> None:
+        counted = MemoryOwner.objects.filter(database=OuterRef("pk")).order_by().values("database")
+        owners = Coalesce(Subquery(counted.annotate(n=Count("pk")).values("n")), 0)
+        for each in MemoryDatabase.objects.annotate(placed=owners):
+            try:
+                found = f"{len(dolt_of(each.name).branches()) - 1} branches{_size(each.name)}"
+            except (DatabaseError, DoltError) as error:
+                found = f"does not answer ({type(error).__name__})"
+            state = "being made: repeat `memories add`" if each.epoch < 0 else "" if each.takes_owners else "drained"
+            if placement.place_of(each.name).is_moving:
+                state = "being moved"
+            where = "" if settings.EMBEDDED_MEMORY else f" on {each.server or 'first'}"
+            line = f"{each.name}{where}: {each.placed} owners, {found}"
+            self.stdout.write(f"{line}, {state or 'takes new owners'}")
+
+    def _drain(self, name: str, back: bool) -> None:
+        _require_known(name)
+        if not back and not MemoryDatabase.objects.filter(takes_owners=True).exclude(name=name).exists():
+            raise CommandError("It is the only one that takes new owners: add another database first.")
+        MemoryDatabase.objects.filter(name=name, epoch__gte=0).update(takes_owners=back)
+        self.stdout.write(f"{name} takes new owners again." if back else f"{name} takes no new owners any more.")
+
+    def _move(self, name: str, server: str, folder: Path | None, drop: bool) -> None:
+        if settings.EMBEDDED_MEMORY:
+            raise CommandError(
+                "Embedded databases are files of one folder and do not move by themselves. To move the whole site, "
+                "stop it and move ASSENT_DATA_DIR, or take a backup and restore it elsewhere."
+            )
+        _require_known(name)
+        to = "" if server == "first" else server
+        _require_server(to)
+        if folder is None:
+            raise CommandError("Name a --folder that both servers see under the same path, such as a shared volume.")
+        left = moving.move(name, to, folder.absolute(), drop=drop, say=self.stdout.write)
+        self.stdout.write(f"{name} is on {server}. {left}")
+
+
+def _require_server(server: str) -> None:
+    if server and (settings.EMBEDDED_MEMORY or server not in settings.MEMORY_SERVERS):
+        raise CommandError(f"ASSENT_MEMORY_SERVERS has no server {server}.")
+
+
+def _require_known(name: str) -> None:
+    if not MemoryDatabase.objects.filter(name=name, epoch__gte=0).exists():
+        raise CommandError(f"There is no database {name}; `memories list` shows those there are.")
+
+
+def _size(name: str) -> str:
+    if not settings.EMBEDDED_MEMORY:
+        return ""
+    return f", {filesizeformat(Path(settings_of(name, '')['NAME']).stat().st_size)}"

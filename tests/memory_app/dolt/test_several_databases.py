@@ -1,0 +1,213 @@
+"""One memory in two databases: each owner's rows are in one of them, and everything else works over both."""
+
+import uuid
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connections
+
+from approvals import services
+from approvals.models import Agent, Proposal, Status, User
+from approvals.recovery import backup
+from approvals.recovery.integrity import problems
+from memory_app import reads
+from memory_app.databases.backups import Manifest
+from memory_app.dolt import moving, placement
+from memory_app.dolt.connections import dolt, dolt_of, head_of_main, open_at, settings_of, transaction_on
+from memory_app.dolt.errors import EngineUnavailable, RevisionNotFound
+from memory_app.dolt.types import FIRST
+from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryOwner
+from memory_app.search import service as search
+from tests import environment
+from tests.conftest import at_once
+from tests.support.acts import approve
+from tests.support.fixtures import ClientOf, MakeBlock, Propose
+
+SECOND = "memory_2"
+
+
+@pytest.fixture
+def second() -> Iterator[str]:
+    """A second database, to which the next new owner goes that comes after one of the first."""
+    memories("add", SECOND)
+    yield SECOND
+    if not environment.is_embedded():
+        moving.drop_database(settings_of(SECOND, "")["NAME"], "")
+
+
+def memories(*arguments: str) -> str:
+    out = StringIO()
+    call_command("memories", *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def owners(second: str, alice: User, ben: User, make_block: MakeBlock) -> list[User]:
+    """alice in the first database and ben in the second, each with a block of the same label."""
+    for owner in (alice, ben):
+        make_block(owner, "goals", f"{owner.username} likes math.\nShe reads one book a month.\n")
+    assert [placement.database_of(owner.username) for owner in (alice, ben)] == [FIRST, SECOND]
+    return [alice, ben]
+
+
+def take_away(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing connect to a database."""
+    known = connections["memory"].beside  # type: ignore[attr-defined]
+    connections["memory"].close()
+    monkeypatch.setattr(f"{known[database].__module__}.DatabaseWrapper.get_new_connection", _but(database, known))
+
+
+def _but(database: str, known: dict[str, Any]) -> Any:
+    original = type(known[database]).get_new_connection
+
+    def get_new_connection(self: Any, parameters: Any) -> Any:
+        if self.database == database:
+            raise EngineUnavailable(f"{database} is away")
+        return original(self, parameters)
+
+    return get_new_connection
+
+
+def test_owners_of_two_databases_propose_approve_undo_and_read_what_was(
+    owners: list[User], propose: Propose, scribe: Agent
+) -> None:
+    for owner in owners:
+        name = owner.username
+        before = reads.head(name)
+        proposal = propose(reads.block(name, "goals"), "likes math", "loves math")
+        revision = proposal.current_revision
+        assert dolt(name).head(revision.branch) == revision.head_commit
+        with open_at(name, revision.branch):
+            assert MemoryBlock.objects.get(owner=name).body.startswith(f"{name} loves")
+        approve(owner, proposal)
+        assert reads.block(name, "goals").body.startswith(f"{name} loves math")
+        assert reads.block_at(name, "goals", before).body.startswith(f"{name} likes math")
+        services.undo(actor=owner, proposal_id=proposal.pk)
+        assert reads.block(name, "goals").body.startswith(f"{name} likes math")
+        assert [change.action for change in reads.history(name, "block", "goals")] == [
+            "reverted",
+            "approved",
+            "created",
+        ]
+        assert reads.commit_at_time(name, Change.objects.filter(owner=name).latest("at").at) == reads.head(name)
+        assert search.search(owner=name, query="book a month", top_k=3).results
+    (of_alice, of_ben) = (Change.objects.filter(owner=owner.username).latest("id") for owner in owners)
+    assert (of_alice.database, of_ben.database) == (FIRST, SECOND)
+    for other, commit in (("alice", of_ben.commit), ("ben", of_alice.commit)):
+        with pytest.raises(RevisionNotFound):  # a hash means nothing in another database
+            reads.resolve_revision(other, commit)
+    assert list(problems()) == []
+
+
+def test_a_block_of_one_owner_is_in_one_database(owners: list[User]) -> None:
+    held = {
+        database: {row["owner"] for row in dolt_of(database).rows(reads.BLOCKS, None)}
+        for database in placement.databases()
+    }
+    assert held == {FIRST: {"alice"}, SECOND: {"ben"}}
+    assert set(reads.find_blocks([("alice", "goals"), ("ben", "goals"), ("ben", "nothing")])) == {
+        ("alice", "goals"),
+        ("ben", "goals"),
+    }
+
+
+def test_the_first_write_of_an_owner_chooses_one_database_for_all_processes(second: str) -> None:
+    owners = [f"student{number}" for number in range(6)]
+    chosen = at_once(lambda: [placement.database_for(owner) for owner in owners], 4)
+    assert all(each == chosen[0] for each in chosen)
+    assert sorted(chosen[0]) == [FIRST] * 3 + [second] * 3
+    assert dict(MemoryDatabase.objects.values_list("name", "owners")) == {FIRST: 3, second: 3}
+
+
+def test_an_owner_who_only_reads_is_placed_by_nobody(second: str) -> None:
+    assert (reads.blocks("carla"), placement.database_of("carla")) == ((), FIRST)
+    assert not MemoryOwner.objects.exists()
+    assert head_of_main("carla") == dolt("carla").head()
+    assert MemoryOwner.objects.get().owner == "carla"
+
+
+def test_a_row_of_an_owner_is_not_remembered_before_it_is_there_to_stay(second: str) -> None:
+    from django.db import transaction
+
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        placement.database_for("carla")
+        raise ZeroDivisionError
+    assert placement.database_of("carla") == FIRST
+    assert not MemoryOwner.objects.exists()
+
+
+def test_databases_are_made_listed_and_drained(second: str) -> None:
+    assert "there already" in memories("add", second)
+    assert memories("list").splitlines()[1].startswith(second)
+    memories("drain", FIRST)
+    assert {placement.database_for(f"student{number}") for number in range(3)} == {second}
+    with pytest.raises(CommandError, match="only one"):
+        memories("drain", second)
+    memories("drain", FIRST, "--back")
+    assert placement.database_for("carla") == FIRST
+    for name in ("memory", "other", "memory_", "memory_A", "memory_2; DROP"):
+        with pytest.raises(CommandError, match="is called"):
+            memories("add", name)
+
+
+@pytest.mark.parametrize("step", ["moving.create_database", "prepare.migrate_memory"])
+def test_a_database_half_made_is_finished_by_the_same_command(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(*arguments: Any) -> None:
+        raise EngineUnavailable("killed")
+
+    with monkeypatch.context() as patch, pytest.raises(CommandError):
+        patch.setattr(f"memory_app.management.commands.memories.{step}", die)
+        memories("add", SECOND)
+    assert placement.databases() == [FIRST]
+    assert placement.database_for("carla") == FIRST
+    memories("add", SECOND)
+    assert placement.databases() == [FIRST, SECOND]
+    assert (placement.database_for("dora"), reads.blocks("dora")) == (SECOND, ())
+    if not environment.is_embedded():
+        moving.drop_database(settings_of(SECOND, "")["NAME"], "")
+
+
+def test_recover_and_rebuild_work_in_both(owners: list[User]) -> None:
+    rows = list(Change.objects.order_by("id").values("database", "commit", "owner", "target"))
+    Change.objects.all().delete()
+    assert services.recover().ledger_rows == 2
+    assert sorted(map(str, Change.objects.values("database", "commit", "owner", "target"))) == sorted(map(str, rows))
+    Change.objects.all().delete()
+    call_command("rebuild_ledger", stdout=StringIO())
+    assert Change.objects.count() == 2
+    for database in (FIRST, SECOND):
+        with transaction_on(database, takes_stray_rows=True):
+            MemoryBlock.objects.filter(label="goals").update(title=f"stray {uuid.uuid4()}")
+    assert [finding.code for finding in problems()] == ["uncommitted"] * 2
+    assert len(services.recover().dirt.split()) == 2
+    assert not [finding for finding in problems() if finding.code != "ledger_differs"]
+
+
+def test_a_database_that_is_away_takes_only_its_owners_with_it(
+    owners: list[User], propose: Propose, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_ben = propose(reads.block("ben", "goals"), "likes math", "loves math")
+    take_away(SECOND, monkeypatch)
+    proposal = propose(reads.block("alice", "goals"), "likes math", "loves math")
+    approve(owners[0], proposal)
+    assert reads.block("alice", "goals").body.startswith("alice loves math")
+    with pytest.raises(EngineUnavailable):
+        reads.block("ben", "goals")
+    assert client_of(owners[1]).get("/memory/ben/blocks/goals/").status_code == 503
+    services.recover()  # the other database is looked after
+    ready = client_of(owners[0]).get("/readyz")
+    assert (ready.status_code, ready.json()["data"]["parts"][SECOND]["ok"]) == (200, False)
+    assert {finding.code for finding in problems()} >= {"unreadable"}
+    assert Proposal.objects.get(pk=of_ben.pk).status == Status.OPEN
+
+
+def test_a_backup_has_both_and_is_restored_and_verified(owners: list[User], propose: Propose, tmp_path: Path) -> None:
+    propose(reads.block("ben", "goals"), "likes math", "loves math")
+    manifest = backup.backup(tmp_path / "kept")
+    assert (manifest.format, list(manifest.further)) == (2, [SECOND])
+    assert Manifest.read(tmp_path / "kept") == manifest
+    backup.verify(tmp_path / "kept")
