@@ -200,7 +200,7 @@ def start_all(services: Services, *, syncs: bool = False) -> None:
     services.folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
     dolt_port, postgres_port, redis_port = free_ports(3)
     _start_redis(services, programs, redis_port)
-    _start_dolt(services, programs, dolt_port)
+    start_dolt(services, programs, dolt_port)
     _start_postgres(services, programs, postgres_port, syncs=syncs)
     services.environment |= {
         "MEMORY_DATABASE_URL": f"mysql://root@{HOST}:{dolt_port}/assent",
@@ -209,7 +209,7 @@ def start_all(services: Services, *, syncs: bool = False) -> None:
     }
 
 
-def _start_dolt(services: Services, programs: Programs, port: int) -> None:
+def start_dolt(services: Services, programs: Programs, port: int) -> None:
     folder = services.folder / "dolt"
     data = folder / "data" / "assent"
     data.mkdir(parents=True)

@@ -77,6 +77,8 @@ def move(database: str, to: str, folder: Path, *, drop: bool, say: Callable[[str
     create_database(database, to)
     try:
         with connect(database, was.server) as here, connect(database, to) as there:
+            if there.dolt.contents() and not _is_ours(here.dolt, there.dolt):
+                raise EngineUnavailable(f"server {to or 'first'} has another database of this name: drop it")
             here.dolt.back_up(copied)  # while others write, so that less is left for the time when they wait
             _move(was, to, copied, here.dolt, there.dolt, say)
     finally:
@@ -89,6 +91,12 @@ def move(database: str, to: str, folder: Path, *, drop: bool, say: Callable[[str
     time.sleep(SETTLES)  # others may still read it
     drop_database(name, was.server)
     return f"`{name}` on server {where} is dropped."
+
+
+def _is_ours(here: DoltOperations, there: DoltOperations) -> bool:
+    """Whether what a server has under the name is what an earlier move left."""
+    head = there.head()
+    return here.exists(head) and here.is_ancestor(head)
 
 
 def _move(
