@@ -108,6 +108,9 @@ class DoltServerOperations(DoltOperations):
             return errors.BranchExists(text)
         if "conflict" in text.lower() and code == _OTHER and not _RACES.search(text):
             return errors.MergeConflict(text)
+        # A standby; at a commit it would be a fault of ours.
+        if code == _OTHER and "read-only" in text and "/" not in str(self.connection.settings_dict["NAME"]):
+            return errors.EngineUnavailable(text)
         if code == _OTHER and "command denied" in text:
             return errors.CommandDenied(text)
         if code == _UNKNOWN_DATABASE or (code == _OTHER and _NO_REVISION.search(text)):
