@@ -80,6 +80,11 @@ def main(output: Path, part: str = "") -> None:
     if part == "long-block":
         _write(output, machine.beside(lambda: long_block.measure(students[0], population.TUTOR)))
         return
+    if part == "memories":
+        from benchmarks import memories
+
+        _write(output, [], memories.measure())
+        return
     if part == "siblings":
         with ExitStack() as stack:
             if settings.REDIS_URL:

@@ -42,10 +42,12 @@ from approvals.recovery.integrity import problems
 from approvals.models import Agent, Proposal, User
 from approvals.review.targets import current_state
 from memory_app import reads
+from memory_app.models import MemoryOwner
 from memory_app.text.edits import Replace
 before = list(map(str, problems()))
 again = StringIO()
 call_command("prepare", stdout=again)
+placed = sorted(map(list, MemoryOwner.objects.values_list("owner", "database_id")))
 staff = User.objects.create_user("admin", is_staff=True)
 words = sorted(Proposal.objects.filter(owner="ben").values_list("search_words", flat=True))
 waiting = list(Proposal.objects.open().order_by("pk"))
@@ -56,7 +58,8 @@ new = services.propose(agent=Agent.objects.get(), owner="ben", label="goals", ki
                        edits=[Replace("a lot", "at night")]).proposal
 print(json.dumps({"problems before": before, "waiting": len(waiting), "alice": reads.block("alice", "goals").body,
     "ben": reads.block("ben", "goals").body, "notes": sorted(note.content for note in reads.notes("alice")),
-    "new": new.status, "problems": list(map(str, problems())), "prepared again": again.getvalue(), "words": words}))
+    "new": new.status, "problems": list(map(str, problems())), "prepared again": again.getvalue(),
+    "placed": placed, "words": words}))
 """
 
 
@@ -84,6 +87,7 @@ def test_a_release_s_databases_are_brought_up_to_date_and_go_on(release: Path, h
         "ben": "Likes maths.\nReads a lot.\n",
         "notes": ["Likes milk.", "Likes tea."],
         "new": "open",
+        "placed": [["alice", "memory"], ["ben", "memory"]],
         "problems": [],
         "prepared again": "",  # nothing is left to do
     }
