@@ -39,6 +39,7 @@ from approvals.services.preparing import branch_name
 from memory_app import reads
 from memory_app.databases import clock
 from memory_app.databases.prepared import update
+from memory_app.dolt.placement import database_for
 from memory_app.text import edits, worddiff
 
 
@@ -117,9 +118,9 @@ def claim(
             is kept as `handed_back_at`.
         batch, despite_warnings: see `approve`.
     """
-    now = timezone.now()
-    shown, revision = proposal.current_revision_number, proposal.current_revision
-    number = shown
+    database_for(proposal.owner)  # before anything is claimed: its memory may be moving to another server
+    now, revision = timezone.now(), proposal.current_revision
+    shown = number = proposal.current_revision_number
     if texts is not None:
         number = proposal.next_revision_number
         of = {"branch": branch_name(proposal.pk, number), "base_commit": seen.commit, "made_by": actor}

@@ -58,7 +58,7 @@ from approvals.services.trust import finish
 from memory_app import reads
 from memory_app.databases import clock
 from memory_app.databases.prepared import Prepared, insert, update
-from memory_app.dolt.placement import database_of, of_database
+from memory_app.dolt.placement import database_for, database_of, of_database
 from memory_app.models import TargetKind
 from memory_app.text import alike
 
@@ -142,6 +142,7 @@ def make(by: ChangeContext, change: ProposedChange, *, require: Callable[[], Non
         EngineUnavailable: the branch could not be written; the row stays, and `recover` finishes it.
     """
     operation = by.operation or uuid.uuid4().hex
+    database_for(change.owner)  # before there is a row: the memory may be moving to another server
     try:
         proposal, created, rule = _prepare(by, change, operation, require)
     except IntegrityError:  # a concurrent call with the same operation inserted its row first

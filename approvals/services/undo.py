@@ -48,7 +48,7 @@ from memory_app import reads
 from memory_app.databases import clock
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import NothingToCommit, RevisionNotFound
-from memory_app.dolt.placement import database_of
+from memory_app.dolt.placement import database_for, database_of
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.runtime import deadlines
@@ -143,6 +143,7 @@ def _held(proposal: Proposal) -> Iterator[None]:
     Raises:
         AlreadyUndone, BeingDecided: another call undid it, decided it again or removed its texts.
     """
+    database_for(proposal.owner)
     row, duration = _as_read(proposal), lease_of(len(proposal.current_revision.note_changes))
     end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
     while not row.without_lease().update(lease_expires_at=(lease := clock.now() + duration)):

@@ -6,7 +6,6 @@ ever once it is known, and looked up again until then. Where a database is, and 
 """
 
 import re
-import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,7 +49,6 @@ _IS_MOVING = ExpressionWrapper(Q(moving_until__gt=Now()), output_field=BooleanFi
 
 _read_at = float("-inf")
 _places: dict[str, Place] = {}
-_reading = threading.Lock()
 
 
 def databases() -> list[str]:
@@ -140,13 +138,12 @@ def place_of(database: str) -> Place:
     if settings.EMBEDDED_MEMORY:
         return _HERE
     global _read_at, _places
-    with _reading:
-        if time.monotonic() - _read_at >= FRESH:
-            _places, _read_at = _all_places(), time.monotonic()
-        places = _places
-    if database not in places and database != FIRST:
+    if (now := time.monotonic()) - _read_at >= FRESH:
+        _places, _read_at = _all_places(), now
+    place = _places.get(database)
+    if place is None and database != FIRST:
         raise EngineUnavailable(f"there is no memory database {database}")
-    return places.get(database, _HERE)
+    return place or _HERE
 
 
 def _all_places() -> dict[str, Place]:
