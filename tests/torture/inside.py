@@ -1,6 +1,6 @@
 """What only Assent's own code can do: make the people of the load, and say what the databases hold.
 
-`python -m tests.torture.inside prepare` prints a token for each agent, `… report` recovers and prints everything, as
+`python -m tests.torture.inside prepare 1` prints a token for each agent, `… report` recovers and prints everything, as
 JSON. Run with the site's settings, in a process of its own.
 """
 
@@ -24,12 +24,18 @@ from approvals import services  # noqa: E402
 from approvals.models import Agent, Proposal, Tutorship, User  # noqa: E402
 from approvals.recovery.integrity import problems  # noqa: E402
 from memory_app import reads  # noqa: E402
+from memory_app.dolt.placement import databases, put_in  # noqa: E402
+from memory_app.dolt.types import FIRST  # noqa: E402
 from memory_app.models import Change  # noqa: E402
 from tests.torture.load import AGENTS, ANCHOR, LABELS, OWNER, PASSWORD, REVIEWERS  # noqa: E402
 
 
-def prepare() -> dict[str, str]:
-    """Make one owner with empty blocks, reviewers with passwords, and agents; a token for each agent by name."""
+def prepare(memories: str) -> dict[str, str]:
+    """Make one owner with empty blocks in the last of so many databases, reviewers with passwords, and agents; a token
+    for each agent by name."""
+    for number in range(2, int(memories) + 1):
+        call_command("memories", "add", f"{FIRST}_{number}", stdout=io.StringIO())
+    put_in(OWNER, databases()[-1])
     people = {name: User(username=name) for name in REVIEWERS}
     for person in people.values():
         person.set_password(PASSWORD)
@@ -62,4 +68,4 @@ def report() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    json.dump({"prepare": prepare, "report": report}[sys.argv[1]](), sys.stdout)
+    json.dump({"prepare": prepare, "report": report}[sys.argv[1]](*sys.argv[2:]), sys.stdout)

@@ -66,19 +66,22 @@ def main() -> int:
     )
     parser.add_argument("--most", type=int, default=10_000, help="end after so many faults")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--memories", type=int, default=1, help="databases of the memory; its owner's is the last one")
     options = parser.parse_args()
     kinds = options.faults.split(",")
     os.chdir(ROOT)
     failed = False
     for leg in ("embedded", "server") if options.leg == "both" else (options.leg,):
         try:
-            failed |= torture(leg, kinds, minutes=options.minutes, most=options.most, seed=options.seed)
+            failed |= torture(
+                leg, kinds, minutes=options.minutes, most=options.most, seed=options.seed, memories=options.memories
+            )
         except services.ServicesMissing as missing:
             say(f"{leg}: not run, {missing}")
     return int(failed)
 
 
-def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int) -> bool:
+def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int, memories: int) -> bool:
     """Run one edition; whether anything was lost, unapproved, doubled or stuck."""
     say(f"{leg}: {', '.join(kinds)}, about {minutes:g} minutes, seed {seed}")
     rng = random.Random(f"{seed}/{leg}")
@@ -99,7 +102,7 @@ def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int)
         stack.callback(journal.close)
         stack.callback(site.services.stop)
         site.start()
-        load = Load(site.address, site.inside("prepare"), journal, seed)
+        load = Load(site.address, site.inside("prepare", str(memories)), journal, seed)
         stack.callback(load.stop)
         load.start()
         return _rounds(site, load, journal, kinds, rng, until=time.monotonic() + minutes * 60, most=most)

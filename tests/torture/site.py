@@ -82,9 +82,9 @@ class Site:
     def answers(self, path: str, timeout: float = 5) -> bool:
         return answers(self.address + path, timeout)
 
-    def inside(self, what: str) -> Any:
+    def inside(self, what: str, *more: str) -> Any:
         """What `inside` answers, as the site's own code sees it."""
-        arguments = [sys.executable, "-m", "tests.torture.inside", what]
+        arguments = [sys.executable, "-m", "tests.torture.inside", what, *more]
         run = {"cwd": ROOT, "env": self.environment, "capture_output": True, "text": True, "timeout": 120}
         done = subprocess.run(arguments, check=False, **run)  # type: ignore[call-overload]
         if done.returncode:
