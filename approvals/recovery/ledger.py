@@ -18,6 +18,7 @@ from approvals.models import Event, Proposal, Revision
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import RevisionNotFound
+from memory_app.dolt.placement import put_in
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.text.trailers import Trailers
@@ -268,5 +269,6 @@ def _record(database: str, commit: Commit, expected: tuple[LedgerEntry, ...], at
     before = rows.count()
     with transaction.atomic():  # sorted by owner, since each entry waits for its owner's lock
         for each in expected:
+            put_in(each.owner, database)  # a `default` restored from before the first write does not know
             ledger.record_found(database, commit, each, at=at)
     return rows.count() - before

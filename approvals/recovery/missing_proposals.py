@@ -19,7 +19,7 @@ from approvals.services.preparing import ProposedChange, branch_name, name_notes
 from approvals.services.recheck import recheck
 from memory_app import reads
 from memory_app.dolt.connections import branches, dolt, dolt_of
-from memory_app.dolt.placement import database_of, databases
+from memory_app.dolt.placement import database_of, databases, put_in
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, TargetKind
 from memory_app.text import edits
@@ -88,9 +88,12 @@ def _recreate_open(database: str, number: int, head: str) -> int:
     has a memory in this database."""
     (commit,) = dolt_of(database).log(head, limit=1)
     changed = ledger.targets_changed(database, commit)
-    if len(changed) != 1 or database_of(next(iter(changed))) != database:
+    if len(changed) != 1:
         return 0
     ((owner, targets),) = changed.items()
+    put_in(owner, database)
+    if database_of(owner) != database:
+        return 0
     proposal = _recreate(
         number,
         change_between(owner, targets, commit.parents[0], head),

@@ -73,9 +73,8 @@ def main() -> int:
     failed = False
     for leg in ("embedded", "server") if options.leg == "both" else (options.leg,):
         try:
-            failed |= torture(
-                leg, kinds, minutes=options.minutes, most=options.most, seed=options.seed, memories=options.memories
-            )
+            most, seed, memories = options.most, options.seed, options.memories
+            failed |= torture(leg, kinds, minutes=options.minutes, most=most, seed=seed, memories=memories)
         except services.ServicesMissing as missing:
             say(f"{leg}: not run, {missing}")
     return int(failed)

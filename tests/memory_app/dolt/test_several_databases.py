@@ -174,7 +174,10 @@ def test_a_database_half_made_is_finished_by_the_same_command(step: str, monkeyp
 def test_recover_and_rebuild_work_in_both(owners: list[User]) -> None:
     rows = list(Change.objects.order_by("id").values("database", "commit", "owner", "target"))
     Change.objects.all().delete()
+    MemoryOwner.objects.filter(owner="ben").delete()  # as in a `default` from before the first write
+    placement.forget()
     assert services.recover().ledger_rows == 2
+    assert placement.database_of("ben") == SECOND
     assert sorted(map(str, Change.objects.values("database", "commit", "owner", "target"))) == sorted(map(str, rows))
     Change.objects.all().delete()
     call_command("rebuild_ledger", stdout=StringIO())
