@@ -138,9 +138,10 @@ def place_of(database: str) -> Place:
     if settings.EMBEDDED_MEMORY:
         return _HERE
     global _read_at, _places
-    if (now := time.monotonic()) - _read_at >= FRESH:
+    place, now = _places.get(database), time.monotonic()
+    if now - _read_at >= FRESH or place is None or place.epoch < 0:
         _places, _read_at = _all_places(), now
-    place = _places.get(database)
+        place = _places.get(database)
     if place is None and database != FIRST:
         raise EngineUnavailable(f"there is no memory database {database}")
     return place or _HERE
