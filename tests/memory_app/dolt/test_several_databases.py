@@ -7,24 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db import connections
+from django.db import OperationalError, connections
+from django.urls import reverse
 
 from approvals import services
-from approvals.models import Agent, Proposal, Status, User
+from approvals.models import Agent, Proposal, Status, Tutorship, User
 from approvals.recovery import backup
 from approvals.recovery.integrity import problems
+from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.databases.backups import Manifest
 from memory_app.dolt import moving, placement
 from memory_app.dolt.connections import dolt, dolt_of, head_of_main, open_at, settings_of, transaction_on
 from memory_app.dolt.errors import EngineUnavailable, RevisionNotFound
 from memory_app.dolt.types import FIRST
-from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryOwner
+from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryOwner, block_id
 from memory_app.search import service as search
 from tests import environment
 from tests.conftest import at_once
-from tests.support.acts import approve
+from tests.support.acts import approve, edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 
 SECOND = "memory_2"
@@ -214,3 +217,45 @@ def test_a_backup_has_both_and_is_restored_and_verified(owners: list[User], prop
     assert (manifest.format, list(manifest.further)) == (2, [SECOND])
     assert Manifest.read(tmp_path / "kept") == manifest
     backup.verify(tmp_path / "kept")
+
+
+def test_the_admin_lists_and_opens_the_blocks_of_each(owners: list[User], admin: User, client_of: ClientOf) -> None:
+    client = client_of(admin)
+    listed = reverse("admin:memory_app_memoryblock_changelist")
+    for query, (there, elsewhere) in (("", ("alice", "ben")), (f"?database={SECOND}", ("ben", "alice"))):
+        page = client.get(f"{listed}{query}").content.decode()
+        assert f"{there}/goals" in page
+        assert f"{elsewhere}/goals" not in page
+    opened = client.get(reverse("admin:memory_app_memoryblock_change", args=[block_id("ben", "goals")]))
+    assert (opened.status_code, "ben likes math" in opened.content.decode()) == (200, True)
+
+
+def test_open_proposals_are_bounded_in_each(
+    owners: list[User], propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "MAX_OPEN_PROPOSALS", 1)
+    propose(reads.block("alice", "goals"), "likes math", "loves math")
+    propose(reads.block("ben", "goals"), "likes math", "loves math")
+    with pytest.raises(Refusal, match="wait for a decision already"):
+        propose(reads.block("ben", "goals"), "one book", "two books")
+
+
+def test_a_tutor_decides_about_the_owners_whose_memory_answers(
+    owners: list[User], tim: User, propose: Propose, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Tutorship.objects.create(tutor=tim, owner=owners[1])
+    for owner in owners:
+        propose(reads.block(owner.username, "goals"), "likes math", "loves math")
+        edit(owner, "goals", "one book", "no books")
+    take_away(SECOND, monkeypatch)
+    page = client_of(tim).get("/").content.decode()
+    of_alice, of_ben = (Proposal.objects.get(owner=owner.username) for owner in owners)
+    assert reverse("approve", args=[of_alice.pk]) in page
+    assert reverse("approve", args=[of_ben.pk]) not in page
+    assert f"#{of_ben.pk}" in page or of_ben.get_absolute_url() in page
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="the embedded engine has no standby")
+def test_a_standby_s_refusal_says_that_the_memory_is_away() -> None:
+    refused = dolt_of(FIRST).translate(OperationalError(1105, "database memory is read-only"))
+    assert isinstance(refused, EngineUnavailable)
