@@ -29,6 +29,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "ASSENT_EMAIL_FROM": ("nobody",),
     "MEMORY_DATABASE_URL": ("banana", "postgres://u:p@h/n"),
     "DATABASE_URL": ("banana", "mysql://u:p@h/n"),
+    "ASSENT_MEMORY_SERVERS": ("banana", "a=postgres://u:p@h/", "a=mysql://h/,a=mysql://h/", "A=mysql://h/"),
     "REDIS_URL": ("banana", "http://h"),
     "ASSENT_EMBEDDER": ("openai",),
     "ASSENT_EMBEDDER_URL": ("banana",),
@@ -162,7 +163,8 @@ def test_a_secret_comes_from_a_file_without_the_newline_at_its_end(plain: dict[s
 
 
 def test_every_secret_may_come_from_a_file() -> None:
-    urls = {"MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL", "ASSENT_EMAIL_URL"}  # they may hold passwords
+    # They may hold passwords.
+    urls = {"MEMORY_DATABASE_URL", "ASSENT_MEMORY_SERVERS", "DATABASE_URL", "REDIS_URL", "ASSENT_EMAIL_URL"}
     secrets = urls | {"ASSENT_SECRET_KEY", "ASSENT_EMBEDDER_KEY"}
     assert {name for name, reading in env.readings.items() if reading.is_secret} == secrets
     assert {f"{name}_FILE" for name in secrets} <= env.known
