@@ -32,6 +32,7 @@ from benchmarks.measure import Result, result
 from benchmarks.processes import HOST
 from memory_app import reads
 from memory_app.dolt import maintenance
+from memory_app.dolt.types import FIRST
 from memory_app.search import index_state, store
 from memory_app.text.edits import Replace
 
@@ -191,7 +192,7 @@ def _disk(case: str, work: Callable[[], object], times: int) -> Result:
 
 def _sizes() -> tuple[int, int]:
     """Bytes of the memory and of `default`, with all that can be collected collected."""
-    maintenance.collect_garbage(force=True)
+    maintenance.collect_garbage(FIRST, force=True)
     default = connections["default"]
     with default.cursor() as cursor:
         if default.vendor == "sqlite":
