@@ -244,9 +244,10 @@ def test_a_tutor_decides_about_the_owners_whose_memory_answers(
     owners: list[User], tim: User, propose: Propose, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Tutorship.objects.create(tutor=tim, owner=owners[1])
-    for owner in owners:
-        propose(reads.block(owner.username, "goals"), "likes math", "loves math")
-        edit(owner, "goals", "one book", "no books")
+    math, books = ("likes math", "loves math"), ("one book", "two books")
+    for owner, proposed, edited in ((owners[0], math, books), (owners[1], books, math)):
+        propose(reads.block(owner.username, "goals"), *proposed)
+        edit(owner, "goals", *edited)
     take_away(SECOND, monkeypatch)
     page = client_of(tim).get("/").content.decode()
     of_alice, of_ben = (Proposal.objects.get(owner=owner.username) for owner in owners)
