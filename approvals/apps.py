@@ -1,6 +1,9 @@
-"""App configuration."""
+"""App configuration: has the database note, after each migration, what the counts of the board depend on."""
+
+from typing import Any
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class ApprovalsConfig(AppConfig):
@@ -9,3 +12,12 @@ class ApprovalsConfig(AppConfig):
 
     def ready(self) -> None:
         from approvals import audit  # noqa: F401 (it receives what Django tells of signing in)
+
+        post_migrate.connect(_watch, sender=self, dispatch_uid="approvals.watch")
+
+
+def _watch(*, using: str, **kwargs: Any) -> None:
+    from approvals.statistics import kept
+
+    if using == "default":
+        kept.watch()

@@ -9,6 +9,7 @@ from approvals.accounts import sign_in
 from approvals.accounts.sessions import SessionStore
 from approvals.notifications import mail
 from approvals.services import repeating, several, texts
+from approvals.statistics import kept
 
 
 @shared_task(name="approvals.recover")
@@ -44,3 +45,5 @@ continue_batches = shared_task(name="approvals.continue_batches")(several.contin
 remind = shared_task(name="approvals.remind")(services.remind)
 send_digests = shared_task(name="approvals.send_digests")(mail.send_due)
 send_password_link = shared_task(name=sign_in.TASK)(sign_in.send)
+keep_counts = shared_task(name="approvals.keep_counts")(kept.keep)
+correct_counts = shared_task(name="approvals.correct_counts")(kept.correct)

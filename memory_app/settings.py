@@ -247,6 +247,8 @@ CELERY_BEAT_SCHEDULE = {
     # What a decision leads to is found there; a run takes milliseconds, since threads do the sending.
     "send webhooks": {"task": "agent_tools.send_webhooks", "schedule": 5.0, "options": {"expires": 5}},
     "reindex what was left behind": {"task": "memory_app.reindex_all", "schedule": 60.0},
+    "keep counts": {"task": "approvals.keep_counts", "schedule": 60.0},
+    "correct counts": {"task": "approvals.correct_counts", "schedule": 86400.0},
     "collect garbage": {"task": "memory_app.gc", "schedule": 86400.0},
     "purge conversations": {"task": "memory_app.purge_conversations", "schedule": 86400.0},
     "purge idempotency keys": {"task": "agent_tools.purge", "schedule": 3600.0},
@@ -259,7 +261,7 @@ CELERY_BEAT_SCHEDULE = {
 WITHOUT_BEAT = (
     *("continue batches", "expire", "remind", "send webhooks", "send digests"),
     *("purge conversations", "purge idempotency keys", "purge webhook deliveries", "purge tool calls"),
-    "purge sessions and audit",
+    *("purge sessions and audit", "keep counts", "correct counts"),
 )
 
 # -- Assent's own ---------------------------------------------------------------------------------

@@ -132,12 +132,13 @@ def about_agent(request: HttpRequest, agent: Agent) -> dict[str, Any]:
         Http404: there is nothing about it that this viewer may see.
     """
     viewer = viewer_of(request)
-    proposals, context = agents.narrowed(request)
-    proposals = proposals.filter(agent=agent)
+    owners, context = agents.narrowed(request)
+    proposals = agent.proposals.visible_to(owners)
     has_calls, has_webhooks = serves(agent, viewer), endpoints.concern(viewer, agent)
     if not (has_calls or has_webhooks or proposals.exists()):
         raise Http404
-    return context | {"agent": agent, "proposals": proposals, "has_calls": has_calls, "has_webhooks": has_webhooks}
+    context |= {"owners": owners, "proposals": proposals}
+    return context | {"agent": agent, "has_calls": has_calls, "has_webhooks": has_webhooks}
 
 
 @reading_page
@@ -145,7 +146,7 @@ def about_agent(request: HttpRequest, agent: Agent) -> dict[str, Any]:
 def activity(request: HttpRequest, agent: str) -> HttpResponse:
     """Show an agent's tokens, and what became of its proposals, week by week."""
     viewer, context = viewer_of(request), about_agent(request, get_object_or_404(Agent, name=agent))
-    (counts,) = agents.agents_of(context["proposals"], context["began"], others=[agent])
+    (counts,) = agents.agents_of(context["owners"], context["began"], agent=context["agent"])
     context |= {
         "tab": "activity",
         "rows": rows_of(viewer, agent_id=context["agent"].pk),

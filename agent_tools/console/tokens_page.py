@@ -127,13 +127,13 @@ def tokens_page(
         old: the one it replaces.
     """
     serving = AgentToken.objects.serving(viewer.username).select_related("agent")
-    proposals, counted = agents_statistics.narrowed(request)
+    owners, counted = agents_statistics.narrowed(request)
     rows = rows_of(viewer)
     own = [row for row in rows if not row["token"].all_owners]
     names = [row["token"].agent.name for row in own] if counted["owner"] in ("", viewer.username) else []
     context: dict[str, Any] = {
         **counted,
-        "agents": agents_statistics.agents_of(proposals, counted["began"], others=names),
+        "agents": agents_statistics.agents_of(owners, counted["began"], others=names),
         "form": form or TokenForm(owner=viewer),
         "nonce": new_nonce(),
         "own": own,

@@ -25,7 +25,10 @@ def sign_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -
 
 #: What the machinery keeps for itself: an admin of people needs none of it.
 INTERNALS = frozenset(
-    "Attention Batch Chunk DirectWrite IdempotencyKey NoteAccess ProposedNote Revision SavedFilter SearchIndex".split()
+    (
+        "Attention Batch Chunk DirectWrite IdempotencyKey NoteAccess OwnerCounts ProposedNote Revision "
+        "SavedFilter SearchIndex WeekCount"
+    ).split()
 )
 
 

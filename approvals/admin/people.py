@@ -19,7 +19,7 @@ from approvals import audit
 from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, register_read_only
 from approvals.forms.accounts import time_zones
-from approvals.models import Agent, Attention, AuditEvent, Policy, SavedFilter, TrustRule, Tutorship, User
+from approvals.models import Agent, Attention, AuditEvent, Policy, SavedFilter, TrustRule, Tutorship, User, counts
 
 
 class NewPersonForm(AdminUserCreationForm[User]):
@@ -171,6 +171,8 @@ admin.site.register(
     Policy, PlainList, list_display=["owner", "notes", "updated_at"], list_filter=["notes"], search_fields=["owner"]
 )
 register_read_only(Attention, "proposal_id person seen_revision seen_at", "person__username")
+register_read_only(counts.OwnerCounts, "person waiting decided automatic proposed counted_at", "person__username")
+register_read_only(counts.WeekCount, "owner agent at part what is_reverted number", "owner agent__name")
 register_read_only(SavedFilter, "person name query", "person__username name")
 
 

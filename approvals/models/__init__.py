@@ -5,6 +5,7 @@ Everything above `memory_app` may import them; the rules are in `approvals.servi
 
 from approvals.models.access import AuditEvent, BrowserSession
 from approvals.models.batches import Batch, BatchAction
+from approvals.models.counts import OwnerCounts, WeekCount
 from approvals.models.events import Attention, Event, Policy, SavedFilter
 from approvals.models.people import Agent, Mail, Tutorship, User
 from approvals.models.proposals import (

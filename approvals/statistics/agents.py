@@ -4,28 +4,25 @@ Owners see their memory's, tutors their students', staff all. What counts as acc
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Exists, OuterRef, Sum
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 from django_stubs_ext import StrOrPromise
 
 from approvals import permissions
 from approvals.accounts.sign_in import display_names, viewer_of
-from approvals.models import Approval, Mergeability, ProposalQuerySet, RejectReason, Status
+from approvals.models import Agent, Approval, Proposal, RejectReason, WeekCount
 from approvals.review import trust
-from approvals.statistics import weeks
+from approvals.statistics import kept, weeks
 
 #: What a week's decisions are divided into, as the columns of the page and its bars have them.
 PARTS = ("as_proposed", "changed", "rejected", "unused", "automatic")
-
-#: What a duplicate counts as that was in the memory already: no mistake of its agent's.
-ALREADY_APPLIED = "already_applied"
 
 
 @dataclass
@@ -34,8 +31,8 @@ class AgentCounts:
 
     Args:
         waiting: open now.
-        decided: outcome → how many: of `Approval`, `RejectReason` or `Status`, or `ALREADY_APPLIED`. Approvals older
-            than their column count as approved as proposed.
+        decided: outcome → how many: of `Approval`, `RejectReason` or `Status`, or `kept.ALREADY_APPLIED`. Approvals
+            older than their column count as approved as proposed.
         weeks: for each week, oldest first, how many of `PARTS` and "proposed".
     """
 
@@ -57,7 +54,7 @@ class AgentCounts:
     @property
     def rejected(self) -> int:
         """Return what the list of rejected proposals has."""
-        return sum(self.decided[why] for why in (*RejectReason.values, "", ALREADY_APPLIED))
+        return sum(self.decided[why] for why in (*RejectReason.values, "", kept.ALREADY_APPLIED))
 
     @property
     def outcomes(self) -> dict[str, list[tuple[StrOrPromise, int]]]:
@@ -69,50 +66,43 @@ class AgentCounts:
 
 
 def agents_of(
-    proposals: ProposalQuerySet, began: Sequence[datetime], *, others: Iterable[str] = ()
+    owners: Collection[str] | None, began: Sequence[datetime], *, agent: Agent | None = None, others: Iterable[str] = ()
 ) -> list[AgentCounts]:
-    """Return the agents that made any of these proposals, by name; four queries for any number of agents.
+    """Return the agents that ever proposed anything about these owners, by name; two queries for any number of agents.
 
     Args:
-        proposals: those the reader may see, narrowed to an owner or an agent.
+        owners: whom the reader may see, or the one that it is narrowed to; None means everyone.
         began: when each of the weeks began, see `weeks.starts`.
+        agent: this one alone.
         others: names of agents that are among them even when they made none.
     """
-    proposals = proposals.order_by()
+    counted = WeekCount.objects.filter(owner__in=[kept.EVERYONE] if owners is None else owners)
+    if agent is None:
+        any_of = Proposal.objects.visible_to(owners).filter(agent=OuterRef("pk"))
+        others = {*others, *Agent.objects.filter(Exists(any_of)).values_list("name", flat=True)}
+    else:
+        counted, others = counted.filter(agent=agent), [agent.name]
     found = {name: AgentCounts(name, [Counter() for _week in began]) for name in others}
-    made = Q(status__in=weeks.ASKED, created_at__gte=began[0])
-    asked = proposals.values_list("agent__name").annotate(
-        proposed=Count("pk", filter=made), waiting=Count("pk", filter=Q(status=Status.OPEN))
-    )
-    for name, proposed, waiting in asked:
-        found[name] = AgentCounts(name, [Counter() for _week in began], proposed, waiting)
-    by_week = proposals.filter(made).values_list("agent__name", weeks.number_of("created_at", began))
-    for name, week, number in by_week.annotate(number=Count("pk")):
-        found[name].weeks[week]["proposed"] += number
-    decided = proposals.filter(decided_at__gte=began[0]).values_list(
-        "agent__name", weeks.number_of("decided_at", began), "status", "approval", "decision_reason", "mergeability"
-    )
-    for name, week, *outcome, number in decided.annotate(number=Count("pk")):
-        part, what = _counted_as(*outcome)
-        if part:
-            found[name].weeks[week][part] += number
-            found[name].decided[what] += number
-    for (name,), accepted in trust.acceptance(proposals, since=began[0]).items():
-        found[name].acceptance = accepted
-    return sorted(found.values(), key=lambda agent: agent.name)
+    counted = counted.filter(at__gte=began[0]).annotate(week=weeks.number_of("at", began))
+    by_week = counted.values_list("agent__name", "week", "part", "what", "is_reverted").annotate(sum=Sum("number"))
+    for name, week, part, what, is_reverted, number in by_week.filter(sum__gt=0):
+        one = found[name]
+        if part == "waiting":
+            one.waiting += number
+            continue
+        one.weeks[week][part] += number
+        if part == "proposed":
+            one.proposed += number
+            continue
+        one.decided[what] += number
+        judged = "reverted" if is_reverted else _JUDGED_AS.get(part)
+        if judged:
+            one.acceptance += trust.Acceptance(**{judged: number})
+    return sorted(found.values(), key=lambda each: each.name)
 
 
-def _counted_as(status: str, approval: str, reason: str, fits: str) -> tuple[str, str]:
-    """Return the part of its week that an outcome belongs to, and what it counts as in `decided`."""
-    if status == Status.APPROVED:
-        how = approval or Approval.AS_PROPOSED
-        return ("as_proposed" if how == Approval.AS_PROPOSED else "changed"), how
-    if status == Status.REJECTED and reason == RejectReason.DUPLICATE and fits == Mergeability.ALREADY_APPLIED:
-        return "unused", ALREADY_APPLIED
-    if status == Status.REJECTED:
-        return "rejected", reason
-    unasked = {Status.APPLIED: "automatic", Status.WITHDRAWN: "unused", Status.EXPIRED: "unused"}
-    return unasked.get(Status(status), ""), status
+#: What a part of a week is to `trust.Acceptance`, unless it was taken back.
+_JUDGED_AS = {"as_proposed": "as_proposed", "changed": "edited", "rejected": "rejected"}
 
 
 def week_by_week(counts: AgentCounts, began: Sequence[datetime]) -> dict[str, Any]:
@@ -127,17 +117,17 @@ def week_by_week(counts: AgentCounts, began: Sequence[datetime]) -> dict[str, An
     }
 
 
-def narrowed(request: HttpRequest) -> tuple[ProposalQuerySet, dict[str, Any]]:
-    """Return the proposals to count, and whose they are; of one owner where the address names one."""
+def narrowed(request: HttpRequest) -> tuple[list[str] | None, dict[str, Any]]:
+    """Return the owners whose proposals to count, None for everyone; of one owner where the address names one."""
     user = viewer_of(request)
-    proposals = permissions.proposals_visible_to(user)
+    owners = permissions.readable_owners(user)
     owner = request.GET.get("owner", "").replace("\0", "")[:64]
     if owner:
         if not permissions.may_read(user, owner):
             raise Http404
-        proposals = proposals.of_owner(owner)
+        owners = [owner]
     began = weeks.starts()
-    return proposals, {
+    return owners, {
         "section": "agents",
         "owner": owner,
         "owner_name": display_names({owner}).get(owner, "") if owner else "",
