@@ -127,6 +127,10 @@ class MemoryDatabase(models.Model):
     epoch = models.BigIntegerField(default=0)
     # A lease of the process that moves it; nothing is written until then.
     moving_until = models.DateTimeField(null=True)
+    # Of the last `check_memory` that found nothing: main's newest commit and the ledger's newest row when it began.
+    checked_commit = models.CharField(max_length=64, blank=True)
+    checked_change = models.BigIntegerField(default=0)
+    checked_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = _("memory database")

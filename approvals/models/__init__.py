@@ -11,6 +11,7 @@ from approvals.models.people import Agent, Mail, Tutorship, User
 from approvals.models.proposals import (
     DECIDABLE,
     DECIDED,
+    NOT_TAKEN,
     PENDING,
     TAKEN,
     Approval,

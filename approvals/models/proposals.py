@@ -421,8 +421,12 @@ class Revision(models.Model):
         verbose_name_plural = _("revisions")
         ordering = ["proposal", "number"]
         constraints = [models.UniqueConstraint(fields=["proposal", "number"], name="revision_once")]
-        # `recover` asks which of the existing branches belong to decided proposals.
-        indexes = [models.Index(fields=["branch"], name="revision_branch")]
+        indexes = [
+            # `recover` asks which of the existing branches belong to decided proposals.
+            models.Index(fields=["branch"], name="revision_branch"),
+            # What was merged is known by its head: the ledger is compared with that.
+            models.Index(fields=["head_commit"], name="revision_head"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.proposal} revision {self.number}"

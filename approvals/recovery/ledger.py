@@ -6,8 +6,9 @@ only trusted where the other two agree with it. See docs/architecture.md.
 """
 
 import uuid
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
 
@@ -82,55 +83,131 @@ def rebuild_ledger(database: str) -> tuple[int, int, int]:
     Correct rows keep their ids, which the search index follows, and their times: commits older than the trailer `At`
     only have theirs to the second.
     """
-    wrong: list[int] = []
-    missing: list[tuple[Commit, tuple[LedgerEntry, ...], datetime | None]] = []
+    own = dolt_of(database).own_log()
+    lost = recorded_commits(database) - {commit.hash for commit in own}
+    wrong = [row.pk for rows in rows_of(lost).values() for row in rows]
+    missing: list[Compared] = []
     kept = 0
-    for commit, rows in rows_by_commit(database):
-        expected = expected_entries(database, commit) if commit else ()
-        is_right = commit and not wrong_rows(database, commit, rows)
-        if is_right and len(rows) >= sum(len(each.targets) for each in expected):
-            kept += len(rows)
+    for each in compared(database, own[::-1]):
+        if not each.wrong and not each.lacking:
+            kept += len(each.rows)
             continue
-        wrong += [row.pk for row in rows]  # all of them: pages show the rows of a commit in the order of their ids
-        if commit:
-            missing.append((commit, expected, rows[0].at if rows else None))
+        wrong += [row.pk for row in each.rows]  # all: pages show the rows of a commit in the order of their ids
+        missing.append(each)
     with transaction.atomic():
         for some in batched(wrong):
             Change.objects.filter(pk__in=some).delete()
-        written = sum(_record(database, commit, expected, at) for commit, expected, at in missing)
+        written = 0
+        for each in missing:
+            written += _record(database, each.commit, each.expected, each.rows[0].at if each.rows else None)
     return len(wrong), written, kept
 
 
-def rows_by_commit(database: str) -> Iterator[tuple[Commit | None, list[Change]]]:
-    """Yield each commit of a database's main, the oldest first, with its rows of the ledger; then rows of commits it
-    lacks."""
-    present: dict[str, list[Change]] = {}
-    for row in Change.objects.filter(database=database).order_by("id").iterator(chunk_size=2000):
-        present.setdefault(row.commit, []).append(row)
-    for commit in reversed(dolt_of(database).own_log()):
-        yield commit, present.pop(commit.hash, [])
-    for rows in present.values():
-        yield None, rows
+def recorded_commits(database: str, after: int = 0) -> set[str]:
+    """Return the commits of a database's rows of the ledger, those whose id is above `after`."""
+    rows = Change.objects.filter(database=database, id__gt=after).order_by()
+    return set(rows.values_list("commit", flat=True).distinct())
+
+
+def rows_of(commits: Iterable[str]) -> dict[str, list[Change]]:
+    """Return the ledger's rows of some commits, in the order of their ids, by commit."""
+    rows: dict[str, list[Change]] = defaultdict(list)
+    for some in batched(list(commits)):
+        for row in Change.objects.filter(commit__in=some).order_by("id").iterator(chunk_size=2000):
+            rows[row.commit].append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A commit of main beside the ledger.
+
+    Args:
+        expected: see `expected_entries`.
+        wrong: rows that say something else.
+        lacking: owner, kind, and label or id of what it changed without a row.
+    """
+
+    commit: Commit
+    rows: list[Change]
+    expected: tuple[LedgerEntry, ...]
+    wrong: list[Change]
+    lacking: list[tuple[str, str, str]]
+
+
+def compared(database: str, commits: Sequence[Commit]) -> Iterator[Compared]:
+    """Yield commits of main, each beside its rows of the ledger, with a few statements of `default` for many."""
+    for some in batched(commits):
+        known, present = Known.of(some), rows_of([commit.hash for commit in some])
+        for commit in some:
+            rows, expected = present.pop(commit.hash, []), expected_entries(database, commit, known)
+            wrong = _differing(rows, expected)
+            if wrong:  # rows that `sync_ledger` made from the log of a restored memory are right if they agree with it
+                wrong = _differing(wrong, expected_entries(database, commit, known, trust_log=True))
+            recorded = {(row.owner, row.target_kind, row.target) for row in rows}
+            needed = ((each.owner, *target) for each in expected for target in each.targets)
+            yield Compared(commit, rows, expected, wrong, [each for each in needed if each not in recorded])
 
 
 #: What a row of the ledger and its entry have in common.
 _SAID = attrgetter("action", "actor", "agent", "proposal_id", "comment")
 
 
-def _agrees(entry: LedgerEntry, row: Change) -> bool:
-    """Whether a row of the ledger equals this entry for one of the targets."""
-    return bool(_SAID(row) == _SAID(entry) and (row.target_kind, row.target) in entry.targets)
+def _differing(rows: list[Change], expected: tuple[LedgerEntry, ...]) -> list[Change]:
+    """Return the rows that are not those of an entry for one of its targets."""
+    right = {(each.owner, *target): _SAID(each) for each in expected for target in each.targets}
+    return [row for row in rows if right.get((row.owner, row.target_kind, row.target)) != _SAID(row)]
 
 
-def expected_entries(database: str, commit: Commit, *, trust_log: bool = False) -> tuple[LedgerEntry, ...]:
+@dataclass(frozen=True)
+class Known:
+    """What `default` knows of some commits of main.
+
+    Args:
+        by_head: the proposals with a revision of this head, by it.
+        events: of an approval or a revert, by proposal, kind and commit.
+        announced: by operation.
+    """
+
+    by_head: dict[str, list[Proposal]]
+    proposals: dict[int, Proposal]
+    events: dict[tuple[int, str, str], Event]
+    announced: dict[str, DirectWrite]
+
+    @classmethod
+    def of(cls, commits: Sequence[Commit]) -> "Known":
+        said = [Trailers.of(commit.message) for commit in commits]
+        merged = [commit.parents[1] for commit in commits if len(commit.parents) > 1]
+        revisions = Revision.objects.filter(head_commit__in=merged).order_by("proposal", "number")
+        heads = list(revisions.values_list("head_commit", "proposal_id"))
+        ids = {each.proposal_id for each in said if each.proposal_id} | {pk for _head, pk in heads}
+        # A forged trailer may name a number that no database has.
+        proposals = Proposal.objects.select_related("agent", "decided_by").in_bulk([pk for pk in ids if pk < 2**63])
+        by_head = defaultdict(list)
+        for head, pk in heads:
+            by_head[head].append(proposals[pk])
+        whats = (Event.What.APPROVED, Event.What.REVERTED)
+        events = Event.objects.filter(proposal__in=list(proposals), what__in=whats).order_by("-at", "-id")
+        return cls(
+            by_head=by_head,
+            proposals=proposals,
+            events={(event.proposal_id, event.what, event.data.get("commit", "")): event for event in events},
+            announced=DirectWrite.objects.in_bulk([each.operation for each in said if each.operation]),
+        )
+
+
+def expected_entries(
+    database: str, commit: Commit, known: Known | None = None, *, trust_log: bool = False
+) -> tuple[LedgerEntry, ...]:
     """Return the ledger entries that a commit of main requires, one per owner; none for a change of schema.
 
     Rows without a known operation are recorded as `written outside Assent`, in one entry per owner.
 
     Args:
+        known: what `default` knows of it and others; of it alone by default.
         trust_log: see `sync_ledger`.
     """
-    changed = ledger.targets_changed(database, commit)
+    changed, known = ledger.targets_changed(database, commit), known or Known.of([commit])
     if len(changed) == 1:
         ((owner, targets),) = changed.items()
         trailers = Trailers.of(commit.message)
@@ -145,9 +222,9 @@ def expected_entries(database: str, commit: Commit, *, trust_log: bool = False) 
             undoes=trailers.undoes,
         )
         if len(commit.parents) > 1:
-            expected = _merged(database, said, trailers.owner, commit, trust_log=trust_log)
+            expected = _merged(database, said, trailers.owner, commit, known, trust_log=trust_log)
         else:
-            expected = _written(said, trailers.owner, commit.hash, trust_log=trust_log)
+            expected = _written(said, trailers.owner, commit, known, trust_log=trust_log)
         if expected:
             return (expected,)
     return tuple(
@@ -156,21 +233,8 @@ def expected_entries(database: str, commit: Commit, *, trust_log: bool = False) 
     )
 
 
-def wrong_rows(database: str, commit: Commit, rows: list[Change]) -> list[Change]:
-    """Return the rows of a commit that differ from its expected entries.
-
-    Rows that `sync_ledger` made from the log of a restored memory are correct if they agree with the log.
-    """
-    bad = rows
-    for trust_log in (False, True):
-        if bad:
-            expected = {each.owner: each for each in expected_entries(database, commit, trust_log=trust_log)}
-            bad = [row for row in bad if row.owner not in expected or not _agrees(expected[row.owner], row)]
-    return bad
-
-
 def _merged(
-    database: str, said: LedgerEntry, owner_said: str, commit: Commit, *, trust_log: bool
+    database: str, said: LedgerEntry, owner_said: str, commit: Commit, known: Known, *, trust_log: bool
 ) -> LedgerEntry | None:
     """Return the entry of a merge: an approval, identified by the merged head.
 
@@ -179,19 +243,16 @@ def _merged(
         owner_said: the owner in the trailers.
     """
     head = commit.parents[1]
-    found = Revision.objects.filter(head_commit=head, proposal__owner=said.owner)
-    revision = found.select_related("proposal__agent", "proposal__decided_by").first()
+    proposal = next((each for each in known.by_head.get(head, ()) if each.owner == said.owner), None)
     is_approval = said.action == Change.Action.APPROVED
-    if revision is None:
+    if proposal is None:
         if not (trust_log and is_approval and owner_said in (said.owner, "")):
             return None
         return replace(said, agent=Trailers.of(dolt_of(database).log(head, limit=1)[0].message).agent)
-    proposal = revision.proposal
     of_proposal = replace(said, action=Change.Action.APPROVED, agent=proposal.agent.name, proposal_id=proposal.pk)
-    if proposal.merge_commit != commit.hash:  # undone since, so that only the event knows of it
-        event = proposal.events.filter(what=Event.What.APPROVED, data__commit=commit.hash).first()
-        if event:
-            return replace(of_proposal, actor=said.actor or event.actor, comment=event.text)
+    event = known.events.get((proposal.pk, Event.What.APPROVED, commit.hash))
+    if event and proposal.merge_commit != commit.hash:  # undone since, so that only the event knows of it
+        return replace(of_proposal, actor=said.actor or event.actor, comment=event.text)
     operation = proposal.merge_operation or said.operation
     decided_by = proposal.decided_by.username if proposal.decided_by else ""
     return replace(
@@ -202,7 +263,9 @@ def _merged(
     )
 
 
-def _written(said: LedgerEntry, owner_said: str, hash_: str, *, trust_log: bool) -> LedgerEntry | None:
+def _written(
+    said: LedgerEntry, owner_said: str, commit: Commit, known: Known, *, trust_log: bool
+) -> LedgerEntry | None:
     """Return the entry of a commit that is not a merge: applied by policy, reverted, or written directly.
 
     Arguments are those of `_merged`.
@@ -210,23 +273,24 @@ def _written(said: LedgerEntry, owner_said: str, hash_: str, *, trust_log: bool)
     if owner_said != said.owner:
         return None
     if said.action in (Change.Action.APPLIED, Change.Action.REVERTED) and said.proposal_id is not None:
-        proposal = Proposal.objects.filter(pk=said.proposal_id).select_related("agent").first()
+        proposal = known.proposals.get(said.proposal_id)
         if proposal is None:
             return said if trust_log else None
         applied = said.action == Change.Action.APPLIED
         operation = proposal.operation if applied else revert_operation(proposal, said.undoes)
         is_known = operation == said.operation or (
             # The operation of a proposal that was made again after a restore is a new one.
-            not applied and proposal.events.filter(what=Event.What.REVERTED, data__commit=hash_).exists()
+            not applied and (proposal.pk, Event.What.REVERTED, commit.hash) in known.events
         )
         if proposal.owner != said.owner or not is_known:
             return None
         # Why it was reverted is written before the commit is made, as with a direct write.
-        why = DirectWrite.objects.filter(pk=said.operation, actor=said.actor).first() if not applied else None
-        return replace(said, agent=proposal.agent.name, comment=why.comment if why else "")
+        why = None if applied else known.announced.get(said.operation)
+        comment = why.comment if why and why.actor == said.actor else ""
+        return replace(said, agent=proposal.agent.name, comment=comment)
     if said.action not in _DIRECT or said.proposal_id is not None:
         return None
-    announced = DirectWrite.objects.filter(pk=said.operation).first()
+    announced = known.announced.get(said.operation)
     if announced is None:
         return said if trust_log else None
     is_it = (announced.owner, announced.action, announced.actor) == (said.owner, said.action, said.actor)

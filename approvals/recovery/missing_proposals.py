@@ -138,11 +138,12 @@ def _recreate(
             name_notes(proposal)
         made: dict[str, Any] = {"actor": proposal.agent, "at": at, "commit": proposal.merge_commit}
         if proposal.auto_applied:
-            events.record(proposal, Event.What.APPLIED, **made)
+            events.record(proposal, Event.What.APPLIED, text=proposal.reasoning, **made)
         else:
             events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning, at=at)
         if proposal.status == Status.APPROVED:
-            events.record(proposal, Event.What.APPROVED, **made | {"actor": proposal.decided_by})
+            said = {"actor": proposal.decided_by, "text": proposal.decision_comment}
+            events.record(proposal, Event.What.APPROVED, **made | said)
     log.info("proposal_made_again", proposal=number, user_id=change.owner, status=str(proposal.status))
     return proposal
 

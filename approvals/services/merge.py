@@ -96,8 +96,8 @@ def _close_approved(proposal: Proposal, commit: str) -> None:
         "mergeability": Mergeability.CLEAN,
         "lease_expires_at": None,
     }
-    said: dict[str, Any] = {"text": proposal.decision_comment, "commit": commit, "approval": proposal.approval}
-    said["expected"] = {"status": Status.MERGING}
+    said: dict[str, Any] = {"text": proposal.decision_comment, "expected": {"status": Status.MERGING}}
+    said |= {"commit": commit, "approval": proposal.approval, "reason": proposal.decision_reason}
     if not events.move(proposal, values, Event.What.APPROVED, actor=proposal.decided_by, **said):
         return
     if proposal.review_reason == ReviewReason.REPEATED and proposal.answers_id:

@@ -196,9 +196,10 @@ class DoltOperations(ABC):
         Args:
             since: a commit of main; only what came after it.
         """
-        log = {commit.hash: commit for commit in self.log(f"{since}..{MAIN}" if since else MAIN)}
+        head = self.head(MAIN)  # once: others may commit between two statements
+        log = {commit.hash: commit for commit in self.log(f"{since}..{head}" if since else head)}
         own = []
-        following = log.get(self.head(MAIN))
+        following = log.get(head)
         while following:
             own.append(following)
             following = log.get(following.parents[0]) if following.parents else None
@@ -272,11 +273,11 @@ class DoltOperations(ABC):
             RevisionNotFound: one of the two cannot be read.
         """
         with self._named(errors.RevisionNotFound, f"{before}..{after}"):
-            for revision in (before, after):
-                self.head(revision)
             source, parameters = self._diff(table, before, after)
             wanted = ", ".join(f"from_{name}, to_{name}" for name in ("id", *columns)) if columns else "*"
             found = self._read(f"SELECT {wanted} FROM {source}", parameters)  # noqa: S608 (names of our own)
+            for revision in () if found else (before, after):  # an engine may find nothing at what is not there
+                self.head(revision)
         return sorted(map(_row_diff, found), key=lambda sides: str((sides[1] or sides[0] or {})["id"]))
 
     # -- what each engine does in its own way -----------------------------------------------------------
