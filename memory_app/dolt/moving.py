@@ -12,16 +12,15 @@ A move copies with Dolt's own backup, so no hash changes. Its steps, of which ea
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import structlog
 from django.conf import settings
 from django.db import connections
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from memory_app.dolt import placement
@@ -58,21 +57,19 @@ def _on_server(server: str, verb: str, name: str) -> None:
         cursor.execute(f"{verb} {session.ops.quote_name(name)}")
 
 
-def move(database: str, to: str, folder: Path, *, drop: bool, say: Callable[[str], object]) -> str:
-    """Move a database to another server, and return what is left where it was, in a sentence.
+def move(database: str, to: str, folder: Path) -> str:
+    """Move a database to another server, and return what the old one knows it by, which is left there.
 
     Args:
-        to: the server, as in `MemoryDatabase.server`.
+        to: the server, as in `MemoryDatabase.server`; another than the one it is on.
         folder: both servers see it under this path; a folder for the copy is made in it, and removed.
-        drop: drop what is left.
 
     Raises:
         EngineUnavailable: it could not be finished; the database is where it was.
     """
     was = MemoryDatabase.objects.get(name=database)
-    if was.server == to:
-        return "It was there already."
-    copied = folder / f"moving-{settings_of(database, was.server)['NAME']}"
+    name = str(settings_of(database, was.server)["NAME"])
+    copied = folder / f"moving-{name}"
     shutil.rmtree(copied, ignore_errors=True)
     create_database(database, to)
     try:
@@ -80,17 +77,12 @@ def move(database: str, to: str, folder: Path, *, drop: bool, say: Callable[[str
             if there.dolt.contents() and not _is_ours(here.dolt, there.dolt):
                 raise EngineUnavailable(f"server {to or 'first'} has another database of this name: drop it")
             here.dolt.back_up(copied)  # while others write, so that less is left for the time when they wait
-            _move(was, to, copied, here.dolt, there.dolt, say)
+            _switch(was, to, copied, here.dolt, there.dolt)
     finally:
         shutil.rmtree(copied, ignore_errors=True)
     placement.look_again()
     log.info("memory_moved", database=database, server=to or "first")
-    name, where = settings_of(database, was.server)["NAME"], was.server or "first"
-    if not drop:
-        return f"What was there is left on server {where}, as `{name}`: drop it once you trust the new place."
-    time.sleep(SETTLES)  # others may still read it
-    drop_database(name, was.server)
-    return f"`{name}` on server {where} is dropped."
+    return name
 
 
 def _is_ours(here: DoltOperations, there: DoltOperations) -> bool:
@@ -99,16 +91,9 @@ def _is_ours(here: DoltOperations, there: DoltOperations) -> bool:
     return here.exists(head) and here.is_ancestor(head)
 
 
-def _move(
-    was: MemoryDatabase,
-    to: str,
-    copied: Path,
-    here: DoltOperations,
-    there: DoltOperations,
-    say: Callable[[str], object],
-) -> None:
-    with _held(was) as epoch:
-        say(f"{was.name} is being moved; its owners can read, and write again in a moment.")
+def _switch(was: MemoryDatabase, to: str, copied: Path, here: DoltOperations, there: DoltOperations) -> None:
+    """Copy what was written last, and name the new server, while nothing is written."""
+    with _held(was) as row:
         time.sleep(SETTLES)
         for _ in range(ATTEMPTS):
             here.back_up(copied)
@@ -117,43 +102,36 @@ def _move(
                 break
         else:
             raise EngineUnavailable(f"{was.name} was still written while it was copied")
-        if (
-            not _row(was.name, epoch)
-            .filter(moving_until__gt=Now())
-            .update(server=to, epoch=epoch + 1, moving_until=None)
-        ):
+        if not row.filter(moving_until__gt=Now()).update(server=to, epoch=F("epoch") + 1, moving_until=None):
             raise EngineUnavailable("the move took so long that others write again where the database was")
 
 
+#: When the lease ends, by the clock of the database.
+_LATER = Now() + timedelta(seconds=LEASE)
+
+
 @contextmanager
-def _held(was: MemoryDatabase) -> Iterator[int]:
-    """Refuse writes of a database's owners in this block, and yield its epoch, under which none is acknowledged."""
+def _held(was: MemoryDatabase) -> Iterator[QuerySet[MemoryDatabase]]:
+    """Refuse writes of a database's owners in this block, and yield its row as it then is."""
+    rows = MemoryDatabase.objects.filter(name=was.name)
+    free = rows.filter(epoch=was.epoch).exclude(moving_until__gt=Now())
     # This waits for the transactions that acknowledge a write, and hold the row.
-    free = _row(was.name, was.epoch).exclude(moving_until__gt=Now())
-    if not free.update(epoch=was.epoch + 1, moving_until=_until()):
+    if not free.update(epoch=was.epoch + 1, moving_until=_LATER):
         raise EngineUnavailable(f"another process moves {was.name}, or died in the last {LEASE} seconds")
-    epoch, ended = was.epoch + 1, threading.Event()
+    row, ended = rows.filter(epoch=was.epoch + 1), threading.Event()
 
     def renew() -> None:
         try:
             while not ended.wait(LEASE / 4):
-                _row(was.name, epoch).filter(moving_until__gt=Now()).update(moving_until=_until())
+                row.filter(moving_until__gt=Now()).update(moving_until=_LATER)
         finally:
             connections.close_all()
 
     thread = threading.Thread(target=renew, name="moving", daemon=True)
     thread.start()
     try:
-        yield epoch
+        yield row
     finally:
         ended.set()
         thread.join()
-        _row(was.name, epoch).update(moving_until=None)
-
-
-def _row(database: str, epoch: int) -> QuerySet[MemoryDatabase]:
-    return MemoryDatabase.objects.filter(name=database, epoch=epoch)
-
-
-def _until() -> Any:
-    return Now() + timedelta(seconds=LEASE)
+        row.update(moving_until=None)

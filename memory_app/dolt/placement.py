@@ -53,8 +53,7 @@ _places: dict[str, Place] = {}
 
 def databases() -> list[str]:
     """Return the names of all memory databases, the first one first."""
-    names = set(MemoryDatabase.objects.filter(epoch__gte=0).order_by().values_list("name", flat=True))
-    return [FIRST, *sorted(names - {FIRST})]
+    return [FIRST, *sorted(name for name, place in _all_places().items() if name != FIRST and place.epoch >= 0)]
 
 
 def of_database(database: str) -> Q:

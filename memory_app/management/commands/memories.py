@@ -1,5 +1,6 @@
 """`manage.py memories add|list|drain|move`: the databases of the memory."""
 
+import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.db.models import Count, OuterRef, Subquery
-from django.db.models.functions import Coalesce
 from django.template.defaultfilters import filesizeformat
 
 from memory_app.databases.backups import BackupError
 from memory_app.dolt import moving, placement
-from memory_app.dolt.connections import dolt_of, settings_of
+from memory_app.dolt.connections import branches, settings_of
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
 from memory_app.management.commands import prepare
@@ -61,31 +60,21 @@ class Command(BaseCommand):
         moving.create_database(name, server)
         prepare.migrate_memory(name)
         for each in MemoryDatabase.objects.all():
-            each.owners = MemoryOwner.objects.filter(database=each).count()
-            each.save(update_fields=["owners"])
+            placed = MemoryOwner.objects.filter(database=each).count()
+            MemoryDatabase.objects.filter(pk=each.pk).update(owners=placed)
         MemoryDatabase.objects.filter(name=name).update(epoch=0, takes_owners=True)
         self.stdout.write(f"{name} is made{'' if is_new else ' ready'}: new owners go where there are fewest.")
 
     def _list(self) -> None:
-        counted = MemoryOwner.objects.filter(database=OuterRef("pk")).order_by().values("database")
-        owners = Coalesce(Subquery(counted.annotate(n=Count("pk")).values("n")), 0)
-        for each in MemoryDatabase.objects.annotate(placed=owners):
-            try:
-                found = f"{len(dolt_of(each.name).branches()) - 1} branches{_size(each.name)}"
-            except (DatabaseError, DoltError) as error:
-                found = f"does not answer ({type(error).__name__})"
-            state = "being made: repeat `memories add`" if each.epoch < 0 else "" if each.takes_owners else "drained"
-            if placement.place_of(each.name).is_moving:
-                state = "being moved"
+        for each in MemoryDatabase.objects.all():
+            owners = MemoryOwner.objects.filter(database=each).count()
             where = "" if settings.EMBEDDED_MEMORY else f" on {each.server or 'first'}"
-            line = f"{each.name}{where}: {each.placed} owners, {found}"
-            self.stdout.write(f"{line}, {state or 'takes new owners'}")
+            self.stdout.write(f"{each.name}{where}: {owners} owners, {_what_is_there(each.name)}, {_state(each)}")
 
     def _drain(self, name: str, back: bool) -> None:
-        _require_known(name)
         if not back and not MemoryDatabase.objects.filter(takes_owners=True).exclude(name=name).exists():
             raise CommandError("It is the only one that takes new owners: add another database first.")
-        MemoryDatabase.objects.filter(name=name, epoch__gte=0).update(takes_owners=back)
+        MemoryDatabase.objects.filter(pk=_known(name).pk).update(takes_owners=back)
         self.stdout.write(f"{name} takes new owners again." if back else f"{name} takes no new owners any more.")
 
     def _move(self, name: str, server: str, folder: Path | None, drop: bool) -> None:
@@ -94,13 +83,21 @@ class Command(BaseCommand):
                 "Embedded databases are files of one folder and do not move by themselves. To move the whole site, "
                 "stop it and move ASSENT_DATA_DIR, or take a backup and restore it elsewhere."
             )
-        _require_known(name)
         to = "" if server == "first" else server
         _require_server(to)
+        was = _known(name).server
+        if was == to:
+            self.stdout.write(f"{name} is on {server} already.")
+            return
         if folder is None:
             raise CommandError("Name a --folder that both servers see under the same path, such as a shared volume.")
-        left = moving.move(name, to, folder.absolute(), drop=drop, say=self.stdout.write)
-        self.stdout.write(f"{name} is on {server}. {left}")
+        self.stdout.write(f"{name} is being moved. Its owners can read; their writes wait for some seconds.")
+        left = moving.move(name, to, folder.absolute())
+        if drop:
+            time.sleep(moving.SETTLES)  # others may still read it
+            moving.drop_database(left, was)
+        what = "dropped" if drop else "left: drop it once you trust the new place"
+        self.stdout.write(f"{name} is on {server}. On {was or 'first'}, `{left}` is {what}.")
 
 
 def _require_server(server: str) -> None:
@@ -108,12 +105,27 @@ def _require_server(server: str) -> None:
         raise CommandError(f"ASSENT_MEMORY_SERVERS has no server {server}.")
 
 
-def _require_known(name: str) -> None:
-    if not MemoryDatabase.objects.filter(name=name, epoch__gte=0).exists():
+def _known(name: str) -> MemoryDatabase:
+    if name not in placement.databases():
         raise CommandError(f"There is no database {name}; `memories list` shows those there are.")
+    return MemoryDatabase.objects.get(name=name)
 
 
-def _size(name: str) -> str:
-    if not settings.EMBEDDED_MEMORY:
-        return ""
-    return f", {filesizeformat(Path(settings_of(name, '')['NAME']).stat().st_size)}"
+def _what_is_there(name: str) -> str:
+    try:
+        found = f"{len(branches(name))} branches"
+    except (DatabaseError, DoltError) as error:
+        return f"does not answer ({type(error).__name__})"
+    return (
+        f"{found}, {filesizeformat(Path(settings_of(name, '')['NAME']).stat().st_size)}"
+        if settings.EMBEDDED_MEMORY
+        else found
+    )
+
+
+def _state(database: MemoryDatabase) -> str:
+    if database.epoch < 0:
+        return "being made: repeat `memories add`"
+    if placement.place_of(database.name).is_moving:
+        return "being moved"
+    return "takes new owners" if database.takes_owners else "drained"

@@ -49,7 +49,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def move_to(server: str, url: str, folder: str) -> None:
     settings.MEMORY_SERVERS = {"other": url}
     moving.SETTLES = 0.2
-    moving.move(SECOND, server, Path(folder), drop=False, say=lambda _said: None)
+    moving.move(SECOND, server, Path(folder))
 
 
 def contents(owner: User) -> set[str]:
@@ -90,7 +90,7 @@ def test_a_database_moves_while_its_owners_write(
     ended.set()
     for writer in writers:
         writer.join()
-    assert "is left on server first" in said
+    assert "On first, `" in said
     assert any(isinstance(error, MemoryMoving) for error in refused)
     assert told["ben"] <= contents(ben)
     assert told["alice"] <= contents(alice)
