@@ -218,15 +218,7 @@ def _one_of(words: Iterable[str], *, after: str = "") -> str:
 # -- the data folder ------------------------------------------------------------------------------
 
 #: What Assent writes there. Other files in the folder are somebody else's and keep their modes.
-OURS = (
-    "assent.sqlite3*",
-    "memory.doltlite*",
-    "memory_*.doltlite*",
-    ".memory*.doltlite*",
-    "secret_key",
-    "demo_token",
-    "demo_accounts.*",
-)
+OURS = ("assent.sqlite3*", "memory*.doltlite*", ".memory*.doltlite*", "secret_key", "demo_token", "demo_accounts.*")
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: Set by every entry point: what it creates is for its user alone. SQLite gives a WAL the mode of its main file, and a
 #: collection of garbage, which writes the memory's file anew, keeps that file's mode.
