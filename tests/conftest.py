@@ -39,6 +39,7 @@ from approvals import services  # noqa: E402
 from approvals.models import Agent, Kind, Proposal, Tutorship, User  # noqa: E402
 from memory_app import reads  # noqa: E402
 from memory_app.celery import app  # noqa: E402
+from memory_app.dolt import placement  # noqa: E402
 from memory_app.reads import Block  # noqa: E402
 from memory_app.text.edits import Replace  # noqa: E402
 from tests.databases import EmbeddedDatabases, ServerDatabases, forget  # noqa: E402
@@ -49,6 +50,8 @@ from tests.support.fixtures import ClientOf, MakeBlock, Propose  # noqa: E402
 settings.WHITENOISE_AUTOREFRESH = True
 # The true one takes a quarter of a second for each password. Processes of their own still use it.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+# Where databases are is read again by whichever call comes a second later: a statement more where they are counted.
+placement.FRESH = 3_600.0
 # Its thread would meet the files of the next test; tests of upkeep start it themselves or watch it in processes.
 connection_created.disconnect(dispatch_uid="memory_app.runtime.upkeep")
 # pytest-xdist's workers inherit the environment: with this name in it, pytest-django would read the settings
