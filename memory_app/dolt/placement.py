@@ -31,7 +31,7 @@ _known: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
-class Place:
+class DatabasePlace:
     """Where a database is, as this process last read it.
 
     Args:
@@ -44,11 +44,11 @@ class Place:
     is_moving: bool = False
 
 
-_HERE = Place()
+_HERE = DatabasePlace()
 _IS_MOVING = ExpressionWrapper(Q(moving_until__gt=Now()), output_field=BooleanField())
 
 _read_at = float("-inf")
-_places: dict[str, Place] = {}
+_places: dict[str, DatabasePlace] = {}
 
 
 def databases() -> list[str]:
@@ -132,7 +132,7 @@ def _remember(owner: str, database: str) -> None:
     transaction.on_commit(lambda: _known.__setitem__(owner, database))
 
 
-def place_of(database: str) -> Place:
+def place_of(database: str) -> DatabasePlace:
     """Return where a database is. Raises EngineUnavailable for one that is not in the table."""
     if settings.EMBEDDED_MEMORY:
         return _HERE
@@ -146,10 +146,10 @@ def place_of(database: str) -> Place:
     return place or _HERE
 
 
-def _all_places() -> dict[str, Place]:
+def _all_places() -> dict[str, DatabasePlace]:
     rows = MemoryDatabase.objects.order_by().values_list("name", "server", "epoch", _IS_MOVING)
     try:
-        return {name: Place(server, epoch, bool(moving)) for name, server, epoch, moving in rows}
+        return {name: DatabasePlace(server, epoch, bool(moving)) for name, server, epoch, moving in rows}
     except DatabaseError:
         if MemoryDatabase._meta.db_table in connection.introspection.table_names():
             raise

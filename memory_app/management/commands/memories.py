@@ -42,7 +42,7 @@ class Command(BaseCommand):
         try:
             getattr(self, f"_{verb}")(**given)
         except (DatabaseError, DoltError, BackupError) as error:
-            raise CommandError(f"{' '.join(str(error).split())} Repeat the command once that is mended.") from error
+            raise CommandError(f"{' '.join(str(error).split())} Repeat the command once that is fixed.") from error
 
     def _add(self, name: str, server: str) -> None:
         if not placement.NAME.fullmatch(name) or name == FIRST:
