@@ -26,8 +26,8 @@ def sign_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -
 #: What the machinery keeps for itself: an admin of people needs none of it.
 INTERNALS = frozenset(
     (
-        "Attention Batch Chunk DirectWrite IdempotencyKey NoteAccess OwnerCounts ProposedNote Revision "
-        "SavedFilter SearchIndex WeekCount"
+        "Attention Batch Chunk DirectWrite IdempotencyKey MemoryDatabase MemoryOwner NoteAccess OwnerCounts "
+        "ProposedNote Revision SavedFilter SearchIndex WeekCount"
     ).split()
 )
 
