@@ -86,7 +86,7 @@ def agents_of(
     counted = counted.filter(at__gte=began[0]).annotate(week=weeks.number_of("at", began))
     by_week = counted.values_list("agent__name", "week", "part", "what", "is_reverted").annotate(sum=Sum("number"))
     for name, week, part, what, is_reverted, number in by_week.filter(sum__gt=0):
-        one = found[name]
+        one = found.setdefault(name, AgentCounts(name, [Counter() for _week in began]))
         if part == "waiting":
             one.waiting += number
             continue

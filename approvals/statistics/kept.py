@@ -30,31 +30,18 @@ _BELIEVED = timedelta(hours=1)
 #: Rows that one transaction counts or sums up, as SQLite has one writer.
 _AT_ONCE = 5_000
 
-#: Where it says the same in another way: engine → name → SQL.
-_WORDS = {
-    "sqlite": {
-        "seconds": "CAST(strftime('%s', substr({0}, 1, 19)) AS INTEGER)",
-        "moment": "strftime('%Y-%m-%d %H:%M:%S', {0}, 'unixepoch')",
-        "now": "strftime('%Y-%m-%d %H:%M:%f', 'now')",
-        "recently": "strftime('%Y-%m-%d %H:%M:%f', 'now', '-7 days')",
-        "first_week": "strftime('%Y-%m-%d %H:%M:%S', 'now', 'start of day', '-6 days', 'weekday 1', '-77 days')",
-        "oldest": "strftime('%Y-%m-%d %H:%M:%S', 'now', '-98 days')",
-        "bytes": "CAST({0} AS BLOB)",
-        "differs": "IS NOT",
-        "triggers": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
-    },
-    "postgresql": {
-        "seconds": "floor(extract(epoch FROM {0}))::bigint",
-        "moment": "to_timestamp({0})",
-        "now": "clock_timestamp()",
-        "recently": "clock_timestamp() - interval '7 days'",
-        "first_week": "date_trunc('week', now(), 'UTC') - interval '77 days'",
-        "oldest": "now() - interval '98 days'",
-        "bytes": "convert_to({0}, 'UTF8')",
-        "differs": "IS DISTINCT FROM",
-        "triggers": "SELECT tgname FROM pg_trigger",
-    },
-}
+
+@cache
+def _texts(engine: str) -> dict[str, str]:
+    """Return the texts of `kept.sql`, and those that an engine says in its own way, by name."""
+    files = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("kept.sql", f"kept.{engine}.sql"))
+    return {
+        name: text.strip() for file in files for name, text in re.findall(r"^-- (\w+): .*\n((?:.+\n)+)", file, re.M)
+    }
+
+
+def _said(name: str, *values: str) -> str:
+    return _texts(connection.vendor)[name].format(*values)
 
 
 def _part(column: str) -> str:
@@ -63,38 +50,29 @@ def _part(column: str) -> str:
     Quarters of an hour while it becomes Monday somewhere, from UTC+14 to UTC−12, 26 hours later, and the rest of the
     week as one: so the weeks of every zone are sums of whole parts.
     """
-    at = _WORDS[connection.vendor]["seconds"].format(column)
+    at = _said("seconds", column)
     into_week = f"(({at} - 295200) % 604800)"  # since Sunday, 4 January 1970, 10:00
-    return _moment(f"CASE WHEN {into_week} < 93600 THEN {at} - {at} % 900 ELSE {at} - {into_week} + 93600 END")
-
-
-def _moment(seconds: str) -> str:
-    return _WORDS[connection.vendor]["moment"].format(seconds)
-
-
-@cache
-def _texts() -> dict[str, str]:
-    text = Path(__file__).with_name("kept.sql").read_text(encoding="utf-8")
-    return dict(re.findall(r"^-- (\w+): .*\n((?:.+\n)+)", text, re.M))
+    start = f"CASE WHEN {into_week} < 93600 THEN {at} - {at} % 900 ELSE {at} - {into_week} + 93600 END"
+    return _said("moment", start)
 
 
 def _sql(name: str, row: str = "p", **values: Any) -> str:
-    """Return a text of `kept.sql`, with {row} and what follows from it filled in."""
+    """Return a text with {row} and what follows from it filled in."""
     called = f"trim({row}.first_name || ' ' || {row}.last_name)"
     called = f"CASE {called} WHEN '' THEN {row}.username ELSE {called} END"
     values = {
-        **_WORDS[connection.vendor],
+        **{each: _said(each) for each in ("now", "recently", "first_week", "oldest")},
         "row": row,
         "asked": ", ".join(f"'{status}'" for status in weeks.ASKED),
         "decided": ", ".join(f"'{status}'" for status in DECIDED),
         "created_part": _part(f"{row}.created_at"),
         "decided_part": _part(f"{row}.decided_at"),
-        "always": _moment("253402214400"),  # the last day of the year 9999
-        "never": _moment("0"),
-        "name": _WORDS[connection.vendor]["bytes"].format(f"lower({called}) || '\t' || {row}.username"),
+        "always": _said("moment", "253402214400"),  # the last day of the year 9999
+        "never": _said("moment", "0"),
+        "name": _said("bytes", f"lower({called}) || '\t' || {row}.username"),
         **values,
     }
-    return _texts()[name].format(**values)
+    return _texts(connection.vendor)[name].format(**values)
 
 
 def _parts(row: str, number: int, source: str = "") -> str:
@@ -104,23 +82,19 @@ def _parts(row: str, number: int, source: str = "") -> str:
 
 def _triggers() -> dict[str, tuple[str, str, str]]:
     """Return the triggers by name: event and table, the condition, what is done."""
-    differs = _WORDS[connection.vendor]["differs"]
+    differs = _said("differs")
     depend = "owner agent_id status created_at decided_at approval decision_reason mergeability reverted_by_commit"
     changed = " OR ".join(f"OLD.{column} {differs} NEW.{column}" for column in depend.split())
     add, take = _sql("add", parts=_parts("NEW", 1)), _sql("add", parts=_parts("OLD", -1))
-    count = {row: _alone(row, f"{_sql('count')} WHERE owner = {row}.owner;") for row in ("NEW", "OLD")}
+    count = {row: _sql("alone", row, what=f"{_sql('count')} WHERE owner = {row}.owner;") for row in ("NEW", "OLD")}
     return {
         "count_new_proposal": ("INSERT ON approvals_proposal", "TRUE", add + count["NEW"]),
         "count_proposal": ("UPDATE ON approvals_proposal", changed, take + add + count["NEW"]),
         "count_lost_proposal": ("DELETE ON approvals_proposal", "TRUE", take + count["OLD"]),
-        "count_change": ("INSERT ON memory_app_change", "TRUE", _alone("NEW", _sql("change"))),
+        "count_change": ("INSERT ON memory_app_change", "TRUE", _sql("alone", "NEW", what=_sql("change"))),
         "count_person": ("INSERT ON approvals_user", "TRUE", _sql("person", "NEW")),
         "count_name": ("UPDATE OF first_name, last_name ON approvals_user", "TRUE", _sql("name", "NEW")),
     }
-
-
-def _alone(row: str, what: str) -> str:
-    return what if connection.vendor == "sqlite" else _sql("alone", row, what=what)
 
 
 def watch() -> None:
@@ -131,17 +105,11 @@ def watch() -> None:
     if OwnerCounts._meta.db_table not in connection.introspection.table_names():
         return  # migrated to an older version
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_WORDS[connection.vendor]["triggers"])
+        cursor.execute(_said("triggers"))
         present = {name for (name,) in cursor.fetchall()}
         missing = {name: each for name, each in _triggers().items() if name not in present}
         for name, (event, condition, what) in missing.items():
-            trigger = f"CREATE TRIGGER {name} AFTER {event} FOR EACH ROW WHEN ({condition})"
-            if connection.vendor == "sqlite":
-                cursor.execute(f"{trigger} BEGIN {what} END")
-            else:
-                body = f"LANGUAGE plpgsql AS $$ BEGIN {what} RETURN NULL; END $$"
-                cursor.execute(f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger {body}")
-                cursor.execute(f"{trigger} EXECUTE FUNCTION {name}()")
+            cursor.execute(_sql("trigger", trigger=name, event=event, condition=condition, what=what))
         if missing:
             cursor.execute(_sql("people"))
             cursor.execute(_sql("count"))

@@ -1,4 +1,4 @@
--- What `kept` has the database do. {row} is a row of proposals, the others are texts of the engine or of `kept`.
+-- What `kept` has the database do. {row} is a row of proposals or of people; the others are filled in by `kept`.
 
 -- parts: what one proposal adds to `approvals_weekcount`, {number} times, of {owner}
 SELECT {owner} AS owner, {row}.agent_id AS agent_id, {created_part} AS at, 'proposed' AS part, '' AS what,
@@ -83,7 +83,3 @@ UPDATE approvals_ownercounts SET name = {name} WHERE owner = {row}.username;
 -- change: when an owner's memory last changed
 UPDATE approvals_ownercounts SET changed_at = NEW.at
 WHERE owner = NEW.owner AND (changed_at IS NULL OR changed_at < NEW.at);
-
--- alone: on PostgreSQL, where no other transaction is at it: nobody waits, and `kept.keep` does it within a minute
-PERFORM 1 FROM approvals_ownercounts WHERE owner = {row}.owner FOR UPDATE SKIP LOCKED;
-IF FOUND THEN {what} END IF;
