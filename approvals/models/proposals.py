@@ -276,6 +276,8 @@ class Proposal(models.Model):
             # Decided proposals, the newest decision first: of some owners, and of all.
             models.Index(fields=["owner", "status", "decided_at", "id"], name="proposal_owner_decided"),
             models.Index(fields=["status", "decided_at", "id"], name="proposal_status_decided"),
+            # What people rejected last of an agent's, for the agent's page.
+            models.Index(fields=["agent", "status", "decided_at", "owner"], name="proposal_agent_decided"),
             # The blocks that the filter offers, and what waits for one: SQLite takes this index for that, with or
             # without the status. With 2,000 decided proposals of a block that was half a millisecond of each read.
             models.Index(fields=["target_kind", "owner", "target", "status"], name="proposal_kind_owner"),
