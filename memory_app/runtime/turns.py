@@ -4,7 +4,6 @@ the calls of a token: leases in the cache, which all processes share (or the onl
 It protects speed, not the memory, which is correct without it. So without a cache every caller goes through.
 """
 
-import hashlib
 import random
 import secrets
 import threading
@@ -16,6 +15,7 @@ from functools import partial
 from django.core.cache import cache
 
 from memory_app.runtime import background, deadlines, waits
+from memory_app.runtime.rate_limit import key_of
 from memory_app.runtime.unavailable import of_cache
 
 #: Seconds after which the turn of a killed process is free again.
@@ -44,15 +44,15 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
     if not _at_once.acquire(blocking=False):
         raise Taken
     mine = by or secrets.token_hex(8)
-    keys = [_key(name) for name in names]
+    keys = [key_of("turn", name) for name in names]
     has: list[str] = []
     try:
         for key in keys:
             if not _take(key, mine):
                 raise Taken
             has.append(key)
-        with background.while_it_lasts("turn", partial(_keep, has), every=LEASE / 3):
-            yield
+            _keep(key, LEASE)
+        yield
     finally:
         for key in has:
             _give_back(key, mine)
@@ -61,52 +61,34 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
 
 #: Seconds after which the place of a killed process is free again; less than `_PATIENCE`, so that nobody misses it.
 _PLACE = 3
-#: The places of this process, which one thread of it keeps.
-_places: set[str] = set()
 
 
 @contextmanager
 def awaited(name: str, most: int = 1) -> Iterator[bool]:
     """Hold one of so many places of this name for the block, after those who have them; or until this thread waits for
     something else (`waits`). Whether one was free in time: the caller may go on without."""
-    keys = [_key(f"{name} {number}") for number in random.sample(range(most), most)]
-    end = time.monotonic() + min(_PATIENCE, deadlines.remaining())
-    while (key := of_cache(lambda: _first_free(keys), "", event="turn_without_cache")) is None:
+    keys = [key_of("turn", f"{name} {number}") for number in random.sample(range(most), most)]
+    mine, end = secrets.token_hex(8), time.monotonic() + min(_PATIENCE, deadlines.remaining())
+    while (key := of_cache(lambda: _first_free(keys, mine), "", event="turn_without_cache")) is None:
         if time.monotonic() >= end:
-            break
+            yield False
+            return
         time.sleep(0.02)
-    if not key:
-        yield key is not None
+    if not key:  # no cache
+        yield True
         return
-    _places.add(key)
-    background.soon("places", _keep_places)
-    with waits.counted(partial(_leave, key)):
+    _keep(key, _PLACE)
+    with waits.counted(partial(_give_back, key, mine)):
         yield True
 
 
-def _first_free(keys: list[str]) -> str | None:
-    return next((key for key in keys if cache.add(key, 1, timeout=_PLACE)), None)
-
-
-def _leave(key: str) -> None:
-    _places.discard(key)
-    # If this process stood still for longer than its lease, another's place: one more gets through, for a moment.
-    of_cache(lambda: cache.delete(key), None, event="turn_not_given_back")
-
-
-def _keep_places() -> None:
-    while _places:
-        time.sleep(_PLACE / 3)
-        of_cache(lambda: [cache.touch(key, _PLACE) for key in list(_places)], None, event="turn_not_kept")
+def _first_free(keys: list[str], mine: str) -> str | None:
+    return next((key for key in keys if cache.add(key, mine, timeout=_PLACE)), None)
 
 
 def is_taken(name: str) -> bool:
     """Whether a caller has the turn of this name now; without a cache it is not known, and False."""
-    return of_cache(lambda: cache.get(_key(name)), None, event="turn_without_cache") is not None
-
-
-def _key(name: str) -> str:
-    return f"turn:{hashlib.sha256(name.encode()).hexdigest()}"
+    return of_cache(lambda: cache.get(key_of("turn", name)), None, event="turn_without_cache") is not None
 
 
 def _take(key: str, mine: str) -> bool:
@@ -115,11 +97,22 @@ def _take(key: str, mine: str) -> bool:
     )
 
 
-def _keep(keys: list[str]) -> bool:
-    of_cache(lambda: [cache.touch(key, LEASE) for key in keys], None, event="turn_not_kept")
-    return True
+#: The leases of this process by key, in seconds; one thread keeps them.
+_kept: dict[str, int] = {}
+
+
+def _keep(key: str, seconds: int) -> None:
+    _kept[key] = seconds
+    background.soon("turns", _keep_all)
+
+
+def _keep_all() -> None:
+    while _kept:
+        time.sleep(_PLACE / 3)
+        of_cache(lambda: [cache.touch(*lease) for lease in _kept.copy().items()], None, event="turn_not_kept")
 
 
 def _give_back(key: str, mine: str) -> None:
+    _kept.pop(key, None)
     # Ours may have expired, and be another caller's now.
     of_cache(lambda: cache.get(key) == mine and cache.delete(key), None, event="turn_not_given_back")

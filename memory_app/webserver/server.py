@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from argparse import ArgumentParser
-from collections import defaultdict
 from functools import partial
 from importlib import import_module
 from types import FrameType
@@ -136,7 +135,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
             next(idle).will_close = True  # the one that is open longest: a client may send a byte now and then for ever
 
     def service(self) -> None:
-        with waits.counted(partial(self.server.task_dispatcher.queue.end, *self.turn)):
+        with waits.counted(partial(self.server.task_dispatcher.queue.end, self.turn)):
             super().service()
 
     def readable(self) -> bool:
@@ -159,8 +158,8 @@ class _Queue:
     def __init__(self, threads: ThreadedTaskDispatcher, most: int) -> None:
         self._threads, self._most = threads, most
         self._waiting: list[tuple[str, _Channel]] = []
-        #: When the requests under way began, by token.
-        self._began = defaultdict[str, list[float]](list)
+        #: The tokens of the requests under way, and when each began.
+        self._under_way: list[tuple[str, float]] = []
 
     def append(self, channel: _Channel) -> None:
         self._waiting.append((channel.requests[0].headers.get("AUTHORIZATION", ""), channel))
@@ -169,33 +168,28 @@ class _Queue:
         return len(self._waiting)
 
     def __bool__(self) -> bool:
-        return self._next() is not None
+        return any(self._may_begin(token) for token, _ in self._waiting)
 
-    def _next(self) -> int | None:
+    def _may_begin(self, token: str) -> bool:
+        began = [at for of, at in self._under_way if of == token]
         free = len(self._threads.threads) - self._threads.active_count + 1  # with the one that asks
         lately = time.monotonic() - _LONG
-        for place, (token, _) in enumerate(self._waiting):
-            began = self._began.get(token, [])
-            if not token or (len(began) < self._most and sum(at > lately for at in began) < max(1, free)):
-                return place
-        return None
+        return not token or (len(began) < self._most and sum(at > lately for at in began) < max(1, free))
 
     def popleft(self) -> _Channel:
-        token, channel = self._waiting.pop(self._next() or 0)
+        place = next((place for place, (token, _) in enumerate(self._waiting) if self._may_begin(token)), 0)
+        token, channel = self._waiting.pop(place)
         channel.turn = token, time.monotonic()
-        self._began[token].append(channel.turn[1])
+        self._under_way.append(channel.turn)
         if self._waiting:
             self._threads.queue_cv.notify()  # what ended before may let in more than one
         return channel
 
-    def end(self, token: str, began: float) -> None:
+    def end(self, turn: tuple[str, float]) -> None:
         """Count a request no more: it is answered, or waits for a decision."""
         with self._threads.lock:
-            self._began[token].remove(began)
-            if not self._began[token]:
-                del self._began[token]
-            if self._waiting:
-                self._threads.queue_cv.notify()
+            self._under_way.remove(turn)
+            self._threads.queue_cv.notify()
 
 
 def _path_asked(request: Any) -> str:

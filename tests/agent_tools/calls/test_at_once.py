@@ -74,7 +74,7 @@ def test_a_few_calls_more_wait_and_all_are_answered(token: str) -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(save, range(8))) == [200] * 8
-    assert not turns._places
+    assert not turns._kept
 
 
 @override_settings(CALLS_UNDER_WAY=1)

@@ -71,7 +71,6 @@ def test_the_places_of_a_killed_process_are_free_before_anybody_is_refused() -> 
     process = FORKS.Process(target=stay, args=[taken], daemon=True)
     process.start()
     assert taken.wait(20)
-    time.sleep(turns._PLACE + 1)
     process.kill()
     process.join()
     began = time.monotonic()
