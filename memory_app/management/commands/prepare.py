@@ -7,6 +7,7 @@ of `serve` and the container that runs before the others call this command inste
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import Tags
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
@@ -23,7 +24,7 @@ ALIASES = ("default", "memory")
 
 class Command(BaseCommand):
     help = "Migrate both databases; quick when they are up to date."
-    # The database checks query tables that may not exist yet; `migrate` runs them itself.
+    # The database checks query tables that may not exist yet.
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -44,6 +45,7 @@ class Command(BaseCommand):
                 migrate_memory(database)
             except (DatabaseError, DoltError) as error:  # the other owners can work
                 self.stderr.write(f"The memory {database} does not answer, and is not prepared: {error}")
+        self.check(tags=[Tags.database], databases=ALIASES)
         connections.close_all()
 
 

@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.test import override_settings
 
+from memory_app.configuration.checks import databases_are_shared
 from memory_app.dolt.library import library_path
 from tests import environment
 from tests.support.places import manage, run
@@ -46,3 +48,44 @@ def test_the_default_database_is_sqlite_although_doltlite_is_preloaded_beside_a_
     done = manage("migrate", "-v", "0", "--skip-checks", "--database", "default", **place, **beside)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "assent.sqlite3").read_bytes().startswith(b"SQLite format 3\0")
+
+
+#: A site's key, and that of a machine which was set up by itself.
+KEY, OTHER_KEY = ("".join(f"{letter}{number}" for number in range(20)) for letter in "ab")
+_SIGN_IN = """
+from django.contrib.auth import SESSION_KEY
+from approvals.accounts.sessions import SessionStore
+from approvals.models import User
+session = SessionStore()
+session[SESSION_KEY] = User.objects.create_user("alice").pk
+session.save()
+"""
+
+
+@pytest.mark.slow
+def test_a_machine_with_another_key_is_told_so_before_it_serves(tmp_path: Path) -> None:
+    place = {**dict.fromkeys(("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL", "ASSENT_DEBUG"), "")}
+    place |= {"ASSENT_DATA_DIR": str(tmp_path), "ASSENT_SECRET_KEY": KEY}
+    for command in (("prepare",), ("shell", "--no-imports", "-c", _SIGN_IN), ("prepare",)):
+        done = manage(*command, **place)
+        assert (done.returncode, "memory_app.W003" in done.stderr) == (0, False), done.stderr
+    done = manage("prepare", **place | {"ASSENT_SECRET_KEY": OTHER_KEY})
+    assert done.returncode == 0
+    assert "memory_app.W003" in done.stderr
+    assert "All machines of a site need the same one" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("is_file", "other", "missing"),
+    [
+        (False, "postgres://x", ""),
+        (True, "", ""),
+        (True, "postgres://x", "MEMORY_DATABASE_URL"),
+        (False, "", "DATABASE_URL"),
+    ],
+)
+def test_half_a_server_edition_is_said_to_be_for_one_machine(is_file: bool, other: str, missing: str) -> None:
+    with override_settings(EMBEDDED_MEMORY=is_file, DATABASE_URL=other):
+        hints = [str(message.hint) for message in databases_are_shared()]
+    assert len(hints) == bool(missing)
+    assert all(f"Set {missing} before there are two" in hint for hint in hints)
