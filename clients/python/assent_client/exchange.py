@@ -33,6 +33,8 @@ RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 RUNNING = "idempotency_in_progress"
 #: The longest `Retry-After` that is waited for. Asked for more, a caller is told instead.
 LONGEST_WAIT = 60.0
+#: Lets a proxy send what is about one person to one server (docs/several-machines.md). The server does not read it.
+OWNER_HEADER = "X-Assent-User"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
 
 
@@ -153,7 +155,7 @@ def build(
         path = path.replace("{user_id}", segment("user_id", user_id))
     elif user_id is not None and operation.is_about_someone:
         given["user_id"] = user_id
-    headers = {"Accept": "application/json"}
+    headers = {"Accept": "application/json"} | ({OWNER_HEADER: quote(user_id)} if user_id else {})
     if operation.writes:
         key = key or str(uuid.uuid4())
         headers["Idempotency-Key"] = key

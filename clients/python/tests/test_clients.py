@@ -165,3 +165,13 @@ def test_an_argument_that_is_unknown_or_missing_is_not_sent(memory: Assent, scri
     with pytest.raises(TypeError, match="is missing the argument 'reasoning'"):
         memory.blocks.propose_edit("goals", old_string="a", new_string="b")  # type: ignore[call-arg]
     assert script.requests == []
+
+
+def test_a_call_names_whose_memory_it_is_about_where_that_is_known(memory: Assent, script: Script) -> None:
+    script.answers = [success(note_id="note-1")] * 4
+    memory.notes.save("She rows.")
+    memory.notes.save("She sails.", user_id="ben")
+    memory.notes.save("She runs.", user_id="Zoë\r\nX-Evil: 1")
+    assert script.header("X-Assent-User") == ["alice", "ben", "Zo%C3%AB%0D%0AX-Evil%3A%201"]
+    script.client(None).notes.save("She swims.")
+    assert "X-Assent-User" not in script.requests[-1].headers
