@@ -45,6 +45,8 @@ NIGHTLY = (
     "tests/memory_app/dolt/test_moving.py::test_a_move_killed_before_any_write_is_finished_by_the_same_command",
     # torture, in small
     "tests/deployment/test_torture.py",
+    # two whole sites with a worker and a beat; by day test_fresh_search has two web servers
+    "tests/deployment/test_two_web_servers.py",
     # does what a build of the containers does
     "tests/deployment/test_containers.py",
     # starts with every setting of a deployment

@@ -124,3 +124,47 @@ def test_containers_have_no_more_rights_than_they_need() -> None:
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+#: Connections that one process holds for each of its threads, and beside them (docs/several-machines.md), by service.
+HELD = {"dolt": ("Dolt", 2, 4), "postgres": ("PostgreSQL", 1, 12)}
+#: Megabytes of a process after some thousand writes, without what search holds, and of the parent of Celery's children.
+PROCESS, PARENT = 180, 125
+
+
+def default_of(service: str, variable: str) -> int:
+    """What a number is where `.env` does not say it."""
+    said = re.fullmatch(r"\$\{\w+:-(\d+)\}", str(services()[service]["environment"][variable]))
+    assert said is not None, variable
+    return int(said[1])
+
+
+def processes_of(service: str) -> int:
+    if service == "web":
+        return default_of("web", "ASSENT_WORKERS")
+    (concurrency,) = (word for word in services()[service]["command"] if word.startswith("--concurrency="))
+    return int(concurrency.partition("=")[2])
+
+
+def test_the_servers_take_the_connections_of_all_processes_and_some_more() -> None:
+    document = (ROOT / "docs/several-machines.md").read_text()
+    allowed = {
+        "dolt": re.search(r"max_connections: (\d+)", (ROOT / "deploy/dolt.yaml").read_text()),
+        "postgres": re.search(r"max_connections=(\d+)", " ".join(services()["postgres"]["command"])),
+    }
+    webs, children, threads = processes_of("web"), processes_of("worker"), default_of("web", "ASSENT_THREADS")
+    for service, (name, each, beside) in HELD.items():
+        web, child, most = each * threads + beside, each + beside, allowed[service]
+        assert most is not None
+        formula = f"{each} × threads + {beside}" if each > 1 else f"threads + {beside}"
+        total = webs * web + children * child
+        assert f"| {name} | {formula} | {webs} × {web} + {children} × {child} = {total} | {most[1]} |" in document
+        assert "are enough for five web processes of eight threads and two workers" in document
+        assert max(total, 5 * web + 2 * children * child) <= 0.8 * int(most[1]), name
+
+
+def test_each_process_has_memory_for_what_it_may_keep_for_searches() -> None:
+    for service, parent in (("web", 0), ("worker", PARENT)):
+        search = default_of(service, "ASSENT_SEARCH_MEMORY_MB")
+        limit = int(services()[service]["mem_limit"].removesuffix("g")) * 1024
+        assert parent + processes_of(service) * (PROCESS + search) <= limit, service

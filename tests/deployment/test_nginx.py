@@ -6,6 +6,7 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ from tests.deployment.conftest import OWN_SITE
 from tests.deployment.test_slow_clients import said
 from tests.services import HOST, Services, free_ports
 from tests.support.pages import form
+from tests.support.receiver import Receiver, receiver
 from tests.support.sites import ENOUGH, ROOT, answers, serving
 
 CONFIGURATION = ROOT / "deploy/nginx.conf"
@@ -43,16 +45,18 @@ class Front:
         return httpx.Client(base_url=self.address, transport=transport, headers=headers, timeout=ENOUGH)
 
 
-def nginx(folder: Path, *, upstream: int, started: Services) -> int:
+def nginx(folder: Path, *upstreams: int, started: Services) -> int:
     """Start nginx with the file as it is but for addresses and folders; its port."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         missing("nginx")
     assert program is not None
     (port,) = free_ports(1)
+    *others, upstream = upstreams
     text = CONFIGURATION.read_text()
     for there, here in {
-        "server web:8000;": f"server {HOST}:{upstream};",
+        "server web:8000 ": " ".join(f"server {HOST}:{each} max_fails=1 fail_timeout=3s;" for each in others)
+        + f"server {HOST}:{upstream} ",
         "listen 8080 default_server;": f"listen {HOST}:{port} default_server;",
         "/tmp/": f"{folder}/",
         "/dev/stderr": f"{folder}/error.log",
@@ -76,7 +80,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     folder = tmp_path_factory.mktemp("front")
     settings = {"ASSENT_THREADS": "2", "ASSENT_SIGN_IN_LIMIT": "2", "ASSENT_TRUSTED_PROXIES": "1"}
     with serving(folder, **settings) as site:
-        yield Front(nginx(folder, upstream=site.port, started=site.services), site.token)
+        yield Front(nginx(folder, site.port, started=site.services), site.token)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +88,7 @@ def front_of_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front
     folder = tmp_path_factory.mktemp("nothing")
     started = Services(folder)
     try:
-        yield Front(nginx(folder, upstream=free_ports(1)[0], started=started))
+        yield Front(nginx(folder, free_ports(1)[0], started=started))
     finally:
         started.stop()
 
@@ -215,6 +219,86 @@ def test_while_assent_is_away_people_and_machines_hear_it(front_of_nothing: Fron
         message = client.post("/mcp", json={})
         assert (message.status_code, message.headers["Retry-After"]) == (503, "5")
         assert message.json()["error"]["data"]["code"] == "engine_unavailable"
+
+
+@pytest.fixture
+def front_of_two(tmp_path: Path) -> Iterator[tuple[Front, Receiver, Receiver]]:
+    """In front of two servers that write down what they are asked."""
+    started = Services(tmp_path)
+    with receiver() as one, receiver() as two:
+        one.status = two.status = 200
+        try:
+            yield Front(nginx(tmp_path, one.port, two.port, started=started)), one, two
+        finally:
+            started.stop()
+
+
+OWNERS = [f"student-{number}" for number in range(12)]
+
+
+def test_what_is_about_one_owner_goes_to_one_server(front_of_two: tuple[Front, Receiver, Receiver]) -> None:
+    front, one, two = front_of_two
+    kept: dict[str, Receiver] = {}
+    with front.client(HOST) as client:
+        for owner in OWNERS:
+            named = {"X-Assent-User": owner}
+            client.get(f"/api/v1/users/{owner}/blocks/", headers={"Authorization": f"Bearer {owner}"})
+            client.get(f"/memory/{owner}/notes/", headers={"Cookie": f"assent_session={owner}"})
+            client.post(f"/mcp?user={owner}", json={})
+            client.post("/mcp", json={}, headers=named)
+            client.post("/api/v1/tools/recall/", json={"user_id": owner}, headers=named)
+            # What the address says counts.
+            client.get(f"/api/v1/users/{owner}/blocks/", headers={"X-Assent-User": "somebody"})
+            asked = [len(each.received) for each in (one, two)]
+            assert sorted(asked) == [0, 6], owner
+            kept[owner] = one if asked[0] else two
+            one.received.clear()
+            two.received.clear()
+        assert set(map(id, kept.values())) == {id(one), id(two)}, "and not all to one"
+        for number in range(40):
+            client.get("/", headers={"Cookie": f"assent_session={number}"})
+        assert min(len(one.received), len(two.received)) >= 5
+
+
+def test_while_one_server_is_away_the_other_answers_and_no_post_is_sent_twice(
+    front_of_two: tuple[Front, Receiver, Receiver],
+) -> None:
+    front, one, two = front_of_two
+    path = "/api/v1/tools/memory_save/"
+
+    def fall_silent(handler: BaseHTTPRequestHandler) -> None:
+        handler.close_connection = True
+
+    with front.client(HOST) as client:
+        one.answer = fall_silent
+        for owner in OWNERS:
+            headers = {"X-Assent-User": owner}
+            one.received.clear()
+            two.received.clear()
+            answer = client.post(path, json={}, headers=headers)
+            assert len(one.received) + len(two.received) == 1, "what was sent is not sent again"
+            assert answer.status_code == (503 if one.received else 200)
+            assert client.get(f"/memory/{owner}/").status_code == 200
+        one.shutdown()
+        one.server_close()
+        for owner in OWNERS:
+            assert client.post(path, json={}, headers={"X-Assent-User": owner}).status_code == 200
+            assert client.get(f"/memory/{owner}/").status_code == 200
+
+
+def test_the_header_that_chooses_a_server_opens_nothing_and_closes_nothing(front: Front) -> None:
+    for user in ("alice", "ben", "nobody", "../admin", "x" * 3_000):
+        headers = {"Authorization": f"Bearer {front.token}", "X-Assent-User": user}
+        with front.client(HOST, **headers) as client:
+            asked = [
+                client.post("/api/v1/tools/list_memory_blocks/", json={"user_id": of}) for of in ("alice", "admin")
+            ]
+            pages = [client.get("/memory/alice/"), client.get("/sign-in/")]
+            owners = client.get("/api/v1/token/").json()["data"]["owners"]
+        assert asked[0].json()["data"]["items"], user
+        assert asked[1].json()["error"]["code"] == "owner_not_granted"
+        assert [page.status_code for page in pages] == [302, 200]
+        assert "admin" not in owners
 
 
 def test_it_waits_longer_than_anything_takes() -> None:

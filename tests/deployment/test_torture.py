@@ -17,11 +17,18 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.pure]
 
 
-def test_kills_lose_nothing_that_was_acknowledged() -> None:
+SEVERAL_WEBS = pytest.mark.skipif(environment.is_embedded(), reason="a file is for one web server")
+
+
+@pytest.mark.parametrize("webs", [1, pytest.param(2, marks=SEVERAL_WEBS)])
+def test_kills_lose_nothing_that_was_acknowledged(webs: int) -> None:
     leg, faults = ("embedded", "kill -9 web,kill -9 web's worker")
     if not environment.is_embedded():
         leg, faults = ("server", "kill -9 web,kill -9 dolt,kill -9 postgres")
+    if webs > 1:
+        faults = "kill -9 web,kill -9 web 2,kill -9 worker"
     arguments = ["tests/torture/run.py", "--leg", leg, "--faults", faults, "--most", str(faults.count(",") + 1)]
+    arguments += ["--webs", str(webs)]
     process = subprocess.Popen(
         [sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

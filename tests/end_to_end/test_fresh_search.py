@@ -1,6 +1,9 @@
-"""A search right after a call that changed the memory, in the same process and in another, through HTTP."""
+"""A search right after a call that changed the memory, in the same process and in another, through HTTP; and what else
+two processes that serve the same databases have in common. Of two machines: tests/deployment/test_two_web_servers.py.
+"""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +16,8 @@ from approvals.models import TrustRule, User
 from benchmarks.processes import web_server
 from memory_app.reads import Block
 from tests.conftest import in_a_thread
+from tests.support.fixtures import Propose
+from tests.support.pages import form
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("worker")]
 
@@ -89,6 +94,32 @@ def test_a_search_right_after_a_change_is_right(site: Site, goals: Block, alice:
             wrong.append((number, "edited", text))
         read = edit["new_string"]
     assert wrong == []
+
+
+def test_what_is_signed_in_and_decided_at_one_process_is_known_at_the_other(
+    site: Site, alice: User, goals: Block, propose: Propose
+) -> None:
+    alice.set_password("a long enough passphrase")
+    alice.save()
+    proposal = propose(goals, "likes math", "loves math")
+    one, two = (str(client.base_url.copy_with(path="")) for client in (site.writer, site.searcher))
+    with httpx.Client(base_url=one, timeout=60) as person:
+        fields = form(person.get("/sign-in/"), "/sign-in/") | {
+            "username": "alice",
+            "password": "a long enough passphrase",
+        }
+        assert person.post("/sign-in/", data=fields).status_code == 302
+        path = f"/proposals/{proposal.pk}/"
+        assert httpx.get(two + path, cookies=dict(person.cookies), timeout=60).status_code == 200
+        headers, heard = dict(site.searcher.headers), []
+        waiting = in_a_thread(
+            lambda: heard.append(httpx.get(f"{two}/api/v1{path}?wait=15", headers=headers, timeout=60).json())
+        )
+        time.sleep(1)
+        fields = form(person.get(path), f"{path}reject/") | {"reason": "wrong"}
+        assert person.post(f"{path}reject/", data=fields).status_code in (302, 303)
+        waiting.join()
+    assert heard[0]["data"]["status"] == "rejected"
 
 
 @pytest.mark.nightly

@@ -88,7 +88,7 @@ def _fill_disk(site: Site, rng: random.Random) -> None:
 
 
 def _slow_clients(count: int, site: Site, rng: random.Random) -> None:
-    at = urlparse(site.address)
+    at = urlparse(site.addresses[0])
     with contextlib.ExitStack() as stack:
         for _ in range(count):
             with contextlib.suppress(OSError):

@@ -41,8 +41,8 @@ APPROVED_OF_TEN = 8
 class Load:
     """All clients of a site. They work between `resume` and `pause`."""
 
-    def __init__(self, address: str, tokens: dict[str, str], journal: Journal, seed: int) -> None:
-        self.address, self.tokens, self.journal, self.seed = address, tokens, journal, seed
+    def __init__(self, addresses: list[str], tokens: dict[str, str], journal: Journal, seed: int) -> None:
+        self.addresses, self.tokens, self.journal, self.seed = addresses, tokens, journal, seed
         self.waiting: collections.deque[int] = collections.deque()
         self._marks = itertools.count(1)
         self._go, self._end = threading.Event(), threading.Event()
@@ -118,9 +118,11 @@ class _Client:
 
     def __init__(self, load: Load, rng: random.Random, **options: Any) -> None:
         self.load, self.journal, self.rng = load, load.journal, rng
-        self.http = httpx.Client(base_url=load.address, timeout=PATIENCE, **options)
+        self.http = httpx.Client(base_url=load.addresses[0], timeout=PATIENCE, **options)
 
     def idle(self) -> float:
+        """Go to any of the web servers, as behind a proxy."""
+        self.http.base_url = httpx.URL(self.rng.choice(self.load.addresses))
         return self.rng.uniform(0.02, 0.2)
 
 

@@ -67,21 +67,22 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=10_000, help="end after so many faults")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memories", type=int, default=1, help="databases of the memory; its owner's is the last one")
+    parser.add_argument("--webs", type=int, default=1, help="web servers of the server edition (default: 1)")
     options = parser.parse_args()
     kinds = options.faults.split(",")
     os.chdir(ROOT)
     failed = False
     for leg in ("embedded", "server") if options.leg == "both" else (options.leg,):
         try:
-            most, seed, memories = options.most, options.seed, options.memories
-            failed |= torture(leg, kinds, minutes=options.minutes, most=most, seed=seed, memories=memories)
+            failed |= torture(leg, kinds, options)
         except services.ServicesMissing as missing:
             say(f"{leg}: not run, {missing}")
     return int(failed)
 
 
-def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int, memories: int) -> bool:
+def torture(leg: str, kinds: list[str], options: argparse.Namespace) -> bool:
     """Run one edition; whether anything was lost, unapproved, doubled or stuck."""
+    minutes, seed = options.minutes, options.seed
     say(f"{leg}: {', '.join(kinds)}, about {minutes:g} minutes, seed {seed}")
     rng = random.Random(f"{seed}/{leg}")
     with contextlib.ExitStack() as stack:
@@ -96,15 +97,15 @@ def torture(leg: str, kinds: list[str], *, minutes: float, most: int, seed: int,
         if wants_disk and not may_fill:
             print("A full disk is left out: mounting a small one is not permitted here.", flush=True)
         Path(kept).chmod(0o711)  # PostgreSQL runs as another user when we are root
-        site = Site(leg, folder, is_full_disk_possible=may_fill)
+        site = Site(leg, folder, is_full_disk_possible=may_fill, webs=options.webs if leg == "server" else 1)
         journal = Journal(Path(kept) / "acknowledged.jsonl")
         stack.callback(journal.close)
         stack.callback(site.services.stop)
         site.start()
-        load = Load(site.address, site.inside("prepare", str(memories)), journal, seed)
+        load = Load(site.addresses, site.inside("prepare", str(options.memories)), journal, seed)
         stack.callback(load.stop)
         load.start()
-        return _rounds(site, load, journal, kinds, rng, until=time.monotonic() + minutes * 60, most=most)
+        return _rounds(site, load, journal, kinds, rng, until=time.monotonic() + minutes * 60, most=options.most)
 
 
 def _rounds(
@@ -178,7 +179,7 @@ def _pages_that_say_otherwise(load: Load, said: dict[str, Any], rng: random.Rand
     """Where the API and the pages do not say what the databases do: proposals' statuses, notes, sentences of blocks."""
     wrong = []
     token = next(iter(load.tokens.values()))
-    with httpx.Client(base_url=load.address, headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
+    with httpx.Client(base_url=load.addresses[-1], headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
         for proposal in _some(said["proposals"], rng):
             answer = http.get(f"/api/v1/proposals/{proposal['id']}/")
             shown = answer.json()["data"]["status"] if answer.status_code == 200 else str(answer.status_code)

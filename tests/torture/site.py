@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +32,26 @@ _OWN = ("ASSENT_", "MEMORIES_", "MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_UR
 
 @dataclass
 class Site:
-    """Assent as it is deployed, below `folder`."""
+    """Assent as it is deployed, below `folder`.
+
+    Args:
+        webs: how many web servers, each with a folder of its own; more than one only with servers.
+    """
 
     leg: str
     folder: Path
     is_full_disk_possible: bool
+    webs: int = 1
     services: Services = field(init=False)
     environment: dict[str, str] = field(init=False)
-    address: str = field(init=False)
+    addresses: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.services = Services(self.folder)
 
     def start(self) -> None:
-        (port,) = free_ports(1)
-        self.address = f"http://{HOST}:{port}"
+        ports = free_ports(self.webs)
+        self.addresses = [f"http://{HOST}:{port}" for port in ports]
         # Settings of the person who runs this are not for it.
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
         self.environment |= {
@@ -53,7 +59,7 @@ class Site:
             "ASSENT_DATA_DIR": str(self.folder / "data"),
             "ASSENT_SECRET_KEY": "only-for-torture-" + "x" * 40,
             "ASSENT_DEBUG": "1",  # as `make run`: the files of pages are not collected
-            "ASSENT_PUBLIC_URL": self.address,
+            "ASSENT_PUBLIC_URL": self.addresses[0],
             "ASSENT_LOG_LEVEL": "WARNING",
             "ASSENT_LEASE_SECONDS": str(LEASE),
             "ASSENT_RATE_LIMIT": "1000000",
@@ -63,8 +69,11 @@ class Site:
             services.start_all(self.services)
             self.environment |= self.services.environment
         options: dict[str, Any] = {"cwd": ROOT, "env": self.environment}
-        web = [sys.executable, "manage.py", "serve", "--port", str(port)]
-        self.services.start("web", web, ready=lambda: self.answers("/readyz"), **options)
+        for number, port in enumerate(ports):
+            web = [sys.executable, "manage.py", "serve", "--port", str(port)]
+            own = self.environment | {"ASSENT_DATA_DIR": f"{self.folder}/data{number or ''}"}
+            ready = partial(answers, f"{self.addresses[number]}/readyz", 5)
+            self.services.start(f"web {number + 1}" if number else "web", web, ready=ready, **options | {"env": own})
         if self.leg == "server":
             celery = [sys.executable, "-m", "celery", "-A", "memory_app.celery"]
             for name, arguments in (
@@ -76,11 +85,11 @@ class Site:
 
     @property
     def names(self) -> list[str]:
-        """What runs: `web` alone, or with the worker, beat and the three servers."""
+        """What runs: `web` alone, or with other ones, the worker, beat and the three servers."""
         return list(self.services.commands)
 
     def answers(self, path: str, timeout: float = 5) -> bool:
-        return answers(self.address + path, timeout)
+        return all(answers(address + path, timeout) for address in self.addresses)
 
     def inside(self, what: str, *more: str) -> Any:
         """What `inside` answers, as the site's own code sees it."""
