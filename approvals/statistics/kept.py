@@ -6,6 +6,7 @@ never wait for each other, and summed up later; each day they are compared with 
 """
 
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
@@ -27,8 +28,8 @@ EVERYONE = ""
 ALREADY_APPLIED = "already_applied"
 #: How long a row of the board is believed: time alone takes away what was decided seven days ago.
 _BELIEVED = timedelta(hours=1)
-#: Rows that one transaction counts or sums up, as SQLite has one writer.
-_AT_ONCE = 5_000
+#: Rows that one transaction counts or sums up, and seconds until the next: SQLite has one writer.
+_AT_ONCE, _PAUSE = 1_000, 0.1
 
 
 @cache
@@ -123,7 +124,7 @@ def keep() -> None:
     long_ago = OwnerCounts.objects.filter(counted_at__lt=old).order_by("counted_at")
     _count(long_ago.values_list("person__username", flat=True)[:_AT_ONCE])
     while _sum_up():
-        pass
+        time.sleep(_PAUSE)
 
 
 def correct() -> None:
@@ -163,4 +164,4 @@ def _sum_up() -> bool:
             for key, number in sums.items()
             if number
         )
-    return bool(new)
+    return len(new) == _AT_ONCE

@@ -34,7 +34,7 @@ SELECT owner, agent_id, at, part, what, is_reverted, number, TRUE FROM ({parts})
 
 -- correct: add what is missing of all parts, and take away what is too much; one statement, so of one moment
 INSERT INTO approvals_weekcount (owner, agent_id, at, part, what, is_reverted, number, is_new)
-SELECT owner, agent_id, at, part, what, is_reverted, SUM(number), TRUE
+SELECT owner, agent_id, at, part, what, is_reverted, SUM(number), FALSE
 FROM (
     {parts}
     UNION ALL
