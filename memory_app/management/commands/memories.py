@@ -1,11 +1,13 @@
 """`manage.py memories add|list|drain|move`: the databases of the memory."""
 
+import io
 import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from django.template.defaultfilters import filesizeformat
@@ -93,6 +95,8 @@ class Command(BaseCommand):
             raise CommandError("Name a --folder that both servers see under the same path, such as a shared volume.")
         self.stdout.write(f"{name} is being moved. Its owners can read; their writes wait for some seconds.")
         left = moving.move(name, to, folder.absolute())
+        # What was committed and not acknowledged: soon, as the ledger is only compared with the newest commits.
+        call_command("recover", stdout=io.StringIO())
         if drop:
             time.sleep(moving.SETTLES)  # others may still read it
             moving.drop_database(left, was)
