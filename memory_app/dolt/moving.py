@@ -9,6 +9,7 @@ A move copies with Dolt's own backup, so no hash changes. Its steps, of which ea
 4. The row names the new server, and the epoch increases again, if the lease still holds.
 """
 
+import secrets
 import shutil
 import threading
 import time
@@ -35,8 +36,6 @@ log = structlog.get_logger(__name__)
 LEASE = 30
 #: Seconds after which every process knows that a database moves, and what it had begun before has mostly ended.
 SETTLES = 3 * placement.FRESH
-#: Copies until nothing was written in between.
-ATTEMPTS = 3
 
 
 def create_database(database: str, server: str) -> None:
@@ -69,13 +68,15 @@ def move(database: str, to: str, folder: Path) -> str:
     """
     was = MemoryDatabase.objects.get(name=database)
     name = str(settings_of(database, was.server)["NAME"])
-    copied = folder / f"moving-{name}"
-    shutil.rmtree(copied, ignore_errors=True)
+    for left in folder.glob(f"moving-{name}-*"):  # by one that died
+        shutil.rmtree(left, ignore_errors=True)
+    # A new name each time: a Dolt server goes on to read what it once found in a folder, though there is another now.
+    copied = folder / f"moving-{name}-{secrets.token_hex(4)}"
     create_database(database, to)
     try:
         with connect(database, was.server) as here, connect(database, to) as there:
             if there.dolt.contents() and not _is_ours(here.dolt, there.dolt):
-                raise EngineUnavailable(f"server {to or 'first'} has another database of this name: drop it")
+                raise EngineUnavailable(f"server {to or 'first'} has another database of this name: drop it.")
             here.dolt.back_up(copied)  # while others write, so that less is left for the time when they wait
             _switch(was, to, copied, here.dolt, there.dolt)
     finally:
@@ -95,15 +96,12 @@ def _switch(was: MemoryDatabase, to: str, copied: Path, here: DoltOperations, th
     """Copy what was written last, and name the new server, while nothing is written."""
     with _held(was) as row:
         time.sleep(SETTLES)
-        for _ in range(ATTEMPTS):
-            here.back_up(copied)
-            there.restore(copied)
-            if here.branches() == there.branches():
-                break
-        else:
-            raise EngineUnavailable(f"{was.name} was still written while it was copied")
+        here.back_up(copied)
+        there.restore(copied)
+        if here.branches() != there.branches():
+            raise EngineUnavailable(f"{was.name} was still written while it was copied.")
         if not row.filter(moving_until__gt=Now()).update(server=to, epoch=F("epoch") + 1, moving_until=None):
-            raise EngineUnavailable("the move took so long that others write again where the database was")
+            raise EngineUnavailable("the move took so long that others write again where the database was.")
 
 
 #: When the lease ends, by the clock of the database.
@@ -117,7 +115,7 @@ def _held(was: MemoryDatabase) -> Iterator[QuerySet[MemoryDatabase]]:
     free = rows.filter(epoch=was.epoch).exclude(moving_until__gt=Now())
     # This waits for the transactions that acknowledge a write, and hold the row.
     if not free.update(epoch=was.epoch + 1, moving_until=_LATER):
-        raise EngineUnavailable(f"another process moves {was.name}, or died in the last {LEASE} seconds")
+        raise EngineUnavailable(f"another process moves {was.name}, or died in the last {LEASE} seconds.")
     row, ended = rows.filter(epoch=was.epoch + 1), threading.Event()
 
     def renew() -> None:
