@@ -17,6 +17,11 @@ def recover() -> str:
     return str(services.recover())
 
 
+@shared_task(name="approvals.recover_everything")
+def recover_everything() -> str:
+    return str(services.recover(everything=True))
+
+
 @shared_task(name="approvals.expire")
 def expire() -> int:
     """Close what was not decided in time, settle what no longer fits, and forget what counts no longer."""

@@ -239,6 +239,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1, "socket_timeout"
 # Done by the clock: name → task and seconds between two runs.
 CELERY_BEAT_SCHEDULE = {
     "recover": {"task": "approvals.recover", "schedule": 30.0},
+    # The other looks at what happened last; this lists all branches.
+    "recover everything": {"task": "approvals.recover_everything", "schedule": 3600.0},
     "continue batches": {"task": "approvals.continue_batches", "schedule": 30.0},
     "expire": {"task": "approvals.expire", "schedule": 3600.0},
     "remind": {"task": "approvals.remind", "schedule": 600.0},
@@ -259,7 +261,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # What of it `runtime.upkeep` does where there is no beat. The rest is done there when somebody reads or writes.
 WITHOUT_BEAT = (
-    *("continue batches", "expire", "remind", "send webhooks", "send digests"),
+    *("continue batches", "recover everything", "expire", "remind", "send webhooks", "send digests"),
     *("purge conversations", "purge idempotency keys", "purge webhook deliveries", "purge tool calls"),
     *("purge sessions and audit", "keep counts", "correct counts"),
 )

@@ -190,14 +190,15 @@ class DoltOperations(ABC):
             raise errors.RevisionNotFound(f"the commit before {commit}")
         return read.parents[0]
 
-    def own_log(self, since: str | None = None) -> tuple[Commit, ...]:
+    def own_log(self, since: str | None = None, *, limit: int | None = None) -> tuple[Commit, ...]:
         """Return the commits of main itself, newest first: without those merged from branches.
 
         Args:
             since: a commit of main; only what came after it.
+            limit: only what is among so many of the log, with those merged.
         """
         head = self.head(MAIN)  # once: others may commit between two statements
-        log = {commit.hash: commit for commit in self.log(f"{since}..{head}" if since else head)}
+        log = {commit.hash: commit for commit in self.log(f"{since}..{head}" if since else head, limit)}
         own = []
         following = log.get(head)
         while following:

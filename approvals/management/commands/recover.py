@@ -19,6 +19,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, trust_log: bool = False, **options: Any) -> None:
-        report = services.recover(trust_log=trust_log)
+        report = services.recover(everything=True, trust_log=trust_log)
         expired = services.expire()
         self.stdout.write(f"{report}; {expired} expired")

@@ -5,16 +5,20 @@ lets it through.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.core.management import call_command
 from django.db import connections
+from django.test.utils import CaptureQueriesContext
 
-from approvals import services
+from approvals import services, tasks
 from approvals.models import Agent, Policy, Proposal, Status, TrustRule, User
+from approvals.recovery import recover
 from approvals.recovery.integrity import problems
 from approvals.review.targets import BlockState
 from approvals.services import notes, trust
@@ -26,6 +30,7 @@ from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
 from memory_app.text.trailers import Trailers
+from memory_app.writing.commits import commit_schema
 from tests.approvals.recovery.use_cases import COMMENT, a_rule_applies, do, killed_at
 from tests.support.acts import approve, assert_ledger, edit, save
 from tests.support.crashing import killed, let_leases_run_out
@@ -347,3 +352,65 @@ def test_a_note_that_changed_while_a_change_of_it_was_proposed_is_told(alice: Us
     assert not Proposal.objects.exists()
     assert list(dolt().branches()) == ["main"]
     assert [note.content for note in reads.notes("alice")] == ["She swims."]
+
+
+# -- what a run costs -------------------------------------------------------------------------------
+
+
+def asked(work: Callable[[], object]) -> dict[str, list[str]]:
+    """The statements of each database during the work."""
+    with ExitStack() as stack:
+        kept = {alias: stack.enter_context(CaptureQueriesContext(connections[alias])) for alias in connections}
+        work()
+    return {alias: [each["sql"] for each in queries.captured_queries] for alias, queries in kept.items()}
+
+
+def last_events_are_about_others(alice: User, propose: Propose, make_block: MakeBlock) -> None:
+    other = propose(make_block(alice, "plans", "Read.\n"), "Read.", "Read a lot.")
+    for _ in range(recover.LAST_EVENTS):
+        services.comment(actor=alice, proposal_id=other.pk, text="Hm.")
+
+
+def test_a_run_asks_as_much_however_many_proposals_and_commits_there_are(
+    goals: Block, alice: User, propose: Propose, settings: Any
+) -> None:
+    settings.PENDING_CAP = 10 * recover.LAST_EVENTS
+    made = []
+    for more in (recover.LAST_EVENTS, recover.LAST_EVENTS + 10):
+        for number in range(more):
+            save(alice, f"She rows on day {number} of {more}.")
+            propose(goals, "She reads one book a month.", f"She reads {number} books of {more}.")
+        services.recover()
+        made.append(asked(services.recover))
+    few, many = ({alias: len(statements) for alias, statements in each.items()} for each in made)
+    assert few == many
+    of_memory = " ".join(made[-1]["memory"])
+    assert "dolt_branches" not in of_memory
+    assert ".." not in of_memory, "a range of the log"
+
+
+@pytest.mark.parametrize("run", [lambda: call_command("recover"), lambda: tasks.recover_everything()])
+def test_what_is_older_than_a_run_looks_at_is_found_at_the_start_and_each_hour(
+    goals: Block, alice: User, tim: User, propose: Propose, make_block: MakeBlock, run: Callable[[], object]
+) -> None:
+    decided, waiting = propose(goals, "math", "maths"), propose(goals, "one book", "two books")
+    services.reject(actor=tim, proposal_id=decided.pk, revision=1, reason="wrong")
+    revision = decided.current_revision
+    dolt().create_branch(revision.branch, revision.base_commit)
+    dolt().drop_branch(waiting.current_revision.branch)
+    last_events_are_about_others(alice, propose, make_block)
+    assert services.recover() == services.RecoveryReport()
+    run()
+    assert not dolt().exists(revision.branch)
+    assert dolt().exists(waiting.current_revision.branch)
+    assert list(problems()) == []
+
+
+def test_a_change_of_schema_at_the_head_of_main_is_looked_at_once(goals: Block) -> None:
+    with connections["memory"].cursor() as cursor:
+        cursor.execute("CREATE TABLE later (id INTEGER PRIMARY KEY)")
+    commit_schema("memory")
+    for is_compared in (True, False):
+        cache.delete("approvals.recover")
+        logs = [sql for sql in asked(services.recover_on_read)["memory"] if "dolt_log" in sql]
+        assert bool(logs) is is_compared
