@@ -347,7 +347,27 @@ class Chunk(models.Model):
         indexes = [
             models.Index(fields=["owner", "source", "document_id"], name="chunk_of_document"),
             models.Index(fields=["owner", "version"], name="chunk_since"),
+            # Those that no `PackedChunks` holds.
+            models.Index(fields=["owner", "id"], condition=models.Q(removed=False), name="chunk_live"),
         ]
 
     def __str__(self) -> str:
         return f"{self.owner}/{self.source}/{self.document_id}"
+
+
+class PackedChunks(models.Model):
+    """Chunks of an owner as arrays, for the first search of a process (see `search.snapshots`). Derived data."""
+
+    owner = models.CharField(_("owner"), max_length=64)
+    # Reflects each chunk of the owner with an id from `after` (without it) to `last`, as it is now.
+    after = models.BigIntegerField()
+    last = models.BigIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        verbose_name = _("packed chunks")
+        verbose_name_plural = _("packed chunks")
+        constraints = [models.UniqueConstraint(fields=["owner", "after"], name="packed_once")]
+
+    def __str__(self) -> str:
+        return f"{self.owner} {self.after}–{self.last}"

@@ -1,6 +1,6 @@
 """The arrays of recently searched owners, in this process, within a bound on memory.
 
-Built from chunk rows at first use and refreshed by version: only newer rows are read.
+Built at first use from what is packed (`snapshots`) and refreshed by version: only newer rows are read.
 """
 
 import threading
@@ -12,13 +12,10 @@ from django.conf import settings
 
 from memory_app.models import Chunk
 from memory_app.runtime import deadlines
-from memory_app.search import embedders
+from memory_app.search import embedders, snapshots
 from memory_app.search.index_state import IndexState, state_of
 from memory_app.search.ranking.chunking import IndexRow
 from memory_app.search.ranking.index import OwnerIndex
-
-#: The columns of a row of the index, in its order.
-_FIELDS = ("id", *IndexRow._fields[1:])
 
 
 @dataclass(frozen=True)
@@ -85,16 +82,17 @@ class IndexCache:
     def _load(self, owner: str, version: int) -> _Held:
         self._forget(owner)
         embedder = embedders.configured()
-        rows = Chunk.objects.filter(owner=owner, removed=False).order_by("id").values_list(*_FIELDS)
-        index = OwnerIndex([IndexRow(*values) for values in rows], embedder)
-        return _Held(index, version, embedders.name_of(embedder), index.nbytes)
+        name = embedders.name_of(embedder)
+        batches, rows = snapshots.read(owner, name)
+        index = OwnerIndex(rows, embedder, batches)
+        return _Held(index, version, name, index.nbytes)
 
     def _refresh(self, owner: str, held: _Held, version: int) -> _Held:
         # One statement: with two, a chunk replaced in between would be there twice or not at all.
         newer = Chunk.objects.filter(owner=owner, version__gt=held.version).order_by("id")
         removed: list[int] = []
         added: list[IndexRow] = []
-        for is_removed, *values in newer.values_list("removed", *_FIELDS):
+        for is_removed, *values in newer.values_list("removed", *snapshots.FIELDS):
             if is_removed:
                 removed.append(values[0])
             else:

@@ -137,6 +137,12 @@ def end_lease(owner: str) -> None:
         log.exception("index_lease_kept", user_id=owner)
 
 
+def lock(owner: str) -> None:
+    """Keep others from writing the owner's chunks until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {_INDEX} SET version = version WHERE owner = %s", [owner])  # noqa: S608
+
+
 def next_version(owner: str) -> int:
     """Return the next version of the chunks, and lock the owner's index until the transaction ends."""
     with connection.cursor() as cursor:

@@ -19,11 +19,11 @@ from memory_app import reads
 from memory_app.databases import clock, prepared
 from memory_app.databases.prepared import batched
 from memory_app.databases.row_order import lock_owner
-from memory_app.models import Change, Message, SearchIndex, TargetKind
+from memory_app.models import Change, Message, PackedChunks, SearchIndex, TargetKind
 from memory_app.models import Chunk as ChunkRow
 from memory_app.runtime import background, deadlines
 from memory_app.runtime.workers import enqueue
-from memory_app.search import embedders, index_state
+from memory_app.search import embedders, index_state, snapshots
 from memory_app.search.ranking.chunking import (
     Source,
     TextChunk,
@@ -88,6 +88,8 @@ PORTION = 500
 MANY = 300
 #: Removed chunks are kept for this many versions, for processes that hold older arrays.
 KEPT_VERSIONS = 200
+#: Every so many versions, and after as many chunks at once, chunks are packed.
+PACKED_VERSIONS = 64
 
 #: How often a run looks for changes that came in while it ran.
 MOST_ROUNDS = 5
@@ -207,6 +209,7 @@ def forget_messages(owner: str, session_id: str, message_ids: Collection[str]) -
     with transaction.atomic():
         version = index_state.next_version(owner)
         there.filter(document_id=session_id, item_id__in=message_ids).update(version=version, **_EMPTIED)
+        snapshots.remove(owner, version)
 
 
 def _vectors_to_keep(owner: str, embedder: str | None) -> dict[str, bytes]:
@@ -231,6 +234,7 @@ def _rebuild(owner: str, state: index_state.IndexState) -> Reindexed:
             floor=version, embedder=embedders.configured_name(), change_id=0, message_id=0, commit=""
         )
         ChunkRow.objects.filter(owner=owner).delete()
+        PackedChunks.objects.filter(owner=owner).delete()
     for start in range(0, max(len(chunks), 1), PORTION):
         is_last = start + PORTION >= len(chunks)
         has_vectors &= _write(owner, chunks[start : start + PORTION], marks if is_last else {}, {}, kept)
@@ -259,11 +263,13 @@ def _write(
     vectors, has_vectors = vectors_of(chunks, embedders.configured(), kept)
     embedder = embedders.configured_name() if has_vectors else embedders.WORDS_ONLY
     with transaction.atomic():
-        version = index_state.next_version(owner)
+        version, replaces = index_state.next_version(owner), False
         for source, ids in replaced.items():
             if ids:
                 of_these = {"owner": owner, "source": source.value, "document_id": ids, "removed": False}
-                prepared.update(ChunkRow, _EMPTIED | {"version": version}, where=of_these)
+                replaces = prepared.update(ChunkRow, _EMPTIED | {"version": version}, where=of_these) or replaces
+        if replaces:
+            snapshots.remove(owner, version)
         gone = _deleted_since(owner, [chunk for chunk in chunks if chunk.source is Source.CONVERSATION])
         rows = [
             _row(owner, chunk, vector, version)
@@ -281,6 +287,8 @@ def _write(
             old = version - KEPT_VERSIONS
             ChunkRow.objects.filter(owner=owner, removed=True, version__lt=old).delete()
             SearchIndex.objects.filter(owner=owner, floor__lt=old).update(floor=old)
+    if version % PACKED_VERSIONS == 0 or len(rows) >= PACKED_VERSIONS:
+        snapshots.pack(owner)
     return has_vectors
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import accumulate
 
 import numpy as np
 
@@ -16,13 +17,14 @@ from memory_app.search.ranking.chunking import IndexRow
 from memory_app.search.ranking.dense import (
     Embedder,
     EmbedderUnavailable,
+    Quantised,
     Vector,
-    Vectors,
     WordEmbedder,
-    loaded,
+    cosines,
     query_vector,
     unit,
 )
+from memory_app.search.ranking.packed import PackedRows, packed, parts
 from memory_app.search.ranking.postings import (
     CONVERSATION,
     NOTE,
@@ -94,28 +96,32 @@ class OwnerIndex:
     Arguments:
         rows: the owner's chunks, in any order.
         embedder: the one that made the rows' vectors; without one, search is by words alone.
+        batches: more of the owner's chunks, packed.
     """
 
-    def __init__(self, rows: Sequence[IndexRow] = (), embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, rows: Sequence[IndexRow] = (), embedder: Embedder | None = None, batches: Sequence[PackedRows] = ()
+    ) -> None:
         self._lock = threading.RLock()
         self._embedder = embedder
         self._word_embedder = embedder if isinstance(embedder, WordEmbedder) else None
         self._postings = Postings()
         self._columns = Columns()
-        self._vectors: Vectors = np.zeros((0, embedder.dimensions if embedder else 0), dtype=np.float32)
+        self._vectors: Quantised = np.zeros((0, embedder.dimensions if embedder else 0), dtype=np.int8)
+        self._scales: Values = np.zeros(0, dtype=np.float32)
         self._word_vectors = WordVectors(self._word_embedder, self._postings) if self._word_embedder else None
-        self._slots: dict[int, int] = {}
         self._authors: dict[int, str] = {}
-        self.add(rows)
+        self._append([*batches, packed(rows, embedder)] if rows else batches)
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return self._postings.live_count
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory held, near enough to bound the sum over owners."""
         word_vectors = self._word_vectors.nbytes if self._word_vectors else 0
-        return self._postings.nbytes + self._columns.nbytes + self._vectors.nbytes + word_vectors + 100 * len(self)
+        vectors = self._vectors.nbytes + self._scales.nbytes + word_vectors
+        return self._postings.nbytes + self._columns.nbytes + vectors
 
     @property
     def is_fragmented(self) -> bool:
@@ -127,28 +133,42 @@ class OwnerIndex:
         with self._lock:
             rows = list({row.chunk_id: row for row in rows}.values())
             self.remove(row.chunk_id for row in rows)
-            if not rows:
-                return
-            first = self._columns.size
-            self._columns.extend(rows)
-            self._postings.extend([row.words for row in rows])
-            if self._embedder is not None:
-                self._vectors = grown(self._vectors, first + len(rows))
-                fresh = loaded([row.vector for row in rows], self._embedder.dimensions)
-                self._vectors[first : first + len(rows)] = fresh
-            for slot, row in enumerate(rows, first):
-                self._slots[row.chunk_id] = slot
-                if row.author:
-                    self._authors[int(self._columns.authors[slot])] = first_name(row.author)
+            if rows:
+                self._append([packed(rows, self._embedder)])
+
+    def _append(self, batches: Sequence[PackedRows]) -> None:
+        """Add chunks that are not there yet."""
+        if not batches:
+            return
+        first, columns, vocabulary = self._columns.size, self._columns, self._postings.vocabulary
+        columns.extend(batches)
+        said = []
+        for batch in batches:
+            known, arrays = len(vocabulary), batch.arrays
+            terms, fresh = vocabulary.learn(batch.texts["words"], batch.texts["stems"])
+            said.append(terms[arrays["words"]])
+            if self._word_vectors and "pieces" in arrays:
+                pieces = parts(arrays["pieces"], arrays["piece_sizes"], fresh)
+                self._word_vectors.learn(known, pieces, arrays["piece_sizes"][fresh], arrays["lengths"][fresh])
+        self._postings.extend(np.concatenate(said), np.concatenate([batch.arrays["sizes"] for batch in batches]))
+        if columns.strings.is_to_pack or not first:
+            columns.strings.pack()
+        self._vectors, self._scales = (grown(each, columns.size) for each in (self._vectors, self._scales))
+        for start, batch in zip(accumulate(map(len, batches), initial=first), batches, strict=False):
+            vectors, some = batch.arrays.get("vectors"), slice(start, start + len(batch))
+            if vectors is not None and vectors.shape[1] == self._vectors.shape[1]:  # others stay zeros
+                self._vectors[some], self._scales[some] = vectors, batch.arrays["scales"]
+        for author in np.unique(columns.authors[first:]).tolist():
+            if name := columns.strings.text(author):
+                self._authors[author] = first_name(name)
 
     def remove(self, chunk_ids: Iterable[int]) -> None:
         """Remove chunks; unknown ids are ignored."""
         with self._lock:
-            for chunk_id in chunk_ids:
-                slot = self._slots.pop(chunk_id, None)
-                if slot is not None:
-                    self._postings.remove(slot)
-                    self._columns.remove(slot)
+            columns = self._columns
+            for slot in np.flatnonzero(columns.live & np.isin(columns.chunk_ids, list(chunk_ids))).tolist():
+                self._postings.remove(slot)
+                columns.remove(slot)
 
     def replace(self, chunk_ids: Iterable[int], rows: Sequence[IndexRow]) -> None:
         """Replace chunks by `rows` in one step: a search finds either the old or the new."""
@@ -210,10 +230,10 @@ class OwnerIndex:
             ranked = self._ranked(query, filters, most, today, cosine_floor, whole)
             columns = self._columns
             slots = ranked.slots if ranked else ()
-            return tuple(dict.fromkeys(columns.strings.texts[int(columns.items[slot])] for slot in slots))
+            return tuple(dict.fromkeys(columns.strings.text(int(columns.items[slot])) for slot in slots))
 
     def _eligible(self, filters: ChunkFilters) -> Mask:
-        return self._columns.eligible(filters) if self._slots else np.zeros(0, dtype=bool)
+        return self._columns.eligible(filters) if self._columns.size else np.zeros(0, dtype=bool)
 
     def _whole_vector(self, query: str, filters: ChunkFilters) -> Vector | None:
         """Return the vector of the query as a whole.
@@ -307,8 +327,8 @@ class OwnerIndex:
         """Return the cosine of each slot; 0 without a vector of the query."""
         if vector is None:
             return np.zeros(self._columns.size, dtype=np.float32)
-        cosines: Values = self._vectors[: self._columns.size] @ vector
-        return cosines
+        size = self._columns.size
+        return cosines(self._vectors[:size], self._scales[:size], vector)
 
     def _unknown_words(self, parsed: ParsedQuery) -> list[str]:
         """Return words that may be misspelt: those that are no common words of the language, and name no day."""
@@ -328,7 +348,7 @@ class OwnerIndex:
         columns = self._columns
         return ChunkHit(
             chunk_id=int(columns.chunk_ids[slot]),
-            item_id=columns.strings.texts[int(columns.items[slot])],
+            item_id=columns.strings.text(int(columns.items[slot])),
             score=round(score, 4),
             words=tuple(term.surface for term in ranked.terms if slot in term.slots),
             weak=not ranked.matching[slot],

@@ -10,25 +10,23 @@ weighted postings (bm25s) cannot add at all.
 from __future__ import annotations
 
 import math
-from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from memory_app.search.ranking.chunking import IndexRow, Source
-from memory_app.search.ranking.dates import day_of
-from memory_app.search.ranking.vocabulary import Ids, Vocabulary
+from memory_app.search.ranking.chunking import Source
+from memory_app.search.ranking.packed import NAMED, PLAIN, SOURCES, PackedRows
+from memory_app.search.ranking.vocabulary import Codes, Ids, Vocabulary, is_much
 
 # -- columns and filters --------------------------------------------------------------------------
 
 Mask = npt.NDArray[np.bool_]
 
-SOURCES = tuple(Source)
 NOTE, BLOCK, CONVERSATION = map(SOURCES.index, (Source.USER_MEMORY, Source.MEMORY_BLOCK, Source.CONVERSATION))
 
 
@@ -44,30 +42,11 @@ class ChunkFilters:
     include_superseded: bool = False
 
 
-class Codes:
-    """Texts as small numbers; the empty text is 0."""
-
-    def __init__(self) -> None:
-        self.texts = [""]
-        self._numbers = {"": 0}
-
-    def __getitem__(self, text: str) -> int:
-        number = self._numbers.get(text)
-        if number is None:
-            number = self._numbers[text] = len(self.texts)
-            self.texts.append(text)
-        return number
-
-    def known(self, text: str) -> int:
-        """Return the number of `text`; of an unknown text -1, which no chunk has."""
-        return self._numbers.get(text, -1)
-
-
 def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """Return `array` with room for `size` rows: itself, or a copy half as large again, so that adding stays cheap."""
+    """Return `array` with room for `size` rows: itself, or a copy with an eighth to spare, to keep adding cheap."""
     if len(array) >= size:
         return array
-    room = np.zeros((max(size, len(array) * 3 // 2), *array.shape[1:]), dtype=array.dtype)
+    room = np.zeros((max(size, len(array) * 9 // 8), *array.shape[1:]), dtype=array.dtype)
     room[: len(array)] = array
     return room
 
@@ -77,47 +56,49 @@ class Columns:
 
     def __init__(self) -> None:
         self.size = 0
-        self._room: dict[str, npt.NDArray[Any]] = {
-            name: np.zeros(0, dtype=kind) for name, (kind, _) in _COLUMNS.items()
-        }
-        self.strings = Codes()
-        self.document_keys = Codes()
-        self._tags: defaultdict[str, list[int]] = defaultdict(list)
+        self._room: dict[str, npt.NDArray[Any]] = {name: np.zeros(0, dtype=kind) for name, kind in _KINDS.items()}
+        self.strings = Codes([""])
+        #: Slot and tag, of each tag of a chunk.
+        self._tags = np.zeros((0, 2), dtype=np.int32)
         #: Slot, year, month and day of each day that a text names.
         self.named_days = np.zeros((0, 4), dtype=np.int32)
-        self._in_document: defaultdict[int, list[int]] = defaultdict(list)
 
     def __getattr__(self, name: str) -> npt.NDArray[Any]:
-        if name not in _COLUMNS:
+        if name not in _KINDS:
             raise AttributeError(name)
         return self._room[name][: self.size]
 
     @property
     def nbytes(self) -> int:
-        return sum(each.nbytes for each in self._room.values()) + 150 * self.size + self.named_days.nbytes
+        others = self.named_days.nbytes + self._tags.nbytes + self.strings.nbytes
+        return sum(each.nbytes for each in self._room.values()) + others
 
-    def extend(self, rows: Sequence[IndexRow]) -> None:
-        """Add rows in the next slots."""
-        first, self.size = self.size, self.size + len(rows)
-        for name, (_, values_of) in _COLUMNS.items():
+    def extend(self, batches: Sequence[PackedRows]) -> None:
+        """Add the rows of batches in the next slots."""
+        first, self.size = self.size, self.size + sum(map(len, batches))
+        codes = [self.strings.numbers(batch.texts["strings"]) for batch in batches]
+        for name in _KINDS:
             self._room[name] = grown(self._room[name], self.size)
-            self._room[name][first : self.size] = values_of(self, rows)
-        named = [(slot, *day) for slot, row in enumerate(rows, first) for day in row.named_days]
-        if named:
-            self.named_days = np.concatenate([self.named_days, np.array(named, dtype=np.int32)])
-        for slot, row in enumerate(rows, first):
-            for tag in row.tags:
-                self._tags[tag].append(slot)
-        touched: defaultdict[int, list[int]] = defaultdict(list)
-        for slot, document in enumerate(self.documents[first:].tolist(), first):
-            touched[document].append(slot)
-        for document, slots in touched.items():
-            self._place(document, slots)
+            fresh = self._room[name][first : self.size]
+            if name in _LINKS:
+                fresh[:] = -1
+            elif name in NAMED:
+                fresh[:] = np.concatenate([code[each.arrays[name]] for code, each in zip(codes, batches, strict=True)])
+            elif name != "live":
+                fresh[:] = np.concatenate([batch.arrays[name] for batch in batches])
+        self.live[first:] = True
+        # A document is known by its id and its source: a label may look like a session id.
+        self.documents[first:] = self.documents[first:] * len(SOURCES) + self.sources[first:]
+        starts = accumulate(map(len, batches), initial=first)
+        for start, code, batch in zip(starts, codes, batches, strict=False):
+            tags, days = batch.arrays["tags"], batch.arrays["named_days"]
+            self._tags = np.concatenate([self._tags, np.column_stack([tags[:, 0] + start, code[tags[:, 1]]])])
+            self.named_days = np.concatenate([self.named_days, days + np.array([start, 0, 0, 0], dtype=np.int32)])
+        self._link(np.unique(self.documents[first:]))
 
     def remove(self, slot: int) -> None:
         """Remove the chunk and link its neighbours with each other."""
         self.live[slot] = False
-        self._in_document[int(self.documents[slot])].remove(slot)
         before, after = int(self.before[slot]), int(self.after[slot])
         if before >= 0:
             self.after[before] = after
@@ -139,49 +120,23 @@ class Columns:
             mask &= self.sessions == self.strings.known(filters.session_id)
         if filters.tags:
             tagged = np.zeros(self.size, dtype=bool)
-            for tag in filters.tags:
-                tagged[self._tags.get(tag, [])] = True
+            tagged[self._tags[np.isin(self._tags[:, 1], [*map(self.strings.known, filters.tags)]), 0]] = True
             mask &= tagged
         return mask
 
-    def _place(self, document: int, slots: list[int]) -> None:
-        """Put new chunks of a document among its others and link the neighbours."""
-        order, placed = self.order, self._in_document[document]
-        if placed and len(slots) == 1:
-            # One message more: link it only, a session may have thousands.
-            insort(placed, slots[0], key=order.__getitem__)
-            at = placed.index(slots[0]) if order[placed[-1]] > order[slots[0]] else len(placed) - 1
-            run = placed[max(at - 1, 0) : at + 2]
-        else:
-            placed.extend(slots)
-            placed.sort(key=order.__getitem__)
-            run = placed
-        if len(run) > 1:
-            self.after[run[:-1]] = run[1:]
-            self.before[run[1:]] = run[:-1]
+    def _link(self, documents: npt.NDArray[np.int32]) -> None:
+        """Link the chunks of these documents with their neighbours, in their order."""
+        slots = np.flatnonzero(self.live & np.isin(self.documents, documents))
+        run = slots[np.lexsort((self.order[slots], self.documents[slots]))]
+        is_next = self.documents[run[1:]] == self.documents[run[:-1]]
+        self.after[run] = np.append(np.where(is_next, run[1:], -1), -1)
+        self.before[run] = np.insert(np.where(is_next, run[:-1], -1), 0, -1)
 
 
-# A document is known by its key among all sources: a label may look like a session id.
-#: What a column holds: its type, and its values for rows.
-_COLUMNS: dict[str, tuple[Any, Callable[[Columns, Sequence[IndexRow]], list[Any]]]] = {
-    "chunk_ids": (np.int64, lambda _, rows: [row.chunk_id for row in rows]),
-    "sources": (np.int8, lambda _, rows: [SOURCES.index(Source(row.source)) for row in rows]),
-    "marks": (np.uint8, lambda _, rows: [row.marks for row in rows]),
-    "days": (np.int32, lambda _, rows: [day_of(row.at) for row in rows]),
-    "seconds": (np.float64, lambda _, rows: [row.at.timestamp() if row.at else 0.0 for row in rows]),
-    "authors": (np.int32, lambda all, rows: [all.strings[row.author] for row in rows]),
-    "documents": (np.int32, lambda all, rows: [all.document_keys[f"{row.source}\n{row.document_id}"] for row in rows]),
-    "items": (np.int32, lambda all, rows: [all.strings[row.item_id] for row in rows]),
-    "order": (np.int64, lambda _, rows: [row.order for row in rows]),
-    "types": (np.int32, lambda all, rows: [all.strings[row.type] for row in rows]),
-    "categories": (np.int32, lambda all, rows: [all.strings[row.category] for row in rows]),
-    "sessions": (np.int32, lambda all, rows: [all.strings[row.session_id] for row in rows]),
-    "superseded": (np.bool_, lambda _, rows: [row.superseded for row in rows]),
-    "live": (np.bool_, lambda _, rows: [True] * len(rows)),
-    "texts": (np.int64, lambda _, rows: [hash(row.terms) for row in rows]),
-    "before": (np.int32, lambda _, rows: [-1] * len(rows)),
-    "after": (np.int32, lambda _, rows: [-1] * len(rows)),
-}
+#: What a column holds. `live`: whether its chunk is still there.
+_LINKS = ("before", "after")
+_KINDS: dict[str, Any] = {name: kind for name, (kind, _) in PLAIN.items()} | {"live": np.bool_}
+_KINDS |= dict.fromkeys((*NAMED, *_LINKS), np.int32)
 
 Slots = npt.NDArray[np.int32]
 LeadTerms = npt.NDArray[np.int32]
@@ -193,9 +148,6 @@ K1, B = 0.9, 0.2
 
 #: Content words kept from the beginning of a chunk: a statement opens with its subject.
 LEADING = 3
-
-#: So many chunks are added one by one before their postings are merged with the rest: this many, or this share.
-_MERGE_AT_LEAST, _MERGE_SHARE = 1_000, 0.1
 
 
 class Postings:
@@ -212,12 +164,12 @@ class Postings:
         self._total = 0.0
         # Forward: the terms of each slot, which removal and stop-word queries need.
         self._words = np.zeros(0, dtype=np.int32)
-        self._starts = np.zeros(1, dtype=np.int64)
+        self._starts = np.zeros(1, dtype=np.int32)
         self._added: list[Ids] = []
         # Inverted: slots and counts by term, `_from[t]:_from[t + 1]`; and those of the chunks added since.
-        self._slots: Slots = np.zeros(0, dtype=np.int32)
-        self._counts: npt.NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)
-        self._from = np.zeros(1, dtype=np.int64)
+        self._slots = np.zeros(0, dtype=np.int32)
+        self._counts: npt.NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+        self._from = np.zeros(1, dtype=np.int32)
         self._new: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self._frequency = np.zeros(0, dtype=np.int32)
 
@@ -243,20 +195,15 @@ class Postings:
         norms: Values = (K1 * (1 - B + B * self.lengths / np.float32(average))).astype(np.float32)
         return norms
 
-    def extend(self, terms: Sequence[str]) -> None:
-        """Add chunks by their words (`IndexRow.terms`), each in the next slot."""
-        split = [each.split() for each in terms]
-        if len(split) <= _MERGE_AT_LEAST and self.slots:
-            for words in split:
-                self._add(words)
-            if len(self._added) > max(_MERGE_AT_LEAST, _MERGE_SHARE * self.slots):
-                self._merge([])
-            return
-        self._merge(split)
+    def extend(self, terms: Ids, sizes: npt.NDArray[np.int32]) -> None:
+        """Add chunks by the terms of their words, so many for each, in the next slots."""
+        if self.slots and not is_much(len(sizes) + len(self._added), self.slots):
+            for ids in np.split(terms, np.cumsum(sizes)[:-1]):
+                self._add(ids)
+        else:
+            self._merge(terms, sizes)
 
-    def _add(self, words: list[str]) -> None:
-        self.vocabulary.learn(words)
-        ids = self.vocabulary.terms(words)
+    def _add(self, ids: Ids) -> None:
         slot = self.slots
         self._added.append(ids)
         self._grow_frequency()
@@ -269,38 +216,36 @@ class Postings:
         self._lengths = grown(self._lengths, slot + 1)
         self._lengths[slot] = length
         self._lead_terms = grown(self._lead_terms, slot + 1)
-        self._lead_terms[slot] = _lead_terms_of(
-            ids, ~np.array([self.vocabulary.stop[term] for term in ids], dtype=bool), [0]
-        )[0]
+        self._lead_terms[slot] = _lead_terms_of(ids, ~self.vocabulary.stop[ids], [0])[0]
         self._total += length
         self.live_count += 1
 
-    def _merge(self, split: list[list[str]]) -> None:
-        """Sort all postings again, with those of `split` in the next slots."""
-        self.vocabulary.learn(chain.from_iterable(split))
-        fresh = self.vocabulary.terms(list(chain.from_iterable(split)))
-        sizes = [*map(len, self._added), *map(len, split)]
+    def _merge(self, fresh: Ids, fresh_sizes: npt.NDArray[np.int32]) -> None:
+        """Sort all postings again, with those of more chunks in the next slots."""
+        sizes = np.concatenate([[*map(len, self._added)], fresh_sizes])
         first = self.slots
-        self._words = np.concatenate([self._words, *self._added, fresh])
-        self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(sizes, dtype=np.int64)])
+        every = np.concatenate([self._words, *self._added, fresh])
+        self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(sizes)]).astype(np.int32)
         self._added, self._new = [], defaultdict(list)
         terms, count = len(self.vocabulary), len(self._starts) - 1
         slot_of = np.repeat(np.arange(count, dtype=np.int64), np.diff(self._starts))
-        content_mask = ~np.array(self.vocabulary.stop, dtype=bool)[self._words]
+        content_mask = ~self.vocabulary.stop[every]
         lengths = np.bincount(slot_of[content_mask], minlength=count).astype(np.float32)
         self._total += float(lengths[first:].sum())
-        self.live_count += len(split)
+        self.live_count += len(fresh_sizes)
         self._lengths = lengths
-        self._lead_terms = _lead_terms_of(self._words, content_mask, self._starts[:-1])
+        self._lead_terms = _lead_terms_of(every, content_mask, self._starts[:-1])
         if self._removed:
             content_mask &= self._live()[slot_of]
         pairs, counts = np.unique(
-            self._words[content_mask].astype(np.int64) * count + slot_of[content_mask], return_counts=True
+            every[content_mask].astype(np.int64) * count + slot_of[content_mask], return_counts=True
         )
-        self._counts = np.minimum(counts, np.iinfo(np.uint16).max).astype(np.uint16)
-        self._slots = (pairs % max(count, 1)).astype(np.int32)
+        self._words = _narrow(every, terms)
+        self._counts = np.minimum(counts, np.iinfo(np.uint8).max).astype(np.uint8)
+        self._slots = _narrow(pairs % max(count, 1), count)
         self._frequency = np.bincount(pairs // max(count, 1), minlength=terms).astype(np.int32)
-        self._from = np.concatenate([[0], np.cumsum(self._frequency, dtype=np.int64)])
+        self._from = np.concatenate([[0], np.cumsum(self._frequency)]).astype(np.int32)
+        self.vocabulary.pack()
 
     def remove(self, slot: int) -> None:
         """Remove the chunk in `slot`; its slot is not used again."""
@@ -332,7 +277,7 @@ class Postings:
         else:
             known = term + 1 < len(self._from)
             main = slice(self._from[term], self._from[term + 1]) if known else slice(0)
-            slots, counts = self._slots[main], np.asarray(self._counts[main], dtype=np.float32)
+            slots, counts = self._slots[main].astype(np.int32), self._counts[main].astype(np.float32)
             if new := self._new.get(term):
                 more = np.array(new, dtype=np.int32)
                 slots = np.concatenate([slots, more[:, 0]])
@@ -382,8 +327,13 @@ class Postings:
             self._frequency = np.concatenate([self._frequency, np.zeros(max(missing, 256), dtype=np.int32)])
 
 
+def _narrow(values: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
+    """Return numbers below `most` in two bytes each where they fit."""
+    return values.astype(np.uint16 if most <= 1 << 16 else np.int32)
+
+
 def _lead_terms_of(
-    words: Ids, content_mask: npt.NDArray[np.bool_], starts: Sequence[int] | npt.NDArray[np.int64]
+    words: Ids, content_mask: npt.NDArray[np.bool_], starts: Sequence[int] | npt.NDArray[np.int32]
 ) -> LeadTerms:
     """Return the first content terms of each of the texts that begin at `starts` in `words`."""
     places = np.flatnonzero(content_mask)

@@ -274,7 +274,7 @@ def _session_bm25(terms: Sequence[QueryTerm], postings: Postings, columns: Colum
     """Return the BM25 of whole documents, given to each of their eligible chunks."""
     documents = columns.documents
     chosen = documents[eligible]
-    size = len(columns.document_keys.texts)
+    size = int(documents.max(initial=0)) + 1
     lengths = np.bincount(chosen, weights=postings.lengths[eligible], minlength=size)
     present = np.bincount(chosen, minlength=size) > 0
     norms = _DOCUMENT_K1 * (1 - _DOCUMENT_B + _DOCUMENT_B * lengths / max(float(lengths[present].mean()), 1e-9))

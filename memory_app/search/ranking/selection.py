@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory_app.search.ranking.dense import Vectors, WordEmbedder, unit
-from memory_app.search.ranking.postings import BLOCK, NOTE, Columns, Mask, Postings, Slots, Values, grown
+from memory_app.search.ranking.dense import Pieces, Sizes, WordEmbedder, unit
+from memory_app.search.ranking.postings import BLOCK, NOTE, Columns, Mask, Postings, Slots, Values
 
 _TEXT = -1
 
@@ -115,9 +115,11 @@ def _first_distinct(columns: Columns, scores: Values, slots: Slots, top_k: int) 
 #: best 10, 30 or 100, find the same (MRR on LoCoMo's observations .534 → .546); the best ten are cheapest.
 MOST_SIMILAR, SIMILAR_FROM = 10, 0.2
 
-#: Near terms may take a sixteenth of what the vectors take: 600 kB for 10,000 terms, of which one word of a query has a
-#: dozen to some hundreds, of eight bytes each.
-_SHARE_OF_NEAR = 16
+#: Bytes that near terms may take, and for each term there is as many more. One word of a query has a dozen to some
+#: hundreds of them, of eight bytes each.
+_NEAR_ROOM, _NEAR_BYTES = 4_000, 8
+#: Bytes of a term at most, but for a few: where its pieces begin, one to four of them, and the length of its vector.
+_TERM_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -145,25 +147,35 @@ def is_foreign(word: str) -> bool:
 
 
 class WordVectors:
-    """The vectors of one owner's vocabulary, made when first needed, and later for new words."""
+    """The vectors of one owner's terms, as the pieces they are made of.
+
+    The pieces' vectors are the embedder's, once in a process. With a vector of its own a term took 1,024 bytes.
+    """
 
     def __init__(self, embedder: WordEmbedder, postings: Postings) -> None:
         self._embedder = embedder
         self._postings = postings
-        self._room: Vectors = np.zeros((0, embedder.dimensions), dtype=np.float32)
-        self._made = 0
+        self._pieces: Pieces = np.zeros(0, dtype=np.uint16)
+        self._ends = np.zeros(1, dtype=np.int32)
+        self._lengths: Values = np.zeros(0, dtype=np.float32)
         #: Word of a query → what is near it among the first so many terms. Words recur in queries.
         self._near: OrderedDict[str, _Near] = OrderedDict()
         self._near_bytes = 0
 
     @property
     def nbytes(self) -> int:
-        """Bytes, with the vectors that the next search makes: an index is measured at loading, before any search."""
-        return self._vector_bytes + self._vector_bytes // _SHARE_OF_NEAR
+        """Bytes, with what the next search makes: an index is measured at loading, before any search."""
+        terms = len(self._postings.vocabulary)
+        arrays = self._pieces.nbytes + self._ends.nbytes + self._lengths.nbytes
+        return max(arrays, terms * _TERM_BYTES) + self._most_near(terms)
+
+    @staticmethod
+    def _most_near(terms: int) -> int:
+        return _NEAR_ROOM + _NEAR_BYTES * terms
 
     @property
-    def _vector_bytes(self) -> int:
-        return max(self._room.nbytes, len(self._postings.vocabulary) * self._embedder.dimensions * 4)
+    def _made(self) -> int:
+        return len(self._lengths)
 
     def knows(self, word: str) -> bool:
         """Whether `word` is a common word of the language, even when this owner never used it."""
@@ -195,7 +207,7 @@ class WordVectors:
         behind = [word for word in dict.fromkeys(words) if word not in self._near or self._near[word].of < self._made]
         start = min((self._near[word].of if word in self._near else 0 for word in behind), default=0)
         if behind:
-            rows = unit(self._embedder.embed_words(behind)) @ self._room[start : self._made].T
+            rows = self._cosines(behind, start)
             for word, row in zip(behind, rows, strict=True):
                 known = self._near.pop(word, _NOTHING)
                 self._near_bytes -= known.nbytes
@@ -209,14 +221,32 @@ class WordVectors:
         found = [self._near[word] for word in words]
         for word in words:
             self._near.move_to_end(word)
-        while self._near_bytes > self._vector_bytes // _SHARE_OF_NEAR:
+        while self._near_bytes > self._most_near(self._made):
             self._near_bytes -= self._near.popitem(last=False)[1].nbytes
         return found
 
+    def learn(self, start: int, pieces: Pieces, sizes: Sizes, lengths: Values) -> None:
+        """Take the pieces of the terms from `start` on, unless those before are missing."""
+        if start != self._made:
+            return
+        self._pieces = np.concatenate([self._pieces, pieces])
+        self._ends = np.concatenate([self._ends, self._ends[-1] + np.cumsum(sizes, dtype=np.int32)])
+        self._lengths = np.concatenate([self._lengths, lengths])
+
     def _catch_up(self) -> None:
-        surfaces = self._postings.vocabulary.surfaces
-        missing = surfaces[self._made :]
-        if missing:
-            self._room = grown(self._room, len(surfaces))
-            self._room[self._made : len(surfaces)] = unit(self._embedder.embed_words(missing))
-            self._made = len(surfaces)
+        if self._made < len(self._postings.vocabulary):
+            self.learn(self._made, *self._embedder.pieces(self._postings.vocabulary.surfaces(self._made)))
+
+    def _cosines(self, words: Sequence[str], start: int) -> Values:
+        """Return the cosines of words with the terms from `start` on: sums of those with the terms' pieces."""
+        pieces = self._pieces[self._ends[start] :]
+        is_used = np.zeros(int(pieces.max(initial=0)) + 1, dtype=bool)
+        is_used[pieces] = True
+        used = np.flatnonzero(is_used).astype(np.uint16)
+        products: Values = unit(self._embedder.embed_words(words)) @ self._embedder.piece_vectors(used).T
+        # One column more: a term without pieces begins where the last one ends.
+        each = np.pad(products[:, (np.cumsum(is_used) - 1)[pieces]], ((0, 0), (0, 1)))
+        sizes = np.diff(self._ends[start:])
+        sums = np.add.reduceat(each, self._ends[start:-1] - self._ends[start], axis=1)
+        cosines: Values = np.where(sizes > 0, sums / np.maximum(sizes * self._lengths[start:], 1e-9), 0)
+        return cosines.astype(np.float32)

@@ -7,7 +7,8 @@ Not here: which chunks contain a term (`postings`) and which terms mean nearly t
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, count, islice, pairwise
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +77,11 @@ def is_stop(word: str) -> bool:
     return word in STOP_WORDS or (len(word) == 1 and word.isalpha() and word < "\u0e00")
 
 
+def content_stems(words: list[str]) -> list[str]:
+    """Return the stem of each word; of a stop word ""."""
+    return ["" if is_stop(word) else stem for word, stem in zip(words, stems(words), strict=True)]
+
+
 def query_words(query: str) -> list[str]:
     """Return the distinct words of `query` that count, in order: its stop words only where it has no others."""
     distinct = list(dict.fromkeys(words(query[:LONGEST_QUERY], query=True)))
@@ -88,63 +94,167 @@ Ids = npt.NDArray[np.int32]
 #: Shorter words have too many neighbours one letter away.
 SHORTEST_MISSPELT = 5
 
+#: So much is added bit by bit before it is packed with the rest: this many, or this share.
+_PACK_AT_LEAST, _PACK_SHARE = 1_000, 0.1
+
+
+def is_much(added: int, there: int) -> bool:
+    """Whether so much was added to what was there that it is worth packing all of it."""
+    return added > max(_PACK_AT_LEAST, _PACK_SHARE * there)
+
+
+class Codes:
+    """Texts as numbers, in the order in which they came.
+
+    Packed: 12 bytes each beside their letters. As objects in dictionaries and lists they took 200 to 300 bytes, half of
+    what an owner's index held.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._letters = b""
+        self._ends = np.zeros(1, dtype=np.int32)
+        # Checksums, ascending, and the number of the text that each is of.
+        self._sums = np.zeros(0, dtype=np.uint32)
+        self._numbers = np.zeros(0, dtype=np.int32)
+        self._late: defaultdict[str, int] = defaultdict(count().__next__)
+        self.numbers(texts)
+
+    def __len__(self) -> int:
+        return len(self._sums) + len(self._late)
+
+    def numbers(self, texts: Iterable[str]) -> Ids:
+        """Return the numbers of texts; those that have none are given the next ones."""
+        if len(self._sums):
+            texts = list(texts)
+            known = [self.known(text) for text in texts]
+            found = [self._late[text] if number < 0 else number for text, number in zip(texts, known, strict=True)]
+        else:
+            found = [*map(self._late.__getitem__, texts)]
+        return np.array(found, dtype=np.int32)
+
+    def known(self, text: str) -> int:
+        """Return the number of `text`; of an unknown text -1, which no chunk has."""
+        late = self._late.get(text)
+        if late is not None or not len(self._sums):
+            return -1 if late is None else late
+        letters = _letters_of(text)
+        at = int(np.searchsorted(self._sums, checksum := np.uint32(crc32(letters))))
+        while at < len(self._sums) and self._sums[at] == checksum:
+            if self._at(number := int(self._numbers[at])) == letters:
+                return number
+            at += 1
+        return -1
+
+    def text(self, number: int) -> str:
+        packed = len(self._sums)
+        if number >= packed:
+            return next(islice(self._late, number - packed, None))
+        return self._at(number).decode("utf-8", _ANY)
+
+    def like(self, text: str) -> list[str]:
+        """Return the texts that begin with the letter of `text` and are as long as it or nearly so."""
+        letters = _letters_of(text)
+        lengths = np.diff(self._ends)
+        # In bytes: one letter in place of another is up to three more or less.
+        near = np.flatnonzero((lengths > 0) & (np.abs(lengths - len(letters)) <= 3))
+        firsts = np.frombuffer(self._letters, dtype=np.uint8)[self._ends[near]]
+        found = chain(map(self.text, near[firsts == letters[0]].tolist()), self._late)
+        return [each for each in found if each[:1] == text[0] and abs(len(each) - len(text)) <= 1]
+
+    @property
+    def is_to_pack(self) -> bool:
+        """Whether enough was added since that packing is worth while."""
+        return is_much(len(self._late), len(self._sums))
+
+    def pack(self) -> None:
+        """Pack what was added since."""
+        late = [_letters_of(text) for text in self._late]
+        ends = self._ends[-1] + np.cumsum([*map(len, late)], dtype=np.int32)
+        sums = np.concatenate([self._sums, np.array([*map(crc32, late)], dtype=np.uint32)])
+        numbers = np.concatenate([self._numbers, np.arange(len(self._numbers), len(sums), dtype=np.int32)])
+        order = np.argsort(sums, kind="stable")
+        self._letters += b"".join(late)
+        self._ends = np.concatenate([self._ends, ends])
+        self._sums, self._numbers = sums[order], numbers[order]
+        self._late = defaultdict(count(len(sums)).__next__)
+
+    @property
+    def nbytes(self) -> int:
+        arrays = self._ends.nbytes + self._sums.nbytes + self._numbers.nbytes
+        return len(self._letters) + arrays + 200 * len(self._late)
+
+    def _at(self, number: int) -> bytes:
+        return self._letters[self._ends[number] : self._ends[number + 1]]
+
+
+#: Lone surrogates, too, are letters of a text.
+_ANY = "surrogatepass"
+
+
+def _letters_of(text: str) -> bytes:
+    return text.encode("utf-8", _ANY)
+
 
 class Vocabulary:
     """Words to term numbers. Words of one stem share a term; a stop word has a term of its own, whatever its stem."""
 
     def __init__(self) -> None:
-        self._word_terms: dict[str, int] = {}
-        self._stem_terms: dict[str, int] = {}
-        #: The word each term was first met as; stems are no words, so vectors are made of these.
-        self.surfaces: list[str] = []
-        self.stop: list[bool] = []
-        self._by_length: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-        self._lengths_done = 0
-        self._words: list[str] = []
+        self._words = Codes()
+        self._keys = Codes()
+        self._terms: Ids = np.zeros(0, dtype=np.int32)
+        self._surfaces: Ids = np.zeros(0, dtype=np.int32)
+        self.stop = np.zeros(0, dtype=bool)
 
     def __len__(self) -> int:
-        return len(self.surfaces)
+        return len(self._surfaces)
 
-    def learn(self, words: Iterable[str]) -> None:
-        """Number all new words."""
-        fresh = [word for word in dict.fromkeys(words) if word not in self._word_terms]
-        for word, stem in zip(fresh, stems(fresh), strict=True):
-            stop = is_stop(word)
-            key = f"\0{word}" if stop else stem
-            term = self._stem_terms.get(key)
-            if term is None:
-                term = self._stem_terms[key] = len(self.surfaces)
-                self.surfaces.append(word)
-                self.stop.append(stop)
-            self._word_terms[word] = term
-        self._words += fresh
+    def learn(self, words: Sequence[str], stemmed: Sequence[str]) -> tuple[Ids, npt.NDArray[np.intp]]:
+        """Number all new words.
 
-    def terms(self, words: Sequence[str]) -> Ids:
-        """Return the terms of words that have all been learnt."""
-        return np.fromiter(map(self._word_terms.__getitem__, words), dtype=np.int32, count=len(words))
+        Arguments:
+            words: each once.
+            stemmed: their `content_stems`.
+
+        Returns:
+            The term of each word, and the places among `words` of those that are the first of a new term.
+        """
+        known, terms = len(self._words), len(self)
+        numbers = self._words.numbers(words)
+        fresh = np.flatnonzero(numbers >= known)
+        keys = self._keys.numbers(stemmed[place] or f"\0{words[place]}" for place in fresh.tolist())
+        _, first = np.unique(keys[keys >= terms], return_index=True)
+        places = fresh[keys >= terms][first]
+        self._terms = np.concatenate([self._terms, keys])
+        self._surfaces = np.concatenate([self._surfaces, numbers[places]])
+        is_stop = np.array([not stemmed[place] for place in places.tolist()], dtype=bool)
+        self.stop = np.concatenate([self.stop, is_stop])
+        return self._terms[numbers], places
+
+    def surfaces(self, start: int) -> list[str]:
+        """Return the words that terms were first met as, from one term on. Stems are no words."""
+        return [self._words.text(number) for number in self._surfaces[start:].tolist()]
 
     def term(self, word: str) -> int | None:
         """Return the term of a query's word; None where no chunk ever had it."""
-        known = self._word_terms.get(word)
-        if known is None and not is_stop(word):
-            known = self._stem_terms.get(stems([word])[0])
-        return known
+        number = self._words.known(word)
+        term = int(self._terms[number]) if number >= 0 else -1 if is_stop(word) else self._keys.known(stems([word])[0])
+        return None if term < 0 else term
 
     def one_letter_away(self, word: str) -> list[str]:
         """Return known words one letter from `word` (added, left out, changed, or two swapped), with its first letter.
 
-        Four of five typing errors are of this kind. Searching the lists of neighbouring lengths takes 1 ms at 50,000
-        words, so it is done for unknown words only.
+        Four of five typing errors are of this kind.
         """
         if len(word) < SHORTEST_MISSPELT or not word.isalpha():
             return []
-        for each in self._words[self._lengths_done :]:
-            self._by_length[each[0], len(each)].append(each)
-        self._lengths_done = len(self._words)
-        near = (self._by_length.get((word[0], len(word) + by), ()) for by in (0, -1, 1))
-        return [each for words in near for each in words if OSA.distance(word, each, score_cutoff=1) == 1]
+        near = [each for each in self._words.like(word) if OSA.distance(word, each, score_cutoff=1) == 1]
+        return sorted(near, key=lambda each: (len(each) != len(word), len(each)))
+
+    def pack(self) -> None:
+        self._words.pack()
+        self._keys.pack()
 
     @property
     def nbytes(self) -> int:
-        """Bytes, roughly: of a word its object, its number, and its places in two dictionaries and two lists."""
-        return 300 * len(self._words)
+        arrays = self._terms.nbytes + self._surfaces.nbytes + self.stop.nbytes
+        return self._words.nbytes + self._keys.nbytes + arrays

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.search.ranking import chunking, postings
+from memory_app.search.ranking import chunking, vocabulary
 from memory_app.search.ranking.chunking import IndexRow, Source, TextChunk, row_of
 from memory_app.search.ranking.dense import Vectors
 from memory_app.search.ranking.index import OwnerIndex
@@ -62,7 +62,7 @@ def test_any_order_of_adding_replacing_and_removing_comes_to_the_same(
 
 
 def test_many_single_additions_are_merged_and_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings, "_MERGE_AT_LEAST", 20)
+    monkeypatch.setattr(vocabulary, "_PACK_AT_LEAST", 20)
     rows = [note(i, f"{WORDS[i % 8]} number{i}") for i in range(90)]
     index = OwnerIndex(rows[:30])
     for row in rows[30:]:

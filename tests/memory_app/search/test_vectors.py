@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory_app.search.ranking.dense import loaded, query_vector, stored, wordllama
+from memory_app.search.ranking.dense import cosines, loaded, quantised, query_vector, stored, unit, wordllama
 from memory_app.search.ranking.postings import Postings
 from memory_app.search.ranking.selection import WordVectors
+from memory_app.search.ranking.vocabulary import content_stems
 
 pytestmark = pytest.mark.pure
 
@@ -37,6 +38,32 @@ def test_a_vector_survives_storage() -> None:
     assert not loaded([b"", b"\x01\x02"], 4).any()
 
 
+def test_a_vector_in_bytes_has_the_same_cosines() -> None:
+    texts = ["Alice wants to pass algebra", "", *(f"sentence number {number} about tea" for number in range(1_500))]
+    vectors = wordllama().embed(texts)
+    asked = wordllama().embed(["Who drinks tea?"])[0]
+    rows, scales = quantised(vectors)
+    assert rows.nbytes == len(texts) * wordllama().dimensions
+    assert np.allclose(cosines(rows, scales, asked), vectors @ asked, atol=2e-3)
+    assert np.array_equal(quantised(vectors[:0])[0], rows[:0])
+
+
+def test_a_term_is_as_near_as_the_vector_of_its_word() -> None:
+    """Terms have no vectors of their own, but what these are made of."""
+    postings = Postings()
+    words = [
+        f"{word}{ending}" for word in ("algebra", "tea", "xyzzy", "東", "résumé", "😀") for ending in ("", "s", "42")
+    ]
+    extend(postings, " ".join(words))
+    surfaces = postings.vocabulary.surfaces(0)
+    near = WordVectors(wordllama(), postings)
+    near._catch_up()
+    asked = ["maths", "drink", "tea"]
+    expected = unit(wordllama().embed_words(asked)) @ unit(wordllama().embed_words(surfaces)).T
+    assert np.allclose(near._cosines(asked, 0), expected, atol=1e-5)
+    assert np.allclose(near._cosines(asked, 4), expected[:, 4:], atol=1e-5)
+
+
 def test_rare_words_turn_the_query() -> None:
     ours, words = wordllama(), ["dog", "algebra"]
     dog, algebra = ours.embed(words)
@@ -44,6 +71,14 @@ def test_rare_words_turn_the_query() -> None:
 
     assert float(turned @ algebra) > 0.99 > float(turned @ dog)
     assert not query_vector(ours, [], []).any()
+
+
+def extend(postings: Postings, text: str) -> None:
+    """Add a chunk."""
+    said = text.split()
+    distinct = list(dict.fromkeys(said))
+    terms, _ = postings.vocabulary.learn(distinct, content_stems(distinct))
+    postings.extend(terms[[distinct.index(word) for word in said]], np.array([len(said)], dtype=np.int32))
 
 
 def test_what_is_near_a_word_is_kept_as_the_vocabulary_grows_and_shrinks() -> None:
@@ -59,7 +94,7 @@ def test_what_is_near_a_word_is_kept_as_the_vocabulary_grows_and_shrinks() -> No
 
     texts = ["puppy hound walk", "maths exam geometry", "coffee", "dogs animal cat kitten", "sums"]
     for slot, text in enumerate(texts):
-        postings.extend([text])
+        extend(postings, text)
         assert_as_if_new(words)
         assert_as_if_new(words[slot % 3 :])
     dogs = postings.vocabulary.term("dogs")
@@ -71,10 +106,10 @@ def test_what_is_near_a_word_is_kept_as_the_vocabulary_grows_and_shrinks() -> No
 
 def test_what_is_kept_of_words_is_bounded() -> None:
     postings = Postings()
-    postings.extend([" ".join(f"word{number}" for number in range(100))])
+    extend(postings, " ".join(f"word{number}" for number in range(100)))
     kept = WordVectors(wordllama(), postings)
     counted = kept.nbytes
     for number in range(1_000):
         assert len(kept.nearest([f"word{number}"])[0]) == 10
     assert kept.nbytes == counted
-    assert 0 < kept._near_bytes <= counted / 16
+    assert 0 < kept._near_bytes < counted < 100 * 64, "1,024 bytes a word for its vector alone"

@@ -149,7 +149,7 @@ def test_arrays_that_took_up_half_of_a_change_are_loaded_anew(alice: User, monke
     assert texts("sails")
     extend = Postings.extend
 
-    def fail_once(postings: Postings, terms: Any) -> None:
+    def fail_once(postings: Postings, terms: Any, sizes: Any) -> None:
         monkeypatch.setattr(Postings, "extend", extend)
         raise MemoryError
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.search.ranking import vocabulary
-from memory_app.search.ranking.vocabulary import Vocabulary, query_words, words
+from memory_app.search.ranking.vocabulary import Codes, Vocabulary, content_stems, query_words, words
 from memory_app.text.stems import stems
 
 pytestmark = pytest.mark.pure
@@ -60,16 +60,30 @@ def test_no_word_has_a_space_or_is_empty(text: str) -> None:
 def test_words_one_letter_apart(a: str, b: str, expected: bool) -> None:
     for known, word in ((a, b), (b, a)):
         vocabulary = Vocabulary()
-        vocabulary.learn([known])
-        assert bool(vocabulary.one_letter_away(word)) is expected
+        vocabulary.learn([known, "algae", "tea"], content_stems([known, "algae", "tea"]))
+        assert vocabulary.one_letter_away(word) == [known] * expected
+        vocabulary.pack()
+        assert vocabulary.one_letter_away(word) == [known] * expected
 
 
 def test_stems_bring_forms_together_but_no_stop_word_and_a_word_that_counts() -> None:
     assert len(set(stems(["running", "runs", "run", "ran"]))) == len(set(stems(["child", "children"]))) == 1
     known = Vocabulary()
-    known.learn(["will", "willing", "willingness"])
-
-    will, willing, willingness = known.terms(["will", "willing", "willingness"]).tolist()
+    some = ["will", "willing", "willingness"]
+    will, willing, willingness = known.learn(some, content_stems(some))[0].tolist()
     assert will not in (willing, willingness)
     assert known.stop[will]
     assert not known.stop[willing]
+
+
+@given(st.lists(st.text(max_size=5), max_size=30), st.integers(1, 10))
+def test_texts_keep_their_numbers_however_often_they_are_packed(texts: list[str], every: int) -> None:
+    codes = Codes([""])
+    for at, text in enumerate(texts):
+        codes.numbers([text])
+        if at % every == 0:
+            codes.pack()
+    expected = list(dict.fromkeys(["", *texts]))
+    assert [codes.text(number) for number in range(len(codes))] == expected
+    assert [codes.known(text) for text in expected] == [*range(len(expected))]
+    assert codes.known("none of them") == -1
