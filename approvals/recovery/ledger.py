@@ -104,8 +104,9 @@ def rebuild_ledger(database: str) -> tuple[int, int, int]:
 
 def recorded_commits(database: str, after: int = 0) -> set[str]:
     """Return the commits of a database's rows of the ledger, those whose id is above `after`."""
-    rows = Change.objects.filter(database=database, id__gt=after).order_by()
-    return set(rows.values_list("commit", flat=True).distinct())
+    # The database is compared here: SQLite would look for it by its index, and read all rows.
+    rows = Change.objects.filter(id__gt=after).order_by().values_list("commit", "database")
+    return {commit for commit, of in rows.iterator() if of == database}
 
 
 def rows_of(commits: Iterable[str]) -> dict[str, list[Change]]:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from approvals import services
 from approvals.models import Agent, Proposal, Status, Tutorship, User
 from approvals.recovery import backup
-from approvals.recovery.integrity import problems
+from approvals.recovery.integrity import Check, problems
 from approvals.services.errors import Refusal
 from memory_app import reads
 from memory_app.databases.backups import Manifest
@@ -73,6 +73,25 @@ def _but(database: str, known: dict[str, Any]) -> Any:
         return original(self, parameters)
 
     return get_new_connection
+
+
+def test_a_quick_check_goes_on_in_each_database_from_where_the_last_one_was(
+    owners: list[User], propose: Propose
+) -> None:
+    check = Check()
+    assert list(check.problems()) == []
+    check.keep()
+    marks = dict(MemoryDatabase.objects.values_list("name", "checked_commit"))
+    assert marks == {database: dolt_of(database).head() for database in (FIRST, SECOND)}
+    for owner in owners:
+        approved = approve(owner, propose(reads.block(owner.username, "goals"), "likes math", "loves math"))
+    assert list(Check(since_last=True).problems()) == []
+    Change.objects.filter(commit=approved.merge_commit).update(actor="mallory")
+    quick = Check(since_last=True)
+    assert [(found.code, found.about) for found in quick.problems()] == [("ledger_differs", approved.merge_commit)]
+    assert quick.marks
+    MemoryDatabase.objects.filter(name=SECOND).update(checked_commit="")  # as of one that no run has looked at
+    assert not Check(since_last=True).marks
 
 
 def test_owners_of_two_databases_propose_approve_undo_and_read_what_was(
