@@ -252,6 +252,8 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
         BackupError: `default` knows commits that the memory does not have, or the memory is not the manifest's.
     """
     connections.close_all()
+    # The ledger of an older release is read with the columns of today.
+    call_command("migrate", database="default", verbosity=0)
     heads = {FIRST: manifest.head} | {name: each.head for name, each in manifest.further.items()}
     for database, head in heads.items():
         try:
