@@ -61,7 +61,7 @@ class AgentTokenAdmin(NeverDeleted, PlainList[AgentToken]):
     list_filter = ["agent", "all_owners", "revoked_at"]
     search_fields = ["prefix", "agent__name", "owners__username"]
     list_select_related = ["agent", "created_by", "replaces", "replaces__agent"]
-    filter_horizontal = ["owners"]
+    autocomplete_fields = ["agent", "owners"]
     actions = ["rotate", "revoke"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentToken]:

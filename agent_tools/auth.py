@@ -21,7 +21,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
@@ -395,14 +395,29 @@ def owners_beginning(token: AgentToken, beginning: str, most: int) -> list[str]:
 
 def visible_proposals(token: AgentToken, owner: str | None = None) -> ProposalQuerySet:
     """Return the proposals of the token's agent, made with any of its tokens, for owners this token serves."""
-    proposals = Proposal.objects.filter(agent=token.agent_id, owner__in=served_owners(token))
+    proposals = Proposal.objects.filter(is_served(token), agent=token.agent_id)
     return proposals if owner is None else proposals.of_owner(owner)
 
 
+def is_served(token: AgentToken) -> Exists:
+    """Return the condition that the `owner` of a row is one this token serves.
+
+    Each row that is read asks for its owner. Of `owner IN (SELECT …)`, SQLite makes a list of all people first.
+    """
+    return _is_of(_people_of(token))
+
+
 def served_owners(token: AgentToken) -> QuerySet[User, str]:
-    """Return the usernames of the owners this token serves, as a part of a query."""
-    owners = _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
-    return owners.order_by().values_list("username", flat=True)
+    """Return the usernames of the owners this token serves."""
+    return _people_of(token).order_by().values_list("username", flat=True)
+
+
+def _people_of(token: AgentToken) -> QuerySet[User]:
+    return _ACTIVE if token.all_owners else _ACTIVE.filter(agent_tokens=token)
+
+
+def _is_of(people: QuerySet[User]) -> Exists:
+    return Exists(people.filter(username=OuterRef("owner")))
 
 
 def visible_proposal(token: AgentToken, proposal_id: int) -> Proposal | None:
@@ -412,8 +427,8 @@ def visible_proposal(token: AgentToken, proposal_id: int) -> Proposal | None:
 
 
 def _one(pk: int, agent: int, owners: QuerySet[User]) -> ProposalQuerySet:
-    visible = Proposal.objects.filter(agent=agent, owner__in=owners.order_by().values("username"))
-    return visible.filter(pk=pk).select_related("decided_by", "agent").order_by()
+    visible = Proposal.objects.filter(_is_of(owners), agent=agent, pk=pk)
+    return visible.select_related("decided_by", "agent").order_by()
 
 
 _ACTIVE = User.objects.filter(is_active=True)

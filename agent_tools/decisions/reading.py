@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, TypeVar
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from agent_tools import auth
 from agent_tools.answers import bounds, paging
@@ -66,7 +65,7 @@ class DecisionPage:
 
 def visible(call: Call) -> QuerySet[Event]:
     """Return what the caller may be told, about the owner of the call or all it serves, in its order."""
-    told = told_to_agent(call.caller.agent.pk).filter(owner__in=auth.served_owners(call.caller.token))
+    told = told_to_agent(call.caller.agent.pk).filter(auth.is_served(call.caller.token))
     return told.filter(owner=call.owner) if call.owner else told
 
 
@@ -90,7 +89,7 @@ def place_of(call: Call, since: str, *, argument: str) -> int | None:
     if not since:
         return 0
     if (at := _time_of(since)) is not None:
-        return visible(call).filter(at__lt=at).order_by().aggregate(last=Max("pk"))["last"] or 0
+        return _last(visible(call).filter(at__lt=at))
     try:
         name, event_id = paging.unpack(since)
         if name != _NAME or type(event_id) is not int or not 0 <= event_id < 2**63:
@@ -124,8 +123,8 @@ def last(call: Call) -> int:
 
     What somebody is still deciding after half a second counts as decided before now.
     """
-    found = _when_settled(call, partial(_last, call))
-    return _last(call) if found is None else found
+    found = _when_settled(call, lambda: _last(visible(call)))
+    return _last(visible(call)) if found is None else found
 
 
 def _when_settled(call: Call, look: Callable[[], T]) -> T | None:
@@ -138,8 +137,9 @@ def _when_settled(call: Call, look: Callable[[], T]) -> T | None:
     return None
 
 
-def _last(call: Call) -> int:
-    return visible(call).order_by().aggregate(last=Max("pk"))["last"] or 0
+def _last(events: QuerySet[Event]) -> int:
+    # Not `Max`, which reads them all.
+    return events.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
 def with_proposals(events: QuerySet[Event]) -> QuerySet[Event]:

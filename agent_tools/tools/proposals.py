@@ -72,12 +72,15 @@ def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
 def _entries(call: Call, arguments: ProposalListArguments) -> tuple[list[dict[str, Any]], list[str], str | None]:
     """Return a page of the caller's proposals as data and as lines, and the cursor of the next page."""
     last = paging.after(call, arguments, int)
-    telling.expire_overdue(call)
-    proposals = auth.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by", "agent")
+    telling.expire_overdue()
+    # Their agent is not joined: SQLite then reads all of its proposals in the order of their ids, whatever the status.
+    proposals = auth.visible_proposals(call.caller.token, call.owner or None).select_related("decided_by")
     of_block = arguments.block_label and TargetKind.BLOCK
     wanted = {"status": arguments.status, "target": arguments.block_label, "target_kind": of_block, "pk__lt": last}
     proposals = proposals.filter(**{name: value for name, value in wanted.items() if value is not None})
     found = list(turn.with_threads(proposals).order_by("-pk")[: arguments.limit + 1])
+    for each in found:
+        each.agent = call.caller.agent
     gone = withholding.about_deleted(call, found)
     asked = turn.change_requests(found)
     every = [representations.proposal(each, is_gone=each.pk in gone, asked=asked.get(each.pk)) for each in found]
@@ -333,7 +336,7 @@ def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
 
 
 def _own(call: Call, proposal_id: int) -> Proposal:
-    telling.expire_overdue(call)
+    telling.expire_overdue()
     proposal = auth.visible_proposal(call.caller.token, proposal_id)
     if proposal is None or (call.owner and proposal.owner != call.owner):
         raise refusals.explain(ProposalNotFound(), representations.Subject(call, proposal_id=proposal_id))

@@ -6,6 +6,7 @@ import secrets
 
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -153,23 +154,21 @@ def policies_page(
     """Render the page, with a form as it was refused."""
     user = viewer_of(request)
     kept = typed_before(request) if request.method == "GET" else {}
-    if form is None:
-        policy = Policy.objects.filter(owner=user.username).first() or Policy(owner=user.username)
-        form = PolicyForm(instance=policy, initial={"notes": kept["notes"]} if "notes" in kept else None)
-    students = User.objects.filter(tutors__tutor=user).order_by("username")
-    rules, offered = trust.rules_with_records(user.username)
+    students = Tutorship.objects.filter(tutor=user).values("owner")
+    people = trust.chosen_by(User.objects.filter(Q(pk=user.pk) | Q(pk__in=students)).order_by("username"))
+    agents = trust.agents_serving(user.username)
+    ((_user, notes, own),) = (each for each in people if each[0] == user)
+    form = form or PolicyForm(initial={"notes": kept.get("notes", notes)})
+    rules, offered = trust.rules_with_records(user.username, own, agents, notes_wait=not trust.applies(notes))
     context = {
         "section": "settings",
         "form": form,
         "chosen": form["notes"].value() or "",
         "site_applies": settings.NOTES_POLICY == Policy.Notes.APPLY,
-        "students": [
-            (student, trust.notes_apply_at_once(student.username), trust.rules_of(student.username))
-            for student in students
-        ],
+        "students": [(each, trust.applies(chose), theirs) for each, chose, theirs in people if each != user],
         "rules": rules,
         "suggestions": offered,
-        "rule_agents": [agent.name for agent in trust.agents_serving(user.username)],
+        "rule_agents": [agent.name for agent in agents],
         "rule_blocks": [block for block in reads.blocks(user.username) if not block.read_only],
         "rule_kinds": [(kind.value, trust.kind_in_words(kind)) for kind in KINDS],
         "rule_needs": TrustRule.Needs.choices,
