@@ -16,7 +16,7 @@ from django.db.models.functions import Left
 from django.utils import timezone
 
 from memory_app.databases.prepared import batched
-from memory_app.databases.row_order import lock_owner
+from memory_app.databases.row_order import count_write, lock_owner
 from memory_app.models import Message
 from memory_app.search import store
 from memory_app.text.lines import first_words
@@ -66,6 +66,7 @@ def keep(owner: str, session_id: str, turns: Sequence[Turn], *, agent: str = "")
         rows.setdefault(id_, row)
     with transaction.atomic():
         lock_owner(owner)
+        count_write(owner)
         there = set(_messages_of(owner, session_id).filter(message_id__in=rows).values_list("message_id", flat=True))
         # Another sender of the same ids may be at this point too: the second stores nothing twice.
         Message.objects.bulk_create(

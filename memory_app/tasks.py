@@ -27,7 +27,7 @@ def reindex(owner: str) -> int:
 @shared_task(name="memory_app.reindex_all")
 def reindex_all() -> int:
     """Bring every outdated index up to date, as after a lost message. Return how many owners had one."""
-    behind = index_state.owners_behind()
+    behind = sorted({*index_state.owners_behind(), *index_state.behind_by_the_ledger()})
     for owner in behind:
         try:
             store.reindex(owner)

@@ -9,18 +9,38 @@ SQLite has a single writer, which inserts and commits before the next one begins
 The search index reads on from the highest id, too, but its writers may wait for each other: `lock_owner`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import connection, transaction
+
+from memory_app.models import SearchIndex
 
 
 def lock_owner(owner: str) -> None:
     """Wait until no other transaction is inserting rows of this owner, of the ledger or of conversations.
 
-    Call it first in the inserting transaction.
+    Call it first in the inserting transaction, and `count_write` next.
     """
     _lock("pg_advisory_xact_lock", owner)
+
+
+def count_write(owner: str, insert: str = "", row: Sequence[Any] = ()) -> None:
+    """Count a transaction that inserts rows of this owner in the row of the search index, if there is one: that is
+    behind until it has followed (`search.index_state`).
+
+    Args:
+        insert: a statement that inserts `row`, made in the same one where the database takes that.
+    """
+    count = f"UPDATE {SearchIndex._meta.db_table} SET writes = writes + 1 WHERE owner = %s"  # noqa: S608
+    with connection.cursor() as cursor:
+        if insert and connection.vendor == "postgresql":
+            cursor.execute(f"WITH counted AS ({count}) {insert}", [owner, *row])
+            return
+        cursor.execute(count, [owner])
+        if insert:
+            cursor.execute(insert, row)
 
 
 def show_in_order(name: str) -> None:

@@ -123,14 +123,19 @@ def are_vectors_of_today(name: str | None) -> bool:
     return name is not None and name != now and name.partition(" (form")[0] == now.partition(" (form")[0]
 
 
-def is_to_replace(name: str) -> bool:
-    """Whether an index made with the embedder of this name has to be rebuilt.
+def name_to_have() -> str | None:
+    """Return the value of `SearchIndex.embedder` with which an index stays as it is; others have to be rebuilt.
 
-    Not while the chosen one does not answer: that would throw away vectors which have to be made again later.
+    None, for any, while the chosen embedder does not answer: rebuilding would throw away vectors which have to be made
+    again later.
     """
     chosen = configured_name()
-    is_away = chosen == WORDS_ONLY and settings.EMBEDDER != "none"
-    return not is_away and name != chosen
+    return None if chosen == WORDS_ONLY and settings.EMBEDDER != "none" else chosen
+
+
+def is_to_replace(name: str) -> bool:
+    """Whether an index made with the embedder of this name has to be rebuilt."""
+    return name_to_have() not in (None, name)
 
 
 @cache

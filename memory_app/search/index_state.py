@@ -9,18 +9,23 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
+from django.core.cache import cache
 from django.db import DatabaseError, connection, transaction
 
 from memory_app.databases import clock, prepared
 from memory_app.databases.row_order import lock_owner
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.runtime import deadlines
+from memory_app.runtime.unavailable import of_cache
 from memory_app.search import embedders
 
 log = structlog.get_logger(__name__)
 
 #: How long a process that writes chunks may take for one portion of them.
 LEASE = timedelta(seconds=60)
+#: Owners that each run of the beat compares with the ledger: of 100,000 each one within a day.
+LOOKED_AT = 100
+_LOOKED_UNTIL = "index_state.looked_until"
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class IndexState:
         embedder: the name of the one that made the vectors; None where there is no index yet.
         commit: the one of main that the chunks reflect.
         version, floor: of the chunks; see `cache`.
+        writes, writes_indexed: how many writes the row counts, and how many of them the chunks reflect.
         newest_commit: the newest one of main in the ledger, of any owner.
     """
 
@@ -44,6 +50,8 @@ class IndexState:
     newest_change: int
     newest_message: int
     newest_commit: str
+    writes: int
+    writes_indexed: int
 
     @property
     def is_outdated(self) -> bool:
@@ -52,8 +60,12 @@ class IndexState:
 
     @property
     def is_behind(self) -> bool:
-        """Whether memory or conversations have changed since the chunks were brought up to them, or the embedder."""
-        return self.is_outdated or self.change_id < self.newest_change or self.message_id < self.newest_message
+        """Whether memory or conversations have changed since the chunks were brought up to them, or the embedder.
+
+        The ledger says so itself. The count is asked too, so that what it takes for behind is settled.
+        """
+        is_missing = self.change_id < self.newest_change or self.message_id < self.newest_message
+        return self.is_outdated or is_missing or self.writes_indexed < self.writes
 
     def is_behind_by(self, most: int) -> bool:
         """Whether the chunks do not reflect more than so many changes of the memory."""
@@ -70,11 +82,14 @@ _STATE = f"""
         COALESCE(i.version, 0), COALESCE(i.floor, 0),
         (SELECT COALESCE(MAX(id), 0) FROM {_CHANGES} WHERE owner = o.owner),
         (SELECT COALESCE(MAX(id), 0) FROM {_MESSAGES} WHERE owner = o.owner),
-        COALESCE((SELECT "commit" FROM {_CHANGES} WHERE id = (SELECT MAX(id) FROM {_CHANGES})), '')
+        COALESCE((SELECT "commit" FROM {_CHANGES} WHERE id = (SELECT MAX(id) FROM {_CHANGES})), ''),
+        COALESCE(i.writes, 0), COALESCE(i.writes_indexed, 0)
     FROM (%(owners)s) o LEFT JOIN {_INDEX} i ON i.owner = o.owner
 """  # noqa: S608 (names of our own tables)
 _ONE = _STATE % {"owners": "SELECT CAST(%s AS VARCHAR(64)) AS owner"}
-_ALL = _STATE % {"owners": f"SELECT owner FROM {_INDEX}"}  # noqa: S608
+# Each is a range of an index. A lease that is not ended may be that of a process that died.
+_UNSETTLED = f"SELECT owner FROM {_INDEX} WHERE writes_indexed < writes OR busy_until IS NOT NULL"  # noqa: S608
+_OUTDATED = [f"SELECT owner FROM {_INDEX} WHERE embedder {side} %s" for side in "<>"]  # noqa: S608
 
 
 def state_of(owner: str) -> IndexState:
@@ -90,10 +105,25 @@ def is_behind(owner: str) -> bool:
 
 def owners_behind() -> list[str]:
     """Return the owners whose index is behind, for `/readyz` and the beat. An owner never searched has no index."""
+    chosen = embedders.name_to_have()
+    outdated = _OUTDATED if chosen is not None else []
     with connection.cursor() as cursor:
-        cursor.execute(_ALL)
+        cursor.execute(_STATE % {"owners": " UNION ALL ".join([_UNSETTLED, *outdated])}, [chosen] * len(outdated))
         states = [IndexState(*row) for row in cursor.fetchall()]
-    return sorted(state.owner for state in states if state.is_behind)
+    return sorted({state.owner for state in states if state.is_behind})
+
+
+def behind_by_the_ledger() -> list[str]:
+    """Return who is behind of the next `LOOKED_AT` owners, by turns, whatever their rows count.
+
+    A write counts itself in its own transaction, so that no crash comes between. What another program wrote, or a
+    process of an older release, is found here, if no search or save of the owner finds it first.
+    """
+    after = of_cache(lambda: cache.get(_LOOKED_UNTIL, 0), 0, event="index_look_without_cache")
+    rows = list(SearchIndex.objects.filter(pk__gt=after).order_by("pk").values_list("pk", "owner")[:LOOKED_AT])
+    until = rows[-1][0] if len(rows) == LOOKED_AT else 0
+    of_cache(lambda: cache.set(_LOOKED_UNTIL, until, timeout=None), None, event="index_look_without_cache")
+    return [owner for _pk, owner in rows if is_behind(owner)]
 
 
 def is_busy(owner: str) -> bool:

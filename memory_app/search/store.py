@@ -176,7 +176,9 @@ def _follow(owner: str, state: index_state.IndexState) -> Reindexed:
         if some:
             reached, commit = some[-1][2:]
         newest_message = state.newest_message if is_last else state.message_id
-        marks = {"change_id": reached, "message_id": newest_message, "commit": commit}
+        marks: dict[str, object] = {"change_id": reached, "message_id": newest_message, "commit": commit}
+        if is_last:
+            marks["writes_indexed"] = state.writes
         chunks = memory_chunks(blocks.values(), notes.values()) + messages
         has_vectors &= _write(owner, chunks, marks, {Source.MEMORY_BLOCK: [*labels], Source.USER_MEMORY: [*ids]})
         documents += len(labels) + len(ids) + len(messages)
@@ -226,12 +228,18 @@ def _rebuild(owner: str, state: index_state.IndexState) -> Reindexed:
     documents, has_vectors = len({(chunk.source, chunk.document_id, chunk.item_id) for chunk in chunks}), True
     commit = Change.objects.filter(id=state.newest_change).values_list("commit", flat=True).first() or ""
     marks = {"change_id": state.newest_change, "message_id": state.newest_message, "commit": commit}
+    marks["writes_indexed"] = state.writes
     kept = _vectors_to_keep(owner, state.embedder)
     with transaction.atomic():
         version = index_state.next_version(owner)
         # From nothing: a run that is killed half-way must not look finished.
         SearchIndex.objects.filter(owner=owner).update(
-            floor=version, embedder=embedders.configured_name(), change_id=0, message_id=0, commit=""
+            floor=version,
+            embedder=embedders.configured_name(),
+            change_id=0,
+            message_id=0,
+            commit="",
+            writes_indexed=0,
         )
         ChunkRow.objects.filter(owner=owner).delete()
         PackedChunks.objects.filter(owner=owner).delete()

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from memory_app import reads
 from memory_app.databases.prepared import batched
+from memory_app.databases.row_order import count_write
 from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import MemoryMoving, RevisionNotFound
 from memory_app.dolt.placement import lock_owner_at, place_of
@@ -126,12 +127,13 @@ def record(
     )
     with transaction.atomic(), default_connection.cursor() as cursor:
         lock_owner_at(database, entry.owner, epoch)
-        for some in batched(targets):
-            rows = [(*same.values(), kind, target) for kind, target in some]
-            if len(rows) == 1:  # on PostgreSQL, executemany opens a pipeline
-                cursor.execute(sql, rows[0])
-            else:
-                cursor.executemany(sql, rows)
+        rows = [(*same.values(), kind, target) for kind, target in targets]
+        if len(rows) == 1:  # on PostgreSQL, executemany opens a pipeline
+            count_write(entry.owner, sql, rows[0])
+        else:
+            count_write(entry.owner)
+            for some in batched(rows):
+                cursor.executemany(sql, some)
         if on_record:
             on_record(hash_)
     kind, target = targets[0]
