@@ -254,10 +254,23 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 def _history_of(request: HttpRequest, owner: str, label: str) -> tuple[User, BlockBlame, dict[str, Any]]:
     """Return the owner and the changes of a block, and what its pages about them need. Raises Http404 without any."""
     person = readable_owner(request, owner)
-    found, current = blame_of_block(owner, label), reads.find_block(owner, label)
+    found = blame_of_block(owner, label)
+    current = found.block
     if current is None and not found.changes:
         raise Http404
     return person, found, about_block(request, person, label, current) | {"current": current, "memory_block": current}
+
+
+def _version_of(found: BlockBlame, revision: str) -> Version:
+    """Return a version as `version` does; of those the ledger has, which are known, only the text is read."""
+    first = found.changes[0] if found.changes else None
+    if revision == NOW and first:
+        return Version(NOW, found.block, last=found.changes[-1], first=first)
+    change = next((each for each in found.changes if each.commit == revision), None)
+    if change is None:
+        return version(found.owner, found.label, revision)
+    block = reads.find_block(found.owner, found.label, revision)
+    return Version(revision, block, at=change.at, last=change, first=first)
 
 
 def _leads_to(change: Change, picked: Change | None) -> str:
@@ -274,16 +287,16 @@ def _chosen(request: HttpRequest, found: BlockBlame) -> dict[str, object]:
     Raises:
         RevisionNotFound: it names a commit that this memory, or for `?v=` and `?from=` this block, does not have.
     """
-    asked, owner, label = request.GET, found.owner, found.label
+    asked = request.GET
     if "a" in asked or "b" in asked:
         a, b = asked.get("a", ""), asked.get("b", "") or NOW
-        comparison = compare(version(owner, label, a), version(owner, label, b))
+        comparison = compare(_version_of(found, a), _version_of(found, b))
         last = found.changes[-1].commit if found.changes else ""
         strip = strip_of(found, ends=(a, last if b == NOW else b))
         return {"strip": strip, "comparison": comparison, "a": a, "b": b}
     if picked := asked.get("from", ""):
         _number(found, picked)
-        return {"strip": strip_of(found, picked=picked), "picked": version(owner, label, picked)}
+        return {"strip": strip_of(found, picked=picked), "picked": _version_of(found, picked)}
     if commit := asked.get("v", ""):
         shown = _shown_version(found, commit, viewer_of(request))
         return {"strip": strip_of(found, shown=commit), "version": shown}
@@ -300,16 +313,15 @@ def _number(found: BlockBlame, commit: str) -> int:
 
 def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, Any]:
     """Return a version of a block, counted from 1: who made it, what it changed, and those before and after it."""
-    owner, label = found.owner, found.label
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
     (entry,) = entries_of(found, [number])
-    now, then = version(owner, label, NOW), version(owner, label, commit)
+    now, then = _version_of(found, NOW), _version_of(found, commit)
     return {
         "number": number + 1,
         "versions": len(found.changes),
         "entry": entry,
-        "comparison": compare(version(owner, label, previous), then),
+        "comparison": compare(_version_of(found, previous), then),
         "by": ChangeBy.of(entry.change),
         "newer": found.changes[number + 1].commit if number + 1 < len(found.changes) else "",
         "is_as_now": bool(

@@ -12,7 +12,7 @@ from django.core.cache import cache
 
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
-from memory_app.reads import find_block
+from memory_app.reads import Block, find_block
 from memory_app.runtime.unavailable import of_cache
 from memory_app.text.blame import BlameState, SentenceOrigin, WordCount, Wording
 
@@ -28,7 +28,7 @@ class BlockBlame:
 
     Attributes:
         changes: the versions, oldest first, as the ledger has them.
-        text: of the block now; empty when it was deleted.
+        block: as it is now; None when it was deleted.
         origins: its sentences. Version number `len(changes)` is a text that the ledger does not know yet.
         counts: the words each of `changes` changed.
     """
@@ -36,9 +36,13 @@ class BlockBlame:
     owner: str
     label: str
     changes: tuple[Change, ...]
-    text: str
+    block: Block | None
     origins: tuple[SentenceOrigin, ...]
     counts: tuple[WordCount, ...]
+
+    @property
+    def text(self) -> str:
+        return self.block.body if self.block else ""
 
     def change(self, version: int) -> Change | None:
         """Return the change that made a version; None where the ledger does not know it."""
@@ -71,7 +75,7 @@ def blame_of_block(owner: str, label: str) -> BlockBlame:
         owner=owner,
         label=label,
         changes=changes,
-        text=text,
+        block=now,
         origins=state.origins,
         counts=tuple(state.counts[: len(changes)]),
     )

@@ -352,7 +352,7 @@ def history_of(words: list[int]) -> BlockBlame:
         Change(commit=f"{number:040d}", owner="alice", target="goals", action="edited", at=START + timedelta(number))
         for number in range(len(words))
     )
-    return BlockBlame("alice", "goals", changes, "", (), tuple(WordCount(number, 0) for number in words))
+    return BlockBlame("alice", "goals", changes, None, (), tuple(WordCount(number, 0) for number in words))
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,27 @@ def bars(page: Any) -> list[str]:
     return re.findall(r'<a href="([^"]+)" class="strip-bar[^"]*"', html(page))
 
 
+@pytest.mark.parametrize("chosen", ["", "?v={1}", "?a={0}&b={1}", "?from={1}"])
+def test_a_block_of_more_versions_takes_no_more_statements(
+    as_alice: Client, alice: User, goals: Block, chosen: str
+) -> None:
+    def statements() -> int:
+        url = HISTORY + chosen.format(*commits()[-2:])
+        as_alice.get(url)
+        with (
+            CaptureQueriesContext(connections["default"]) as default,
+            CaptureQueriesContext(connections["memory"]) as memory,
+        ):
+            assert as_alice.get(url).status_code == 200
+        return len(default) + len(memory)
+
+    before, counted = "one book", []
+    for number in range(1, 9):
+        edit(alice, "goals", before, before := f"{number} good books")
+        counted += [statements()] if number in (3, 8) else []
+    assert counted[0] == counted[1] <= 20, counted
+
+
 def test_every_version_is_a_bar_and_a_row_of_a_table(as_alice: Client, as_tim: Client, three: list[str]) -> None:
     page = as_alice.get(HISTORY)
     assert [href.partition("=")[2].partition("#")[0] for href in bars(page)] == three
