@@ -222,6 +222,11 @@ class Listing:
     filters: InboxFilters = InboxFilters()
     sort: Sort = Sort.NEWEST
 
+    @property
+    def is_looked_through(self) -> bool:
+        """Whether no index has its proposals, so that each one has to be looked at: it is of more than an owner."""
+        return bool(self.filters.active.keys() - {"owner"}) or self.sort is Sort.RISK
+
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Listing:
         tab, sort = query.get("tab", ""), query.get("sort", "")
@@ -274,6 +279,9 @@ MOST_CHOICES = 100
 #: With more owners the reader types a name, which the browser completes.
 MOST_OWNERS_IN_A_LIST = 15
 
+#: The newest proposals that say which blocks, agents and people are offered. With more, the reader may type others.
+NEWEST_OFFERED = 2_000
+
 #: What the last tab's filter for the outcome offers.
 _OUTCOMES = (
     (Status.APPROVED.value, _("approved")),
@@ -287,13 +295,23 @@ _OUTCOMES = (
 )
 
 
-def filter_menu(visible: ProposalQuerySet, people: dict[str, str] | None, listing: Listing) -> dict[str, Any]:
-    """Return what the filters offer, and those that are active, each with the way back out of it."""
+def filter_menu(
+    visible: ProposalQuerySet, people: dict[str, str] | None, listing: Listing, *, count: int
+) -> dict[str, Any]:
+    """Return what the filters offer, and those that are active, each with the way back out of it.
+
+    Args:
+        count: how many proposals are visible.
+    """
     menu = []
-    for name, label, offered in _offered(visible, people, listing.tab):
+    newest, typed = visible, set[str]()
+    if count > NEWEST_OFFERED:
+        first = visible.order_by("-pk").values_list("pk", flat=True)[NEWEST_OFFERED]
+        newest, typed = visible.filter(pk__gt=first), {"target", "agent", "by"}
+    for name, label, offered in _offered(visible, newest, people, listing.tab):
         options, value = [(option, str(words)) for option, words in offered], getattr(listing.filters, name)
         # Options complete what the reader types where there are too many to choose from.
-        is_typed = not options or (name == "owner" and len(options) > MOST_OWNERS_IN_A_LIST)
+        is_typed = not options or name in typed or (name == "owner" and len(options) > MOST_OWNERS_IN_A_LIST)
         menu.append({"name": name, "label": str(label), "value": value, "options": options, "is_typed": is_typed})
     text = {"name": "q", "label": _("Text"), "value": listing.filters.q, "options": []}
     chips = [
@@ -314,12 +332,18 @@ def filter_menu(visible: ProposalQuerySet, people: dict[str, str] | None, listin
 
 
 def _offered(
-    visible: ProposalQuerySet, people: dict[str, str] | None, tab: Tab
+    visible: ProposalQuerySet, newest: ProposalQuerySet, people: dict[str, str] | None, tab: Tab
 ) -> list[tuple[str, Any, Iterable[tuple[str, Any]]]]:
-    """Return each filter of a tab: its name, its label, and what to choose from, as values and words."""
-    targets = _titles_of(visible.filter(target_kind=TargetKind.BLOCK))
+    """Return each filter of a tab: its name, its label, and what to choose from, as values and words.
+
+    Args:
+        newest: those of `visible` that say what is offered.
+    """
+    # As what they are not, the newest are read by their ids: SQLite would read all of the index that has the kinds.
+    of_notes, of_blocks = KINDS_OF_TARGET["note"], newest.filter(target_kind=TargetKind.BLOCK)
+    targets = _titles_of(of_blocks if newest is visible else newest.exclude(target_kind__in=of_notes))
     # Asked of each agent and each person, who are few: telling them from the proposals means reading all of those.
-    theirs = visible.order_by().filter(agent=OuterRef("pk"))
+    theirs = newest.order_by().filter(agent=OuterRef("pk"))
     agents = Agent.objects.filter(Exists(theirs)).values_list("name", flat=True)[:MOST_CHOICES]
     offered: list[tuple[str, Any, Iterable[tuple[str, Any]]]] = [
         ("about", _("About"), [("block", _("blocks")), ("note", _("notes"))]),
@@ -330,7 +354,7 @@ def _offered(
         ("age", _("Proposed"), AGES.items()),
     ]
     if tab is Tab.DECIDED:
-        decided = visible.order_by().filter(decided_by=OuterRef("pk"))
+        decided = newest.order_by().filter(decided_by=OuterRef("pk"))
         deciders = [(each.username, each.display_name) for each in User.objects.filter(Exists(decided))[:MOST_CHOICES]]
         offered[4:4] = [("state", _("Outcome"), _OUTCOMES), ("by", _("Decided by"), sorted(deciders, key=_by_name))]
         offered.append(("decided", _("Decided"), AGES.items()))

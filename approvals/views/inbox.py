@@ -17,7 +17,17 @@ from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, is_tick
 from approvals.models import Proposal, ProposalQuerySet, User
-from approvals.pages.inbox import arrived, counts, last_decisions, listed, order_of, page, plain_page
+from approvals.pages.inbox import (
+    MOST_LOOKED_THROUGH,
+    arrived,
+    counts,
+    last_decisions,
+    listed,
+    looked_until,
+    order_of,
+    page,
+    plain_page,
+)
 from approvals.pages.inbox_filters import Key, Listing, Sort, Tab, filter_menu, url_of
 from approvals.pages.inbox_rows import InboxRow
 from approvals.permissions import readable_people
@@ -47,27 +57,28 @@ def inbox(request: Request) -> HttpResponse:
     listing = _with_owner_named(_listing(request, kept), owners)
     tab, filters = listing.tab, listing.filters
     visible = Proposal.objects.visible_to(owners)
-    proposals = listed(visible, tab, filters, user)
-
     keys = {name: Key.parse(request.GET.get(name, "")) for name in ("since", "read", "before", "after")}
     if keys["since"] and request.htmx:
-        new, changed = arrived(proposals, tab, keys["since"], user, read=keys["read"], owners=owners)
-        if not (new or changed):
-            return HttpResponse(status=204)
-        arrivals = {"arrived": new + changed, "new": new, "changed": changed, "list_url": listing.url}
-        return render(request, "inbox/arrived.html", arrivals)
+        waiting = listed(visible, listing, user)
+        return _arrivals(request, listing, arrived(waiting, tab, keys["since"], user, read=keys["read"], owners=owners))
 
     services.recover_on_read()
     _expire_overdue()
     now, by_tab = str(Key(timezone.now(), 0)), counts(visible)
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
+    is_in_parts = listing.is_looked_through and by_tab[tab] > MOST_LOOKED_THROUGH
+    turned = {name: keys[name] for name in ("before", "after")}
+    proposals = listed(visible, listing, user, **turned if is_in_parts else {})
     order, gathers = order_of(tab, listing.sort), tab is Tab.YOURS and (owners is None or len(owners) > 1)
     is_plain_page = tab is Tab.YOURS and request.GET.get("ticked") == "plain"
     if is_plain_page:
         shown = plain_page(proposals, order, gathers=gathers, viewer=user)
         is_plain_page = bool(shown.groups)  # once they are decided, what else waits is shown at this address
     if not is_plain_page:
-        shown = page(proposals, order, gathers=gathers, before=keys["before"], after=keys["after"], viewer=user)
+        shown = page(proposals, order, gathers=gathers, viewer=user, **turned)
+    until = looked_until(visible, listing, keys["before"]) if is_in_parts and not keys["after"] else None
+    if until and not shown.older and listing.sort is not Sort.RISK:
+        shown = replace(shown, older=str(until))
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
     outcome = batches_shown(request, tab)
     names = display_names({row.proposal.owner for row in rows}) | outcome.get("names", {}) if people is None else people
@@ -76,7 +87,8 @@ def inbox(request: Request) -> HttpResponse:
         "tabs": [(each.value, by_tab[each]) for each in Tab],
         "counts_here": by_tab[tab],
         "found": proposals.count() if filters.active and shown.groups and not is_plain_page else None,
-        **_shown(request, visible, people, listing, by_tab[tab]),
+        **_shown(request, visible, people, listing, by_tab),
+        "looked_through": MOST_LOOKED_THROUGH if until else 0,
         "filter_name": kept.get("filter_name", ""),
         "page": shown,
         "names": names,
@@ -91,6 +103,14 @@ def inbox(request: Request) -> HttpResponse:
         **_said(user, tab, visible, by_tab, not shown.groups),
     }
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
+
+
+def _arrivals(request: Request, listing: Listing, found: tuple[int, int]) -> HttpResponse:
+    new, changed = found
+    if not (new or changed):
+        return HttpResponse(status=204)
+    arrivals = {"arrived": new + changed, "new": new, "changed": changed, "list_url": listing.url}
+    return render(request, "inbox/arrived.html", arrivals)
 
 
 def _said(user: User, tab: Tab, visible: ProposalQuerySet, by_tab: Mapping[Tab, int], is_empty: bool) -> dict[str, Any]:
@@ -130,21 +150,25 @@ def _several(
 
 
 def _shown(
-    request: Request, visible: ProposalQuerySet, people: dict[str, str] | None, listing: Listing, count: int
+    request: Request,
+    visible: ProposalQuerySet,
+    people: dict[str, str] | None,
+    listing: Listing,
+    by_tab: Mapping[Tab, int],
 ) -> dict[str, Any]:
     """Return what the menu View offers: how the list is shown, what is left out, and the filters under a name.
 
     Args:
-        count: proposals in the tab. A few are shown as they are, unless the reader came here by a filter.
+        by_tab: proposals in each tab. A few are shown as they are, unless the reader came here by a filter.
     """
     density = chosen(request, "density", _DENSITIES) or _DENSITIES[0]
     saved = list(viewer_of(request).saved_filters.order_by("name"))
     is_chosen = listing.filters.active or listing.sort is not Sort.NEWEST or saved
-    has_view = count >= WORTH_A_VIEW or bool(is_chosen)
+    has_view = by_tab[listing.tab] >= WORTH_A_VIEW or bool(is_chosen)
     return {
         "has_view": has_view,
         "density": density if has_view else _DENSITIES[0],
-        **filter_menu(visible, people, listing),
+        **filter_menu(visible, people, listing, count=sum(by_tab.values())),
         "saved": saved,
         "is_saved": any(each.query == listing.query for each in saved),
     }

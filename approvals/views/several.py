@@ -2,6 +2,7 @@
 for several people, decided on one page."""
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -158,7 +159,7 @@ def together(request: Request, pk: int) -> HttpResponse:
     listing = Listing.parse(request.GET.get("list", ""))
     if found.status != Status.OPEN:
         return redirect(found)
-    waiting = listed(proposals_visible_to(user), Tab.YOURS, listing.filters, user)
+    waiting = listed(proposals_visible_to(user), replace(listing, tab=Tab.YOURS), user)
     pks = alike_to(found, waiting, order_of(Tab.YOURS, listing.sort))
     known = Proposal.objects.select_related("agent").in_bulk(pks)
     if len(known) < 2:
