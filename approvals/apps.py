@@ -12,7 +12,10 @@ class ApprovalsConfig(AppConfig):
 
     def ready(self) -> None:
         from approvals import audit  # noqa: F401 (it receives what Django tells of signing in)
+        from approvals.recovery.recover import writes_under_way
+        from memory_app.reads.catalogue import also_under_way
 
+        also_under_way.append(writes_under_way)
         post_migrate.connect(_watch, sender=self, dispatch_uid="approvals.watch")
 
 

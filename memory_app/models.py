@@ -219,6 +219,8 @@ class DirectWrite(models.Model):
     """
 
     operation = models.CharField(max_length=32, primary_key=True)
+    # Label or id of its first target, until the ledger has the commit: lists of notes look there (`reads.catalogue`).
+    pending = models.CharField(max_length=64, null=True, editable=False)
     owner = models.CharField(max_length=64)
     action = models.CharField(max_length=16, choices=Change.Action)
     actor = models.CharField(max_length=64, blank=True)
@@ -229,6 +231,9 @@ class DirectWrite(models.Model):
         verbose_name = _("direct write")
         verbose_name_plural = _("direct writes")
         ordering = ["at"]
+        indexes = [
+            models.Index(fields=["owner"], condition=models.Q(pending__isnull=False), name="direct_write_pending")
+        ]
 
     def __str__(self) -> str:
         return f"{self.owner} {self.action} {self.operation[:8]}"

@@ -8,7 +8,6 @@ from agent_tools.answers import bounds, fields, refusals, representations
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.registry import Answer, Call, endpoint, tool
 from agent_tools.tools.note_arguments import Query, QueryInAddress, Type, version_field
-from approvals import services
 from assent_client.text import invisible
 from memory_app.search import service
 from memory_app.search.ranking.chunking import cut
@@ -109,9 +108,7 @@ def memory_search(call: Call, arguments: SearchArguments) -> Answer:
         hits = [hit for hit in hits if hit.weak == hits[0].weak]
     found = [_result(hit, is_broad=is_broad) for hit in hits[: arguments.top_k]]
     results = found[: bounds.that_fit(found, bounds.characters(arguments))]
-    # Where the ledger has the newest commit, no change is under way that search could not know of.
-    interrupted = not all(answer.is_recorded for answer in answers) and services.is_interrupted(call.owner)
-    index_behind = interrupted or any(answer.index_behind for answer in answers)
+    index_behind = any(answer.index_behind for answer in answers)
     data = {
         "results": results,
         "left_out": len(found) - len(results),

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from django.urls import reverse
 
-from approvals import services
 from approvals.markdown import rendering
 from approvals.models import Proposal
 from approvals.pages import inbox_filters
@@ -58,7 +57,7 @@ def find(owner: str, query: str) -> dict[str, Any]:
         "there_are_more": len(answer.results) > MOST_HITS,
         "waiting": list(_matching_proposals(owner, query)),
         "said": list(_matching_messages(owner, query)),
-        "is_behind": answer.index_behind or services.is_interrupted(owner),
+        "is_behind": answer.index_behind,
         "words_only": answer.words_only,
     }
 

@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 from django.core.paginator import Paginator
 from django.utils.translation import gettext_lazy as _
 
-from approvals import services
 from approvals.models import Event, Proposal, Revision, User
 from approvals.pages.blocks import history_entries
 from approvals.pages.inbox_filters import QueryFilters
@@ -116,7 +115,7 @@ def search_summaries(
         folded, ranked = query.casefold(), {entry.id for entry in found}
         rest = (entry for entry in every.entries if entry.id not in ranked and folded in entry.words)
         found += [entry for entry in rest if wanted.takes(entry)]
-    return tuple(found[:most]), is_behind or services.is_interrupted(owner)
+    return tuple(found[:most]), is_behind or bool(every.under_way)
 
 
 def search_notes(owner: str, query: str, wanted: Wanted, *, most: int | None = None) -> tuple[tuple[Note, ...], bool]:

@@ -9,17 +9,19 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import attrgetter
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from approvals.models import Event, Proposal, Revision
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.dolt.placement import put_in
+from memory_app.dolt.placement import of_database, put_in
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.text.trailers import Trailers
@@ -30,6 +32,9 @@ log = structlog.get_logger(__name__)
 
 #: How many commits of the log each run goes back to compare the ledger with it; about half of them are main's own.
 LOOK_BACK = 200
+
+#: Longer than any commit takes after it was announced; those of 100,000 notes take minutes.
+_LONGEST = timedelta(minutes=10)
 
 #: Actions of commits without a proposal; REVERTED is what a person changed directly, put back.
 _DIRECT = set(Change.Action) - {Change.Action.APPROVED, Change.Action.APPLIED, Change.Action.RECOVERED}
@@ -53,6 +58,7 @@ def sync_ledger(database: str, *, trust_log: bool = False) -> tuple[int, list[st
             restored from before that commit. A run without it may have come first, at a start or by beat: commits that
             it recorded as written outside Assent are examined again.
     """
+    abandoned = abandoned_writes().filter(of_database(database))
     own = dolt_of(database).own_log() if trust_log else _commits_to_compare(database)
     hashes = [commit.hash for commit in own]
     recorded = in_ledger(hashes)
@@ -73,7 +79,13 @@ def sync_ledger(database: str, *, trust_log: bool = False) -> tuple[int, list[st
             added += _record(database, commit, expected)
         if is_outside:
             log.error("written_outside_assent", commit=commit.hash, owners=[each.owner for each in expected])
+    abandoned.update(pending=None)
     return added, hashes
+
+
+def abandoned_writes() -> QuerySet[DirectWrite]:
+    """Return what was announced long ago and is not in the ledger; its commit was not made, if the log lacks it too."""
+    return DirectWrite.objects.filter(pending__isnull=False, at__lt=timezone.now() - _LONGEST)
 
 
 def rebuild_ledger(database: str) -> tuple[int, int, int]:

@@ -16,7 +16,9 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import CharField, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Coalesce
 from redis.exceptions import RedisError
 
 from approvals.models import (
@@ -31,7 +33,7 @@ from approvals.models import (
     Status,
     User,
 )
-from approvals.recovery.ledger import LOOK_BACK, commit_stray_rows, in_ledger, sync_ledger
+from approvals.recovery.ledger import LOOK_BACK, abandoned_writes, commit_stray_rows, in_ledger, sync_ledger
 from approvals.recovery.missing_proposals import change_between, commit_of, recreate_missing_proposals
 from approvals.review.targets import targets_of
 from approvals.services import events, preparing, texts, trust
@@ -54,6 +56,7 @@ from memory_app.dolt.connections import branches, dolt, dolt_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.placement import database_of, databases
 from memory_app.models import Change
+from memory_app.reads.catalogue import unrecorded
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors
 from memory_app.writing.rows import TargetMoved
@@ -376,8 +379,8 @@ def _branches() -> list[tuple[str, str, str]]:
 def recover_on_read() -> None:
     """Recover twice a minute, in a request that reads: without a worker, nothing else would before the next start.
 
-    Only runs if a lease has expired, the head of main is not in the ledger, or a proposal could not be checked. Never
-    fails the request.
+    Only runs if a lease has expired, the head of main is not in the ledger, a direct write was abandoned, or a proposal
+    could not be checked. Never fails the request.
     """
     if not settings.CELERY_TASK_ALWAYS_EAGER or not cache.add("approvals.recover", 1, timeout=EVERY):
         return
@@ -388,18 +391,21 @@ def recover_on_read() -> None:
         # A change of schema has no row there: it is looked at once.
         is_behind = heads != set(cache.get(_COMPARED, ())) and heads != in_ledger(heads)
         unknown = Proposal.objects.decidable().filter(mergeability=Mergeability.UNKNOWN)
-        if is_behind or Proposal.objects.lease_ran_out().exists() or unknown.exists():
+        if is_behind or any(left.exists() for left in (Proposal.objects.lease_ran_out(), abandoned_writes(), unknown)):
             recover()
             cache.set(_COMPARED, sorted(heads), timeout=None)
     except (DatabaseError, DoltError):
         log.exception("recovery_on_read_failed")
 
 
-def is_interrupted(owner: str) -> bool:
-    """Whether a change of this memory may be on main but not yet in the ledger, which search follows."""
+def writes_under_way(owner: str) -> QuerySet[Any, Any]:
+    """Return a query for the proposals whose change may be on main and not in the ledger: see `reads.catalogue`."""
     # Filters by status first: with the whole condition in one OR, SQLite read all proposals of the owner.
     under_way = Proposal.objects.of_owner(owner).filter(status__in=[Status.MERGING, Status.PREPARING])
-    return under_way.filter(Q(status=Status.MERGING) | Q(auto_applied=True)).exists()
+    under_way = under_way.filter(Q(status=Status.MERGING) | Q(auto_applied=True))
+    current = Revision.objects.filter(proposal=OuterRef("pk"), number=OuterRef("current_revision_number")).order_by()
+    first_note = Subquery(current.values(id_=KeyTextTransform("id", KeyTransform("0", "note_changes"))))
+    return unrecorded(under_way, F("target_kind"), Coalesce(first_note, F("target"), output_field=CharField()))
 
 
 def finish(proposal: Proposal) -> Proposal:

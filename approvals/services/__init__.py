@@ -5,7 +5,7 @@ They return the changed object or raise an exception of `errors`. They decide, r
 """
 
 from approvals.recovery.backup import backup, restore, verify
-from approvals.recovery.recover import RecoveryReport, find_proposal, is_interrupted, recover, recover_on_read
+from approvals.recovery.recover import RecoveryReport, find_proposal, recover, recover_on_read
 from approvals.services import bulk_notes, notes
 from approvals.services.approving import REASONS as REASONS_FOR_REST
 from approvals.services.approving import Rest, approve, approve_edited, approve_some

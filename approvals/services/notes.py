@@ -380,7 +380,8 @@ def save(
             _require_none_waits_as_another(by, made)
         near = next((entry.id for entry in every.nearly_saying(said)), "")
         change = NoteChange(id_, None, made)
-        done = change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(change,), base_commit=every.commit)
+        # A new note is made on nothing: any commit of main before this one will do to look for it from.
+        done = change_notes(by=by, owner=owner, kind=Kind.SAVE, changes=(change,), base_commit=every.commit or None)
     return replace(done, near=near)
 
 
@@ -567,7 +568,7 @@ def change_notes(
     if by.answers and by.answers.kind != kind:
         raise other_target(by.answers)
     if proposal:
-        return _amend(by, proposal, kind, changes, base_commit)
+        return _amend(by, proposal, kind, changes, base_commit if kind == Kind.IMPORT else None)
     return NoteChangeOutcome.of(make(by, change_of(owner, kind, changes, base_commit)))
 
 

@@ -310,6 +310,8 @@ def insert_prepared(proposal: Proposal, *, has_branch: bool = True, **texts: Any
     """
     insert(proposal)
     branch = branch_name(proposal.pk, 1) if has_branch else ""
+    if has_branch and proposal.kind == Kind.SAVE:  # made on no note: its branch begins where main is
+        texts["base_commit"] = reads.head(proposal.owner)
     revision = Revision(proposal=proposal, number=1, branch=branch, created_at=proposal.created_at, **texts)
     proposal.hold_current_revision(insert(revision))
 

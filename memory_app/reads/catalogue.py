@@ -1,8 +1,9 @@
 """What lists of notes are narrowed and paged by: every note of an owner in short, held in this process.
 
-Follows the log of main: whoever asks gets the notes as they are now, and only what changed since is read. Not the
-ledger, as the search index does: a commit whose writer died before its row is on main all the same. Asking for the
-newest commit of main takes 0.1 ms, and each one between as much, once in a process.
+Follows the owner's rows of the ledger: whoever asks gets the notes as they are now, only what changed since is read,
+and what others change costs nothing. A commit is on main a moment before its row, and stays there when its writer dies
+in between. Such writes are on record in `default` before their commit, and each look asks for them in the same
+statement (0.1 ms): their notes are read until the ledger has them.
 
 Counting and narrowing in the database took 40 ms a page on DoltLite and 200 ms on Dolt at 10,000 notes: tags are JSON
 there, which no index helps, and indices of versioned tables would be merged with each proposal. From here it is 2 ms,
@@ -15,29 +16,27 @@ Also what follows from the list: memories.md with only the ids that other progra
 import threading
 from bisect import insort
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 from sys import getsizeof, intern
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from django.db.models import BigIntegerField, F, QuerySet, Value
 
 from assent_client.text import memories_md
-from memory_app.dolt.connections import dolt, dolt_of, retrying
-from memory_app.dolt.errors import RevisionNotFound
-from memory_app.dolt.placement import database_of
-from memory_app.dolt.types import Commit, Row, aware
-from memory_app.models import TargetKind
+from memory_app.databases.prepared import Prepared
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.types import Row, aware
+from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.reads import NOTES, memories, rows_of_notes, tags_of
 from memory_app.text.alike import near_forms, near_keys, said_by
 from memory_app.text.context_budget import ContextCandidate
-from memory_app.text.trailers import Trailers
 
 T = TypeVar("T")
 
-#: Commits that are followed; behind more of them all notes are read at once.
-MANY = 100
 #: Notes that changed before all is put together again, which takes 40 ms at 10,000 notes.
 _CHANGED = 500
 #: What all owners' entries together may take, in bytes (estimated); the least recently asked for go first.
@@ -70,20 +69,24 @@ class NoteListCache:
     """The notes of an owner in short, no older than `commit` of main.
 
     Args:
+        change_id, commit: of the owner's last row of the ledger; 0 and empty without any.
         read: as they were read at once, newest first.
         changed: those that changed since, by id, the last one last; None for one that is gone. Looking a note up costs
             no pass over all of them then: after each save, three passes took 0.8 ms at 2,000 notes.
         index: all of them by `_keys`, those that changed last at the end. What follows from this catalogue shares it,
             so it has entries that were replaced, and newer ones.
         most_folded: how many notes say what another one says, at most.
+        under_way: the targets of writes that may be on main and are not in the ledger yet.
     """
 
     read: tuple[NoteSummary, ...]
+    change_id: int
     commit: str
     nbytes: int = field(default=0, compare=False)
     changed: Mapping[str, NoteSummary | None] = field(default_factory=dict)
     index: _Index = field(default_factory=lambda: defaultdict(list), compare=False)
     most_folded: int = field(default=0, compare=False)
+    under_way: Set[str] = frozenset()
 
     @cached_property
     def entries(self) -> tuple[NoteSummary, ...]:
@@ -136,6 +139,10 @@ class NoteListCache:
             if self.changed.get(entry.id, entry) is entry:
                 yield entry
 
+    def find(self, id_: str) -> NoteSummary | None:
+        """Return the note with this id."""
+        return next(self._with(f"\0{id_}"), None)
+
     def saying(self, said: str, *, but: str = "") -> list[NoteSummary]:
         """Return the notes that say this, newest first, without the one whose id is `but`."""
         return sorted((entry for entry in self._with(said) if entry.id != but), key=_place, reverse=True)
@@ -153,7 +160,7 @@ class NoteListCache:
         folded, seen = list[tuple[T, list[str]]](), set[str]()
         for item in items:
             id_ = id_of(item) or ""
-            said = next((each.said for each in self._with(f"\0{id_}")), "")
+            said = each.said if (each := self.find(id_)) else ""
             if said not in seen:
                 folded.append((item, [each.id for each in self.saying(said, but=id_)]))
             seen |= {said} - {""}
@@ -181,13 +188,8 @@ class _Catalogues:
         self._owners: OrderedDict[str, NoteListCache] = OrderedDict()
 
     def of(self, owner: str) -> NoteListCache:
-        # `held` first: another thread may store a newer catalogue between the two, which does not follow from an older
-        # head, and all notes were read again (1.2 s for 10,000). The head before the notes are read: what is written
-        # after it is then read once more, never missed.
         held = self._owners.get(owner)
-        newest = retrying(lambda: dolt(owner).log(limit=1)[0])
-        if held is None or held.commit != newest.hash:
-            held = (held and _advance(owner, held, newest)) or _read(owner, newest.hash)
+        held = (held and _follow(owner, held)) or _read(owner)
         with self._lock:
             self._owners[owner] = held
             self._owners.move_to_end(owner)
@@ -213,65 +215,101 @@ def catalogue(owner: str) -> NoteListCache:
     return catalogues.of(owner)
 
 
-def _read(owner: str, commit: str) -> NoteListCache:
-    return _build(map(_entry, dolt(owner).rows(NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))), commit)
+class _Known(NamedTuple):
+    """A row of the owner's ledger, or, with None for its id, a write that the ledger may not have yet.
+
+    Args:
+        kind: of an import, one note stands for all: it changes as they do.
+    """
+
+    id: int | None
+    commit: str
+    kind: str
+    target: str
 
 
-def _advance(owner: str, held: NoteListCache, newest: Commit) -> NoteListCache | None:
-    """`held` with what the commits since then changed; None when they are too many, or do not say what."""
-    ids: set[str] = set()
-    try:
-        before, whose, notes = _summary_of(newest)
-        for _ in range(MANY):
-            if whose in (owner, None):
-                if notes is None:
-                    return None
-                ids |= notes
-            if before == held.commit:
-                break
-            before, whose, notes = _summarise(database_of(owner), before)
-        else:
-            return None
-    except RevisionNotFound:  # main was put back
+def unrecorded(writes: QuerySet[Any], kind: Any, target: Any) -> QuerySet[Any, Any]:
+    """Return a query for writes that the ledger may not have yet, as `_Known`; `kind` and `target` are expressions."""
+    return writes.order_by().values_list(Value(None, BigIntegerField()), Value(""), kind, target)
+
+
+#: Queries of them by owner, beside direct writes: of each app that has the state of its writes in rows of its own.
+also_under_way: list[Callable[[str], QuerySet[Any, Any]]] = []
+
+
+def _known_since(owner: str, since: int) -> QuerySet[Any, Any]:
+    recorded = Change.objects.filter(owner=owner, id__gte=since).order_by()
+    direct = unrecorded(
+        DirectWrite.objects.filter(owner=owner, pending__isnull=False), Value(TargetKind.IMPORT.value), F("pending")
+    )
+    others = [each(owner) for each in also_under_way]
+    return recorded.values_list("id", "commit", "target_kind", "target").union(direct, *others, all=True)
+
+
+_SINCE = Prepared(_known_since, owner=str, since=int)
+_NEWEST = Prepared(lambda owner: Change.objects.filter(owner=owner).order_by("-id").values_list("id")[:1], owner=str)
+
+
+def _look(owner: str, since: int) -> tuple[list[_Known], list[_Known]]:
+    """Return the owner's rows of the ledger from this one on, in their order, and the writes it may not have yet.
+
+    Call it before notes are read: what is committed after it is then read once more, never missed.
+    """
+    found = [_Known(*row) for row in _SINCE.all(owner=owner, since=since)]
+    recorded = sorted((each for each in found if each.id is not None), key=lambda each: each.id or 0)
+    return recorded, [each for each in found if each.id is None]
+
+
+def _read(owner: str) -> NoteListCache:
+    (newest,) = _NEWEST.first(owner=owner) or (0,)
+    recorded, pending = _look(owner, newest)
+    rows = dolt(owner).rows(NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))
+    last = recorded[-1] if recorded else _Known(0, "", "", "")
+    return _build(map(_entry, rows), last.id or 0, last.commit, {each.target for each in pending})
+
+
+def _follow(owner: str, held: NoteListCache) -> NoteListCache | None:
+    """Return `held` with what changed since, or None where the ledger does not say what: it was rewritten."""
+    recorded, pending = _look(owner, held.change_id)
+    if held.change_id and (not recorded or recorded[0][:2] != (held.change_id, held.commit)):
         return None
-    if not ids:
-        return replace(held, commit=newest.hash)
-    now = {row["note_id"]: _entry(row) for row in rows_of_notes(owner, ids, None, *_COLUMNS).values()}
-    changed = {id_: entry for id_, entry in held.changed.items() if id_ not in ids} | {id_: now.get(id_) for id_ in ids}
-    folded = held.most_folded
-    for entry in now.values():
+    last = recorded[-1] if recorded else _Known(0, "", "", "")
+    if last.id == held.change_id and not pending and not held.under_way:
+        return held
+    ids = {each.target for each in recorded if each.kind == TargetKind.NOTE and each.id != held.change_id}
+    unsure = {each.target for each in pending if each.kind != TargetKind.BLOCK}
+    rows = rows_of_notes(owner, ids | unsure, None, *_COLUMNS) if ids | unsure else {}
+    now = {id_: _entry(row) for id_, row in rows.items()}
+    # Those in the ledger are never compared: another thread may have put them into the index that this one shares.
+    moved = {id_: now.get(id_) for id_ in ids | unsure if id_ in ids or now.get(id_) != held.find(id_)}
+    if any(each.kind == TargetKind.IMPORT and each.target in moved.keys() - ids for each in pending):
+        return None  # it is on main, and the ledger has yet to say which notes it changed
+    known = replace(held, change_id=last.id, commit=last.commit, under_way={each.target for each in pending})
+    return _changed(known, moved) if moved else known
+
+
+def _changed(held: NoteListCache, moved: Mapping[str, NoteSummary | None]) -> NoteListCache:
+    """Return `held` with these notes as they are now; None for one that is gone."""
+    changed = {id_: entry for id_, entry in held.changed.items() if id_ not in moved} | moved
+    folded, nbytes = held.most_folded, held.nbytes
+    for entry in filter(None, moved.values()):
         folded += bool(held.saying(entry.said, but=entry.id))
+        # What was there before is not taken off: it is held until all is put together.
+        nbytes += entry.room
         for key in _keys(entry):
             held.index[key].append(entry)
-    # What was there before is not taken off: it is held until all is put together.
-    nbytes = held.nbytes + sum(entry.room for entry in now.values())
-    advanced = NoteListCache(held.read, newest.hash, nbytes, changed, held.index, folded)
-    return advanced if len(changed) <= _CHANGED else _build(advanced.entries, newest.hash)
+    advanced = replace(held, changed=changed, most_folded=folded, nbytes=nbytes)
+    if len(changed) <= _CHANGED:
+        return advanced
+    return _build(advanced.entries, held.change_id, held.commit, held.under_way)
 
 
-#: What a commit on main says of itself: the one before it, whose notes it changed (None for anybody's) and which (None
-#: for any): a migration, rows found uncommitted, an import.
-_CommitSummary = tuple[str, str | None, frozenset[str] | None]
-
-
-@lru_cache(maxsize=10_000)  # commits never change, and every owner's catalogue comes by here
-def _summarise(database: str, commit: str) -> _CommitSummary:
-    return _summary_of(dolt_of(database).log(commit, limit=1)[0])
-
-
-def _summary_of(commit: Commit) -> _CommitSummary:
-    if not commit.parents:
-        raise RevisionNotFound(f"the commit before {commit.hash}")
-    said = Trailers.of(commit.message)
-    notes = frozenset(target for kind, target in said.targets if kind == TargetKind.NOTE)
-    return commit.parents[0], said.owner or None, notes if said.targets else None
-
-
-def _build(entries: Iterable[NoteSummary], commit: str) -> NoteListCache:
+def _build(entries: Iterable[NoteSummary], change_id: int, commit: str, under_way: Set[str]) -> NoteListCache:
     ordered = tuple(sorted(entries, key=_place, reverse=True))
     index = _by_key(reversed(ordered), _keys)
     folded = sum(len(found) - 1 for key, found in index.items() if found[0].said == key)
-    return NoteListCache(ordered, commit, sum(entry.room for entry in ordered), {}, index, folded)
+    nbytes = sum(entry.room for entry in ordered)
+    return NoteListCache(ordered, change_id, commit, nbytes, {}, index, folded, under_way)
 
 
 def _place(entry: NoteSummary) -> tuple[datetime, str]:

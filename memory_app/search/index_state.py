@@ -37,7 +37,6 @@ class IndexState:
         commit: the one of main that the chunks reflect.
         version, floor: of the chunks; see `cache`.
         writes, writes_indexed: how many writes the row counts, and how many of them the chunks reflect.
-        newest_commit: the newest one of main in the ledger, of any owner.
     """
 
     owner: str
@@ -49,7 +48,6 @@ class IndexState:
     floor: int
     newest_change: int
     newest_message: int
-    newest_commit: str
     writes: int
     writes_indexed: int
 
@@ -82,7 +80,6 @@ _STATE = f"""
         COALESCE(i.version, 0), COALESCE(i.floor, 0),
         (SELECT COALESCE(MAX(id), 0) FROM {_CHANGES} WHERE owner = o.owner),
         (SELECT COALESCE(MAX(id), 0) FROM {_MESSAGES} WHERE owner = o.owner),
-        COALESCE((SELECT "commit" FROM {_CHANGES} WHERE id = (SELECT MAX(id) FROM {_CHANGES})), ''),
         COALESCE(i.writes, 0), COALESCE(i.writes_indexed, 0)
     FROM (%(owners)s) o LEFT JOIN {_INDEX} i ON i.owner = o.owner
 """  # noqa: S608 (names of our own tables)

@@ -64,10 +64,9 @@ class SearchAnswer:
     Args:
         is_broad: the query narrows nothing down: the weak hits are in the order of `context_budget`.
         is_near: one of the weak hits is nearer than notes about other things usually are.
-        index_behind: the memory has changes that the index does not have: what is new may be missing.
+        index_behind: the memory has, or may have, changes that the index does not have: what is new may be missing.
         words_only: the embedder did not answer; meaning was left out.
         commit: the commit of main the index reflects.
-        is_recorded: the ledger, which the index follows, had all of main when the search began.
     """
 
     results: tuple[SearchHit, ...]
@@ -76,7 +75,6 @@ class SearchAnswer:
     index_behind: bool = False
     words_only: bool = False
     commit: str = ""
-    is_recorded: bool = True
 
 
 #: So many rows are read by one statement; its spare parameters repeat the first id.
@@ -238,7 +236,7 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     """
     of_memory = set(filters.sources) != {Source.CONVERSATION.value}
     # Before the state: what is committed after it came after this search began.
-    every = catalogue(owner) if of_memory else NoteListCache((), "")
+    every = catalogue(owner) if of_memory else NoteListCache((), 0, "")
     useful = _most_useful(owner, {each.id: each.created_at for each in every.entries} if is_broad else {})
     most = top_k + min(every.most_folded, MOST_FOLDED)
     state, is_behind = _up_to_date_state(owner)
@@ -254,8 +252,9 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     else:
         is_behind = True
     results = [hit_of(chunks[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in chunks]
-    is_recorded = not of_memory or every.commit == state.newest_commit
-    if of_memory and (is_behind or not is_recorded):
+    # What the ledger does not have yet, the index, which follows it, does not know.
+    is_behind = is_behind or bool(every.under_way)
+    if of_memory and is_behind:
         results = _as_they_are(owner, results, filters)
     folded = every.fold(results, lambda hit: hit.note_id)[:top_k]
     return SearchAnswer(
@@ -265,7 +264,6 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
         index_behind=is_behind,
         words_only=found.by_words_only or state.embedder == embedders.WORDS_ONLY,
         commit=state.commit,
-        is_recorded=is_recorded,
     )
 
 

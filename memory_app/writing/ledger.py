@@ -9,6 +9,7 @@ from django.db import connection as default_connection
 from django.db import transaction
 
 from memory_app import reads
+from memory_app.databases import prepared
 from memory_app.databases.prepared import batched
 from memory_app.databases.row_order import count_write
 from memory_app.dolt.connections import dolt_of
@@ -72,12 +73,20 @@ class LedgerEntry:
 def announce(entry: LedgerEntry) -> None:
     """Write the `DirectWrite` row of a commit that is about to be made.
 
-    It distinguishes the commit from a forged one, and keeps the person's comment if a crash prevents the ledger row.
+    It distinguishes the commit from a forged one, and keeps the person's comment if a crash prevents the ledger row;
+    lists of notes look at what is pending.
     """
     row = DirectWrite(
-        operation=entry.operation, owner=entry.owner, action=entry.action, actor=entry.actor, comment=entry.comment
+        operation=entry.operation,
+        pending=entry.targets[0][1],
+        owner=entry.owner,
+        action=entry.action,
+        actor=entry.actor,
+        comment=entry.comment,
     )
-    DirectWrite.objects.bulk_create([row], ignore_conflicts=True)
+    DirectWrite.objects.bulk_create(
+        [row], update_conflicts=True, unique_fields=["operation"], update_fields=["pending"]
+    )
 
 
 def record(
@@ -134,6 +143,8 @@ def record(
             count_write(entry.owner)
             for some in batched(rows):
                 cursor.executemany(sql, some)
+        if entry.proposal_id is None or entry.undoes:
+            prepared.update(DirectWrite, {"pending": None}, where={"operation": entry.operation})
         if on_record:
             on_record(hash_)
     kind, target = targets[0]

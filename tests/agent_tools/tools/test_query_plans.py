@@ -20,7 +20,7 @@ from agent_tools.calls import execution, idempotency
 from agent_tools.models import ToolCall
 from approvals import services
 from approvals.models import Proposal, User
-from approvals.recovery.recover import is_interrupted
+from approvals.recovery.recover import writes_under_way
 from benchmarks import population
 from benchmarks.population import History
 from memory_app import conversations, reads
@@ -140,7 +140,7 @@ def test_asking_whether_a_change_is_under_way_looks_at_those_alone(history: str)
     if connection.vendor != "sqlite":
         pytest.skip("plans by what is in the tables, and these are small")
     with recorded() as recorder:
-        assert not is_interrupted(OWNER)
+        assert not list(writes_under_way(OWNER))
     ((sql, params),) = recorder.statements.values()
     assert any("(owner=? AND status=?)" in step for step in sqlite_plan(sql, params))
 

@@ -1,0 +1,20 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('memory_app', '0011_packed_chunks'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='directwrite',
+            name='pending',
+            field=models.CharField(editable=False, max_length=64, null=True),
+        ),
+        migrations.AddIndex(
+            model_name='directwrite',
+            index=models.Index(condition=models.Q(('pending__isnull', False)), fields=['owner'], name='direct_write_pending'),
+        ),
+    ]
