@@ -24,7 +24,7 @@ from approvals.review.summary import search_words
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
 from assent_client.text import memories_md
-from assent_client.text.memories_md import Memory, Parsed
+from assent_client.text.memories_md import TYPES, Memory, Parsed
 from memory_app.models import Change, Message, SearchIndex
 from memory_app.text import edits, worddiff
 
@@ -396,6 +396,21 @@ def sentence(number: int) -> str:
 def subject(number: int) -> str:
     """Something notes speak of, to search for."""
     return _SUBJECTS[number % len(_SUBJECTS)]
+
+
+_FORMS = ("she likes {}", "彼女は{}が好きです", "Она любит {} и читает", "تحب {} كثيرا", 'says "{}" and \\\non a line')
+
+
+def varied(start: int, count: int) -> Parsed:
+    """So many notes of all types, with and without tags, in several scripts and lengths."""
+    every = []
+    for number in range(start, start + count):
+        text = sentence(number) if number % 10 < 7 else _FORMS[number % len(_FORMS)].format(f"thing {number}")
+        text = f"{' '.join([text] * (number % 7 + 1))} {number}" if number % 10 == 9 else text
+        tags = ("bulk", f"topic-{number % 37}") if number % 3 else ()
+        day = _DAY + timedelta(days=number % 300)
+        every.append(Memory(f"mem-{1_700_000_000 + number}-abcd", TYPES[number % len(TYPES)], text, tags, day))
+    return memories_md.parse(memories_md.write(every))
 
 
 def memories(start: int, count: int) -> Parsed:

@@ -16,9 +16,6 @@ from memory_app import reads
 from memory_app.reads.catalogue import catalogue
 from memory_app.text import context_budget
 
-#: Left-out notes, and blocks, named in a receipt; the rest are counted.
-_LEFT_OUT_SHOWN = 200
-
 _Tokens = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -60,7 +57,7 @@ def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
 
 def _cut(primed: context_budget.Primed) -> list[str]:
     """Return the sentence about what the budget kept out; nothing where it kept out none."""
-    out = sum(why == "budget" for _id, why in primed.left_out)
+    out = primed.over
     over = f" Already the first is more than the budget of {primed.budget} tokens." if primed.is_over_budget else ""
     finds = f", {finder} finds single ones" if is_listed(finder := in_list("recall")) else ""
     how = f"({out} more are left out for the budget: budget=0 brings all{finds}.{over})"
@@ -107,11 +104,13 @@ def context_read(call: Call, arguments: ContextArguments) -> Answer:
 
 def _receipt(primed: context_budget.Primed, commit: str) -> dict[str, Any]:
     left_out = [{"note_id": id_, "why": why} for id_, why in primed.left_out]
-    return _counted(primed.included, left_out, primed) | {"over_budget": primed.is_over_budget, "commit": commit}
+    counted = {"left_out_count": primed.left_out_count, "over_budget": primed.is_over_budget, "commit": commit}
+    return _counted(primed.included, left_out, primed) | counted
 
 
 def _counted(
     included: Sequence[str], left_out: Sequence[Any], of: guidance.Context | context_budget.Primed
 ) -> dict[str, Any]:
-    shown = {"included": list(included), "left_out": left_out[:_LEFT_OUT_SHOWN], "left_out_count": len(left_out)}
+    named = left_out[: context_budget.MOST_NAMED]
+    shown = {"included": list(included), "left_out": named, "left_out_count": len(left_out)}
     return shown | {"tokens": of.tokens, "budget": of.budget}

@@ -5,6 +5,8 @@ The texts are part of the agent contract, word for word; how much of the notes g
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 from django.conf import settings
 from django.utils import timezone
@@ -20,8 +22,8 @@ from memory_app.text.context_budget import BYTES_PER_TOKEN, ContextFilters, Form
 
 #: Left-out blocks named in the text; the rest are counted.
 _NAMED = 20
-#: Bytes around the text of a note in a memories.md, about; and around the named blocks that are left out.
-_AROUND_NOTE = 120
+#: Bytes of the heading of a note's section in a memories.md, about; and around the named blocks that are left out.
+_HEADING = 20
 _AROUND_LEFT_OUT = 130
 
 INSTRUCTIONS = """\
@@ -161,7 +163,9 @@ def context_of(owner: str, *, budget: int | None = None) -> Context:
         left, guides = _after_guides(budget, guides)
     for_blocks = settings.MEMORIES_BLOCKS_BUDGET if budget is None else 0
     if left is not None:
-        of_notes = sum(note.nbytes + _AROUND_NOTE for note in catalogue(owner).entries) if primes else 0
+        newest = catalogue(owner).newest() if primes else ()
+        sizes = (max(note.sizes) + _HEADING for note in newest if not note.is_superseded)
+        of_notes = sum(islice(sizes, 1 + left // 50))  # as many fill a third: none takes less than 17 tokens with these
         for_blocks = max(1, left - min(left // 3, -(-of_notes // BYTES_PER_TOKEN)))
     blocks, left_out, tokens = _that_fit(reads.blocks(owner), for_blocks, counts_names=left is not None)
     primed = None
@@ -194,16 +198,24 @@ def prime(owner: str, *, budget: int | None, filters: ContextFilters, format: Fo
     """Return an owner's notes within a budget; see `memory_app.text.context_budget`."""
 
     def read(ids: Sequence[str]) -> dict[str, str]:
-        found = reads.find_notes(owner, ids)
-        return {note.id: note.content for note in found.values() if not note.is_superseded}
+        rows = reads.rows_of_notes(owner, ids, None, "content", "superseded_at").items()
+        return {id_: row["content"] for id_, row in rows if not row["superseded_at"]}
 
+    every, now = catalogue(owner), timezone.now()
+    if filters.recent or len(filters.tags) > 1:
+        matching = sum(context_budget.no_match(each, filters, now) is None for each in every.newest())
+    else:
+        tag, types = next(iter(filters.tags), None), set[str | None](filters.types) or {None}
+        matching = sum(every.facets[type, tag] for type in types)
     return context_budget.prime(
-        catalogue(owner).entries,
+        partial(every.by_worth, recall_counts.counts(owner)),
+        total=every.current + every.superseded,
+        matching=matching,
+        saying=every.saying,
         read=read,
-        recalled=recall_counts.counts(owner),
         budget=settings.MEMORIES_BUDGET if budget is None else budget,
         filters=filters,
-        now=timezone.now(),
+        now=now,
         format=format,
     )
 

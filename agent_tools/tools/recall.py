@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -77,16 +78,17 @@ def recall(call: Call, arguments: RecallArguments) -> Answer:
     )
     index_behind, above = False, ""
     every = catalogue(call.owner)
-    most = arguments.limit + every.most_folded  # of notes that say the same the first is answered
+    most = arguments.limit + every.folded  # of notes that say the same the first is answered
     if arguments.query is None:
-        matched = notes_page.newest(call.owner, wanted, most=most)
+        said = every.fold(notes_page.listed(call.owner, wanted), lambda entry: entry.id)
+        matched = notes_page.notes_of(call.owner, [entry for entry, _same in islice(said, arguments.limit)], wanted)
     elif arguments.match == "text":
         matched = notes_page.containing(call.owner, arguments.query, wanted, most=most)
     else:
         matched, index_behind = notes_page.search_notes(call.owner, arguments.query, wanted, most=most)
         if not matched:
             matched, above = _nearest(call.owner, arguments.query, wanted, most=arguments.limit)
-    folded = every.fold(matched, lambda note: note.id)[: arguments.limit]
+    folded = list(islice(every.fold(matched, lambda note: note.id), arguments.limit))
     weak = {"weak": True} if above else {}
     items = [_recalled(note) | ({"same_notes": same} if same else {}) | weak for note, same in folded]
     shown = bounds.that_fit(items, bounds.characters(arguments))
@@ -172,8 +174,8 @@ def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     if arguments.q is None:
         last = paging.after_time(call, arguments)
         entries = notes_page.listed(call.owner, wanted)
-        rest = [entry for entry in entries if last is None or (entry.created_at, entry.id) < last]
-        found = rest[: arguments.limit + 1]
+        rest = (entry for entry in entries if last is None or (entry.created_at, entry.id) < last)
+        found = list(islice(rest, arguments.limit + 1))
         page, cursor = paging.page(call, found, arguments, lambda entry: f"{entry.created_at.isoformat()} {entry.id}")
         shown = list(notes_page.notes_of(call.owner, page, wanted))
     else:

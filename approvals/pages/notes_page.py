@@ -4,9 +4,9 @@ Index and catalogue may be a change behind: the notes they name are read, and mu
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
 from django.core.paginator import Paginator
@@ -64,14 +64,14 @@ class Wanted:
         )
 
 
-def listed(owner: str, wanted: Wanted) -> tuple[NoteSummary, ...]:
-    """Return all notes that pass the filters, in short, newest first."""
-    return tuple(entry for entry in catalogue(owner).entries if wanted.takes(entry))
+def listed(owner: str, wanted: Wanted) -> Iterator[NoteSummary]:
+    """Return the notes that pass the filters, in short, newest first; take the first few where those are enough."""
+    return filter(wanted.takes, catalogue(owner).newest())
 
 
 def newest(owner: str, wanted: Wanted, *, most: int | None = None) -> tuple[Note, ...]:
     """Return the newest notes that pass the filters; without `most` all of them."""
-    return notes_of(owner, listed(owner, wanted)[:most], wanted)
+    return notes_of(owner, list(islice(listed(owner, wanted), most)), wanted)
 
 
 def containing(owner: str, query: str, wanted: Wanted, *, most: int) -> tuple[Note, ...]:
@@ -108,12 +108,12 @@ def search_summaries(
     # Most lists need the best few only; ranking all of 10,000 matches takes 20 ms instead of 2.
     for top_k in (None,) if most is None else (most + _SPARE, None):
         ids, is_all, is_behind = service.rank_notes(owner, query, top_k=top_k, **wanted.searched)
-        found = [every.by_id[id_] for id_ in ids if id_ in every.by_id and wanted.takes(every.by_id[id_])]
+        found = [entry for entry in map(every.find, ids) if entry and wanted.takes(entry)]
         if is_all or (most is not None and len(found) >= most):
             break
     if most is None or len(found) < most:
         folded, ranked = query.casefold(), {entry.id for entry in found}
-        rest = (entry for entry in every.entries if entry.id not in ranked and folded in entry.words)
+        rest = (entry for entry in every.newest() if entry.id not in ranked and folded in entry.words)
         found += [entry for entry in rest if wanted.takes(entry)]
     return tuple(found[:most]), is_behind or bool(every.under_way)
 
@@ -186,6 +186,11 @@ class NoteFilters(QueryFilters):
         return super().active
 
     @property
+    def counts_are_kept(self) -> bool:
+        """Whether they are of type and tag alone, newest first: the list is then not gone through."""
+        return not (self.q or self.source or self.superseded or self.doubled or self.sort not in ("", "newest"))
+
+    @property
     def wanted(self) -> Wanted:
         """Return the filters without the text. Any value but the known ones shows superseded notes."""
         return Wanted(
@@ -207,7 +212,7 @@ def _found(owner: str, filters: NoteFilters) -> tuple[tuple[NoteSummary, ...], t
     if filters.q:
         every, index_behind = search_summaries(owner, filters.q, wanted)
     else:
-        every = listed(owner, wanted)
+        every = tuple(listed(owner, wanted))
     if filters.doubled:
         places = {entry.id: place for place, entry in enumerate(chain(*_doubled(owner, filters)))}
         every = tuple(sorted((each for each in every if each.id in places), key=lambda each: places[each.id]))
@@ -230,21 +235,29 @@ def page_of(owner: str, filters: NoteFilters, number: int) -> dict[str, Any]:
     the search does not know the newest changes.
     """
     every = catalogue(owner)
-    entries, alike, index_behind = _found(owner, filters)
-    page = Paginator(entries, PAGE_SIZE).get_page(number)
-    notes = notes_of(owner, list(page), filters.wanted)
+    passing: Iterator[NoteSummary]
+    if filters.counts_are_kept:
+        kind, tag, index_behind = filters.type or None, filters.tag or None, False
+        passing, number_of = filter(filters.wanted.takes, every.newest()), every.facets[kind, tag]
+        types, tags = Counter({name: every.facets[name, tag] for name in TYPES}), every.tags(kind)
+    else:
+        entries, alike, index_behind = _found(owner, filters)
+        passing, number_of = iter(entries), len(entries)
+        types = Counter(entry.type for entry in alike if not filters.tag or filters.tag in entry.tags)
+        tags = Counter(tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags)
+    page = Paginator(range(number_of), PAGE_SIZE).get_page(number)
+    before = (page.number - 1) * PAGE_SIZE
+    notes = notes_of(owner, list(islice(passing, before, before + PAGE_SIZE)), filters.wanted)
     last_changes = reads.last_changes(owner, TargetKind.NOTE, [note.id for note in notes])
     last = {entry.change.target: entry for entry in history_entries(list(last_changes.values()))}
-    types = Counter(entry.type for entry in alike if not filters.tag or filters.tag in entry.tags)
-    tags = Counter(tag for entry in alike if filters.type in ("", entry.type) for tag in entry.tags)
-    offered = {tag for tag, _number in tags.most_common(MOST_TAGS)} | ({filters.tag} & every.tags.keys())
+    offered = {tag for tag, _number in tags.most_common(MOST_TAGS)} | ({filters.tag} & every.every_tag)
     sizes = {group[0].id: len(group) for group in (_doubled(owner, filters) if filters.doubled else ())}
     return {
         "page": page,
         "rows": [(note, last.get(note.id), sizes.get(note.id, 0)) for note in notes],
-        "doubled": sum(len(group) - 1 for group in every.doubled),
+        "doubled": every.folded,
         "index_behind": index_behind,
-        "current": len(every.entries) - every.superseded,
+        "current": every.current,
         "superseded": every.superseded,
         "types": [(name, TYPE_NAMES[name], types[name]) for name in TYPES if types[name] or name == filters.type],
         "tags": [(tag, tags[tag]) for tag in sorted(offered, key=str.casefold)],

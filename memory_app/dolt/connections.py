@@ -104,6 +104,16 @@ def dolt(owner: str) -> DoltOperations:
     return dolt_of(database_of(owner))
 
 
+def require_reachable(owner: str) -> None:
+    """Raise EngineUnavailable unless the database with this owner's memory answers: a ping, and no statement."""
+    current = connection_of(database_of(owner))
+    with current.dolt.named_errors():
+        current.ensure_connection()
+        if not current.is_usable():
+            current.close()
+            current.ensure_connection()
+
+
 def branches(database: str) -> list[tuple[str, str, str]]:
     """Return database, name and head of each of its branches but main. Slow with thousands of them: for checks."""
     return [(database, name, head) for name, head in dolt_of(database).branches().items() if name != MAIN]

@@ -14,26 +14,26 @@ Also what follows from the list: memories.md with only the ids that other progra
 """
 
 import threading
-from bisect import insort
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice, product
+from math import inf
 from sys import getsizeof, intern
 from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import BigIntegerField, F, QuerySet, Value
 
 from assent_client.text import memories_md
-from memory_app.databases.prepared import Prepared
-from memory_app.dolt.connections import dolt
+from memory_app.databases.prepared import Prepared, batched
+from memory_app.dolt.connections import dolt, require_reachable
 from memory_app.dolt.types import Row, aware
 from memory_app.models import Change, DirectWrite, TargetKind
 from memory_app.reads import NOTES, memories, rows_of_notes, tags_of
 from memory_app.text.alike import near_forms, near_keys, said_by
-from memory_app.text.context_budget import ContextCandidate
+from memory_app.text.context_budget import PLACES, ContextCandidate, Format, sizes_of, worth
 
 T = TypeVar("T")
 
@@ -41,6 +41,8 @@ T = TypeVar("T")
 _CHANGED = 500
 #: What all owners' entries together may take, in bytes (estimated); the least recently asked for go first.
 ROOM = 128 * 1024 * 1024
+#: Notes that are passed over at once.
+_BLOCK = 256
 #: An entry without its words, and its place in the index.
 _ENTRY = 1_000
 
@@ -62,60 +64,102 @@ class NoteSummary(ContextCandidate):
 
 
 _Index = defaultdict[str, list[NoteSummary]]
+_Facet = tuple[str | None, str | None]
+#: What no type is called.
+_SUPERSEDED, _SOURCE = "\0superseded", "\0source"
 
 
 @dataclass(frozen=True)
 class NoteListCache:
     """The notes of an owner in short, no older than `commit` of main.
 
+    Nothing in it costs a pass over all of them once they are read, but for `entries` and the groups of doubles.
+
     Args:
         change_id, commit: of the owner's last row of the ledger; 0 and empty without any.
-        read: as they were read at once, newest first.
+        read: as they were read at once, by id, newest first.
         changed: those that changed since, by id, the last one last; None for one that is gone. Looking a note up costs
             no pass over all of them then: after each save, three passes took 0.8 ms at 2,000 notes.
         index: all of them by `_keys`, those that changed last at the end. What follows from this catalogue shares it,
             so it has entries that were replaced, and newer ones.
-        most_folded: how many notes say what another one says, at most.
+        facets: how many notes have each of `_facets`.
+        folded: how many notes say what another one says.
+        smallest: of each `_BLOCK` notes that were read, what the smallest one that holds takes, by format.
         under_way: the targets of writes that may be on main and are not in the ledger yet.
     """
 
-    read: tuple[NoteSummary, ...]
+    read: Mapping[str, NoteSummary]
     change_id: int
     commit: str
     nbytes: int = field(default=0, compare=False)
     changed: Mapping[str, NoteSummary | None] = field(default_factory=dict)
     index: _Index = field(default_factory=lambda: defaultdict(list), compare=False)
-    most_folded: int = field(default=0, compare=False)
+    facets: Counter[_Facet] = field(default_factory=Counter, compare=False)
+    folded: int = field(default=0, compare=False)
+    smallest: Sequence[tuple[float, float]] = ()
     under_way: Set[str] = frozenset()
 
     @cached_property
     def entries(self) -> tuple[NoteSummary, ...]:
         """All of them, newest first."""
-        kept = [entry for entry in reversed(self.read) if entry.id not in self.changed]
-        for entry in filter(None, self.changed.values()):
-            insort(kept, entry, key=_place)  # sorting all 20,000 again took 40 ms after each save
-        return tuple(reversed(kept))
+        return tuple(self.newest())
 
-    @cached_property
-    def by_id(self) -> dict[str, NoteSummary]:
-        return {entry.id: entry for entry in self.entries}
+    def newest(self, left: Callable[[], float] = lambda: inf, format: Format = "markdown") -> Iterator[NoteSummary]:
+        """Yield all of them, newest first; take the first few where those are enough.
 
-    @cached_property
+        Args:
+            left: how many bytes a note may take at that moment (`ContextCandidate.sizes`). Most that take more, and
+                those that do not hold, are passed over many at once.
+        """
+        changed, entries = sorted(filter(None, self.changed.values()), key=_place), iter(self.read.values())
+        for smallest in self.smallest:
+            block = islice(entries, _BLOCK)
+            if smallest[PLACES[format]] > left():
+                deque(block, maxlen=0)
+            for entry in block:
+                while changed and _place(changed[-1]) > _place(entry):
+                    yield changed.pop()
+                if entry.id not in self.changed:
+                    yield entry
+        yield from reversed(changed)
+
+    def by_worth(
+        self, recalled: Mapping[str, int], left: Callable[[], float] = lambda: inf, format: Format = "markdown"
+    ) -> Iterator[NoteSummary]:
+        """Yield all of them, the most valuable first (`context_budget.worth`); see `newest`."""
+        used = sorted((*worth(each.id, each.created_at, recalled), each) for each in map(self.find, recalled) if each)
+        for entry in self.newest(left, format):
+            while used and used[-1][:2] > worth(entry.id, entry.created_at, {}):
+                yield used.pop()[2]
+            if entry.id not in recalled:
+                yield entry
+        yield from (entry for *_worth, entry in reversed(used) if entry.sizes[PLACES[format]] <= left())
+
+    def find(self, id_: str) -> NoteSummary | None:
+        """Return the note with this id."""
+        return self.changed[id_] if id_ in self.changed else self.read.get(id_)
+
+    @property
     def superseded(self) -> int:
-        return sum(entry.is_superseded for entry in self.entries)
+        return self.facets[_SUPERSEDED, None]
 
-    @cached_property
-    def types(self) -> frozenset[str]:
-        return frozenset(entry.type for entry in self.entries)
+    @property
+    def sources(self) -> Set[str]:
+        return self.tags(_SOURCE).keys()
 
-    @cached_property
-    def sources(self) -> frozenset[str]:
-        return frozenset(entry.source for entry in self.entries)
+    def tags(self, type: str | None = None) -> Counter[str]:
+        """Return how many notes that hold, of a type or of all, have each tag."""
+        return Counter({tag: number for (kind, tag), number in self.facets.items() if kind == type and tag and number})
 
-    @cached_property
-    def tags(self) -> Counter[str]:
-        """Each tag and how many notes have it."""
-        return Counter(tag for entry in self.entries for tag in entry.tags)
+    @property
+    def every_tag(self) -> Set[str]:
+        """Return the tags of all notes, those that no longer hold among them."""
+        return self.tags().keys() | self.tags(_SUPERSEDED).keys()
+
+    @property
+    def current(self) -> int:
+        """Return how many are not superseded."""
+        return self.facets[None, None]
 
     @cached_property
     def doubled(self) -> list[list[NoteSummary]]:
@@ -136,12 +180,8 @@ class NoteListCache:
     def _with(self, *keys: str) -> Iterator[NoteSummary]:
         """Yield the notes that have one of `_keys`, for each key the last changed first, then the newest first."""
         for entry in chain.from_iterable(reversed(self.index.get(key, ())) for key in keys):
-            if self.changed.get(entry.id, entry) is entry:
+            if self.find(entry.id) is entry:
                 yield entry
-
-    def find(self, id_: str) -> NoteSummary | None:
-        """Return the note with this id."""
-        return next(self._with(f"\0{id_}"), None)
 
     def saying(self, said: str, *, but: str = "") -> list[NoteSummary]:
         """Return the notes that say this, newest first, without the one whose id is `but`."""
@@ -154,17 +194,20 @@ class NoteListCache:
             if entry.said != said and not forms.isdisjoint(near_forms(entry.said)):
                 yield entry
 
-    def fold(self, items: Iterable[T], id_of: Callable[[T], str | None]) -> list[tuple[T, list[str]]]:
-        """Return the items without those whose note says what that of an earlier one says; with each, the ids of all
+    def fold(self, items: Iterable[T], id_of: Callable[[T], str | None]) -> Iterator[tuple[T, list[str]]]:
+        """Yield the items without those whose note says what that of an earlier one says; with each, the ids of all
         other notes that say the same."""
-        folded, seen = list[tuple[T, list[str]]](), set[str]()
+        seen = set[str]()
         for item in items:
             id_ = id_of(item) or ""
-            said = each.said if (each := self.find(id_)) else ""
+            said = note.said if (note := self.find(id_)) else ""
             if said not in seen:
-                folded.append((item, [each.id for each in self.saying(said, but=id_)]))
+                yield item, [each.id for each in self.saying(said, but=id_)]
             seen |= {said} - {""}
-        return folded
+
+    def _folded(self, said: Iterable[str]) -> int:
+        """Return how many notes say one of these things beside the first that does."""
+        return sum(max(0, len(self.saying(each)) - 1) for each in said)
 
 
 def _by_key(entries: Iterable[NoteSummary], keys: Callable[[NoteSummary], Iterable[str]]) -> _Index:
@@ -176,8 +219,14 @@ def _by_key(entries: Iterable[NoteSummary], keys: Callable[[NoteSummary], Iterab
 
 
 def _keys(entry: NoteSummary) -> Iterable[str]:
-    """Return what a note is looked up by: its id, what it says, and what it has in common with notes that are near."""
-    return (f"\0{entry.id}", entry.said, *near_keys(entry.said)) if entry.said else (f"\0{entry.id}",)
+    """Return what a note is looked up by: what it says, and what it has in common with notes that are near."""
+    return (entry.said, *near_keys(entry.said)) if entry.said else ()
+
+
+def _facets(entry: NoteSummary) -> Iterable[_Facet]:
+    """Return what lists count a note by: its source, and (type, tag), either None for any; see `superseded`."""
+    types = (_SUPERSEDED,) if entry.is_superseded else (None, entry.type)
+    return (_SOURCE, entry.source), *product(types, {None, *entry.tags})
 
 
 class _Catalogues:
@@ -188,6 +237,7 @@ class _Catalogues:
         self._owners: OrderedDict[str, NoteListCache] = OrderedDict()
 
     def of(self, owner: str) -> NoteListCache:
+        require_reachable(owner)  # what is held is no answer while the memory is away
         held = self._owners.get(owner)
         held = (held and _follow(owner, held)) or _read(owner)
         with self._lock:
@@ -274,42 +324,60 @@ def _follow(owner: str, held: NoteListCache) -> NoteListCache | None:
     if held.change_id and (not recorded or recorded[0][:2] != (held.change_id, held.commit)):
         return None
     last = recorded[-1] if recorded else _Known(0, "", "", "")
-    if last.id == held.change_id and not pending and not held.under_way:
-        return held
     ids = {each.target for each in recorded if each.kind == TargetKind.NOTE and each.id != held.change_id}
     unsure = {each.target for each in pending if each.kind != TargetKind.BLOCK}
     rows = rows_of_notes(owner, ids | unsure, None, *_COLUMNS) if ids | unsure else {}
     now = {id_: _entry(row) for id_, row in rows.items()}
-    # Those in the ledger are never compared: another thread may have put them into the index that this one shares.
-    moved = {id_: now.get(id_) for id_ in ids | unsure if id_ in ids or now.get(id_) != held.find(id_)}
+    moved = {id_: now.get(id_) for id_ in ids | unsure if now.get(id_) != held.find(id_)}
     if any(each.kind == TargetKind.IMPORT and each.target in moved.keys() - ids for each in pending):
         return None  # it is on main, and the ledger has yet to say which notes it changed
-    known = replace(held, change_id=last.id, commit=last.commit, under_way={each.target for each in pending})
+    under_way = {each.target for each in pending}
+    if not moved and (last.id, under_way) == (held.change_id, held.under_way):
+        return held
+    known = replace(held, change_id=last.id or 0, commit=last.commit, under_way=under_way)
     return _changed(known, moved) if moved else known
 
 
 def _changed(held: NoteListCache, moved: Mapping[str, NoteSummary | None]) -> NoteListCache:
     """Return `held` with these notes as they are now; None for one that is gone."""
-    changed = {id_: entry for id_, entry in held.changed.items() if id_ not in moved} | moved
-    folded, nbytes = held.most_folded, held.nbytes
-    for entry in filter(None, moved.values()):
-        folded += bool(held.saying(entry.said, but=entry.id))
-        # What was there before is not taken off: it is held until all is put together.
-        nbytes += entry.room
+    before, after = list(filter(None, map(held.find, moved))), list(filter(None, moved.values()))
+    changed = {**{id_: entry for id_, entry in held.changed.items() if id_ not in moved}, **moved}
+    if len(changed) > _CHANGED:
+        return _build(replace(held, changed=changed).newest(), held.change_id, held.commit, held.under_way)
+    said = {entry.said for entry in chain(before, after)} - {""}
+    once = held.folded - held._folded(said)
+    for entry in after:
         for key in _keys(entry):
             held.index[key].append(entry)
-    advanced = replace(held, changed=changed, most_folded=folded, nbytes=nbytes)
-    if len(changed) <= _CHANGED:
-        return advanced
-    return _build(advanced.entries, held.change_id, held.commit, held.under_way)
+    facets = held.facets.copy()
+    facets.subtract(chain.from_iterable(map(_facets, before)))
+    facets.update(chain.from_iterable(map(_facets, after)))
+    # What was there before is not taken off: it is held until all is put together.
+    nbytes = held.nbytes + sum(entry.room for entry in after)
+    now = replace(held, changed=changed, facets=facets, nbytes=nbytes)
+    return replace(now, folded=once + now._folded(said))
 
 
 def _build(entries: Iterable[NoteSummary], change_id: int, commit: str, under_way: Set[str]) -> NoteListCache:
-    ordered = tuple(sorted(entries, key=_place, reverse=True))
+    ordered = sorted(entries, key=_place, reverse=True)
     index = _by_key(reversed(ordered), _keys)
-    folded = sum(len(found) - 1 for key, found in index.items() if found[0].said == key)
-    nbytes = sum(entry.room for entry in ordered)
-    return NoteListCache(ordered, change_id, commit, nbytes, {}, index, folded, under_way)
+    return NoteListCache(
+        {entry.id: entry for entry in ordered},
+        change_id,
+        commit,
+        nbytes=sum(entry.room for entry in ordered),
+        index=index,
+        facets=Counter(chain.from_iterable(map(_facets, ordered))),
+        folded=sum(len(found) - 1 for key, found in index.items() if found[0].said == key),
+        smallest=list(map(_smallest, batched(ordered, _BLOCK))),
+        under_way=under_way,
+    )
+
+
+def _smallest(entries: Sequence[NoteSummary]) -> tuple[float, float]:
+    sizes = [entry.sizes for entry in entries if not entry.is_superseded]
+    in_markdown, as_json = (min((each[place] for each in sizes), default=inf) for place in (0, 1))
+    return in_markdown, as_json
 
 
 def _place(entry: NoteSummary) -> tuple[datetime, str]:
@@ -333,7 +401,7 @@ def _entry(row: Row) -> NoteSummary:
         session_id=row["session_id"],
         confidence=float(row["confidence"]),
         is_superseded=row["superseded_at"] is not None,
-        nbytes=len(row["content"].encode()),
+        sizes=sizes_of(row["note_id"], row["type"], tags, row["content"]),
         words="\n".join(
             [row["note_id"], row["content"], row["category"] or "", row["rationale"] or "", *tags]
         ).casefold(),

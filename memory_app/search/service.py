@@ -5,9 +5,10 @@ Not here: the ranking (`ranking`), and how an answer is worded.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -140,7 +141,7 @@ MOST_FOLDED = 100
 
 
 #: Searches the arrays. Takes ids of notes too, for a broad question (see `OwnerIndex.search`), and how many hits.
-Run = Callable[[OwnerIndex, Sequence[str], int], RankedChunks]
+Run = Callable[[OwnerIndex, Iterable[str] | None, int], RankedChunks]
 
 
 def search(
@@ -171,7 +172,7 @@ def search(
     filters = ChunkFilters(**{"sources": MEMORY, **limits})
     broad = for_agents and "user_memory" in filters.sources and is_broad(query)
 
-    def run(index: OwnerIndex, useful: Sequence[str], most: int) -> RankedChunks:
+    def run(index: OwnerIndex, useful: Iterable[str] | None, most: int) -> RankedChunks:
         return index.search(
             query,
             filters=filters,
@@ -236,12 +237,13 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     """
     of_memory = set(filters.sources) != {Source.CONVERSATION.value}
     # Before the state: what is committed after it came after this search began.
-    every = catalogue(owner) if of_memory else NoteListCache((), 0, "")
-    useful = _most_useful(owner, {each.id: each.created_at for each in every.entries} if is_broad else {})
-    most = top_k + min(every.most_folded, MOST_FOLDED)
+    every = catalogue(owner) if of_memory else NoteListCache({}, 0, "")
+    recalled = recall_counts.counts(owner) if is_broad else {}
+    most = top_k + min(every.folded, MOST_FOLDED)
     state, is_behind = _up_to_date_state(owner)
     at: index_state.IndexState | None = state
     for _ in range(2):
+        useful = (each.id for each in every.by_worth(recalled)) if is_broad else None
         found = run(indices.index_of(owner, at), useful, most)
         chunks = _shown_chunks(owner, [hit.chunk_id for hit in found.hits])
         if len(chunks) == len(found.hits):
@@ -256,7 +258,7 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     is_behind = is_behind or bool(every.under_way)
     if of_memory and is_behind:
         results = _as_they_are(owner, results, filters)
-    folded = every.fold(results, lambda hit: hit.note_id)[:top_k]
+    folded = islice(every.fold(results, lambda hit: hit.note_id), top_k)
     return SearchAnswer(
         results=tuple(replace(hit, same=tuple(same)) if same else hit for hit, same in folded),
         is_broad=is_broad,
@@ -321,15 +323,9 @@ def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[
     return store.memory_chunks(blocks, notes)
 
 
-def _most_useful(owner: str, made: Mapping[str, datetime | None]) -> Sequence[str]:
-    """Return ids of notes in the order in which `prime_memories` takes them.
-
-    Args:
-        made: when each was made, by id.
-    """
-    dated = {id_: at for id_, at in made.items() if at}
-    if not dated:
-        return ()
+def _most_useful(owner: str, chunks: Sequence[TextChunk]) -> Sequence[str]:
+    """Return the ids of the notes among them in the order in which `prime_memories` would take them."""
+    dated = {chunk.item_id: chunk.at for chunk in chunks if chunk.source is Source.USER_MEMORY and chunk.at}
     recalled = recall_counts.counts(owner)
     return sorted(dated, key=lambda id_: context_budget.worth(id_, dated[id_], recalled), reverse=True)
 
@@ -338,12 +334,12 @@ def _search_the_past(
     owner: str, run: Run, commit: str, top_k: int, *, with_deleted: bool, is_broad: bool
 ) -> SearchAnswer:
     chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
-    notes = {chunk.item_id: chunk.at for chunk in chunks if is_broad and chunk.source is Source.USER_MEMORY}
+    useful = _most_useful(owner, chunks) if is_broad else None
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
     vectors, has_vectors = store.vectors_of(chunks, embedder)
     embedder = embedder if has_vectors else None
     rows = [row_of(number, chunk, vector) for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))]
-    found = run(OwnerIndex(rows, embedder), _most_useful(owner, notes), top_k)
+    found = run(OwnerIndex(rows, embedder), useful, top_k)
     return SearchAnswer(
         results=tuple(hit_of(chunks[hit.chunk_id], hit) for hit in found.hits),
         is_broad=is_broad,

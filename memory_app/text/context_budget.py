@@ -1,15 +1,16 @@
 """Choosing the memories that go into an agent's context: newest and most used first, within a budget of tokens.
 
-Pure: notes in short, recalls and a time in, text and receipt out. The texts of the notes are read a few at a time:
-of 20,000 notes some dozens fit, and reading them all took 0.9 s.
+Pure: notes in short, the most valuable first, and a time in, text and receipt out. What a note takes is known without
+its text, so those that fit are chosen first, and their texts read at once: of 20,000 notes some dozens fit.
 """
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import islice
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Literal
 
 from assent_client.text import memories_md
@@ -25,10 +26,12 @@ BYTES_PER_TOKEN = 4
 #: Twice as many recalls count as much as being this much newer.
 _WORTH_OF_DOUBLING = timedelta(days=7)
 
-#: Notes whose texts are read at once.
-_PORTION = 100
-#: Bytes around a note's id and text, in either format, at the least.
-_LEAST_AROUND = 40
+#: Left-out notes that a receipt names; the rest are counted.
+MOST_NAMED = 200
+
+
+#: Where a format has its place in `ContextCandidate.sizes`.
+PLACES: dict[Format, int] = {"markdown": 0, "json": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class ContextCandidate:
     """A note that may be primed, without its text. Outdated ones are always left out.
 
     Attributes:
-        nbytes: of its text alone, in UTF-8.
+        sizes: what it takes in each format (`sizes_of`).
         said: what its text says (`alike.said_by`); empty where it is superseded, since it says nothing any more.
     """
 
@@ -45,7 +48,7 @@ class ContextCandidate:
     type: str
     tags: tuple[str, ...]
     is_superseded: bool
-    nbytes: int
+    sizes: tuple[int, int]
     said: str
 
 
@@ -69,13 +72,16 @@ class Primed:
     Args:
         text: a memories.md of the sections there is something in (empty without memories), or a JSON list.
         included: ids, the most valuable first.
-        left_out: id and why, in the same order; those that do not match included.
+        left_out: id and why, of the first `MOST_NAMED` in the same order; those that do not match included.
+        left_out_count: how many are left out in all; and `over`, how many for the budget.
         tokens: of the text, estimated (`tokens_of`).
     """
 
     text: str
     included: tuple[str, ...]
     left_out: tuple[tuple[str, Why], ...]
+    left_out_count: int
+    over: int
     tokens: int
     budget: int
 
@@ -92,15 +98,40 @@ def tokens_of(text: str) -> int:
 
 def worth(id: str, created_at: datetime, recalled: Mapping[str, int]) -> tuple[float, str]:
     """Return the sort key of a note, highest for the most valuable: how new it is and how often it was recalled."""
-    bonus = _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalled.get(id, 0))
-    return created_at.timestamp() + bonus, id
+    return created_at.timestamp() + _bonus(recalled.get(id, 0)), id
+
+
+@lru_cache(maxsize=1_000)
+def _bonus(recalls: int) -> float:
+    return _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalls)
+
+
+def sizes_of(id: str, type: str, tags: tuple[str, ...], content: str) -> tuple[int, int]:
+    """Return the bytes of a note in a memories.md, with the line after it, and in a list of JSON.
+
+    Not measured by writing it: that took four times as long, and each note of an owner is measured when it is read.
+    """
+    of_tags, as_json = _sizes_of_tags(tags)
+    quoted = len(memories_md.quoted(content).encode())
+    said = len(encode_basestring(content).encode())
+    return of_tags + len(id) + quoted, as_json + len(id) + len(type) + said
+
+
+@lru_cache(maxsize=10_000)  # few sets of tags are in use
+def _sizes_of_tags(tags: tuple[str, ...]) -> tuple[int, int]:
+    """Return the bytes of a note without id, type and content."""
+    bare = Memory("", "", "", tags, date.min)
+    as_json = len(_as_json([bare]).encode()) - len(_as_json([])) - len(encode_basestring(""))
+    return len(memories_md.write_block(bare).encode()) - len(memories_md.quoted("")) + len("\n"), as_json
 
 
 def prime(
-    candidates: Sequence[ContextCandidate],
+    candidates: Callable[[Callable[[], float], Format], Iterable[ContextCandidate]],
     *,
+    total: int,
+    matching: int,
+    saying: Callable[[str], Iterable[ContextCandidate]],
     read: Read,
-    recalled: Mapping[str, int],
     budget: int,
     filters: ContextFilters,
     now: datetime,
@@ -112,46 +143,51 @@ def prime(
     included even over the budget. Of notes that say the same only the first is.
 
     Args:
-        recalled: how often agents recalled a note, by id.
+        candidates: returns them, the most valuable first (`worth`). It is given what tells how many bytes one may take
+            at that moment, and may pass over those that take more.
+        total, matching: how many there are, and how many of them match.
+        saying: returns those that say this.
         budget: tokens; 0 for no limit.
     """
-
-    def fits_without_text(candidate: ContextCandidate) -> bool:
-        return used + candidate.nbytes + len(candidate.id) + _LEAST_AROUND <= room
-
-    def may_fit(candidate: ContextCandidate) -> bool:
-        return _no_match(candidate, filters, now) is None and fits_without_text(candidate)
-
-    ordered = sorted(candidates, key=lambda each: worth(each.id, each.created_at, recalled), reverse=True)
     room = budget * BYTES_PER_TOKEN if budget else math.inf
-    included: list[Memory] = []
     left_out: list[tuple[str, Why]] = []
-    texts: dict[str, str | None] = {}
+    chosen: dict[str, ContextCandidate] = {}
     used, types, said = len(_NOTHING[format]), set[str](), set[str]()
-    for place, candidate in enumerate(ordered):
-        why = _no_match(candidate, filters, now) or ("double" if candidate.said in said else None)
-        if why is None and included and not fits_without_text(candidate):
-            why = "budget"
-        if why is None and candidate.id not in texts:
-            wanted = (each.id for each in islice(ordered, place, None) if may_fit(each) or each is candidate)
-            texts = dict.fromkeys(islice(wanted, _PORTION))
-            texts.update(read(list(texts)))
-        if why is None and (text := texts[candidate.id]) is not None:
-            memory = Memory(candidate.id, candidate.type, text, candidate.tags, candidate.created_at.date())
-            cost = _cost(memory, types, format)
-            if not included or used + cost <= room:
-                used += cost
-                types.add(memory.type)
-                said.add(candidate.said)
-                included.append(memory)
-                continue
-            why = "budget"
-        left_out.append((candidate.id, why or "superseded"))
+
+    def left() -> float:
+        return room - used if chosen and len(left_out) >= MOST_NAMED else math.inf
+
+    for candidate in candidates(left, format):
+        why = no_match(candidate, filters, now) or ("double" if candidate.said in said else None)
+        cost = _cost(candidate, types, format)
+        if why is None and (not chosen or used + cost <= room):
+            used += cost
+            types.add(candidate.type)
+            said |= {candidate.said} - {""}
+            chosen[candidate.id] = candidate
+        elif len(left_out) < MOST_NAMED:
+            left_out.append((candidate.id, why or "budget"))
+    same = (each for text in said for each in saying(text) if each.id not in chosen)
+    over = matching - len(chosen) - sum(no_match(each, filters, now) is None for each in same)
+    included, gone = _read(chosen.values(), read)
+    left_out += [(id_, "superseded") for id_ in gone]
     text = _written(included, format)
-    return Primed(text, tuple(each.id for each in included), tuple(left_out), tokens_of(text), budget)
+    while len(included) > 1 and len(text.encode()) > room:  # one was given a longer text since it was measured
+        left_out.append((included.pop().id, "budget"))
+        text = _written(included, format)
+    ids = tuple(each.id for each in included)
+    return Primed(text, ids, tuple(left_out), total - len(ids), max(0, over), tokens_of(text), budget)
 
 
-def _no_match(candidate: ContextCandidate, filters: ContextFilters, now: datetime) -> Why | None:
+def _read(chosen: Collection[ContextCandidate], read: Read) -> tuple[list[Memory], list[str]]:
+    """Return the notes with their texts, and the ids of those that are gone by now."""
+    texts = read([each.id for each in chosen])
+    there = [each for each in chosen if each.id in texts]
+    included = [Memory(each.id, each.type, texts[each.id], each.tags, each.created_at.date()) for each in there]
+    return included, [each.id for each in chosen if each.id not in texts]
+
+
+def no_match(candidate: ContextCandidate, filters: ContextFilters, now: datetime) -> Why | None:
     if candidate.is_superseded:
         return "superseded"
     if filters.types and candidate.type not in filters.types:
@@ -166,6 +202,10 @@ def _no_match(candidate: ContextCandidate, filters: ContextFilters, now: datetim
 def _written(included: Sequence[Memory], format: Format) -> str:
     if format == "markdown":
         return memories_md.write(included, empty_sections=False) if included else ""
+    return _as_json(included)
+
+
+def _as_json(included: Sequence[Memory]) -> str:
     return json.dumps([each.as_json() for each in included], ensure_ascii=False)
 
 
@@ -173,11 +213,9 @@ def _written(included: Sequence[Memory], format: Format) -> str:
 _NOTHING: dict[Format, str] = {"markdown": memories_md.write((), empty_sections=False), "json": "[]"}
 
 
-def _cost(memory: Memory, types: Set[str], format: Format) -> int:
-    """Return the bytes that a note adds to a text with notes of these types, which need not be written for it."""
+def _cost(candidate: ContextCandidate, types: Set[str], format: Format) -> int:
+    """Return the bytes that a note adds to a text with notes of these types."""
+    size = candidate.sizes[PLACES[format]]
     if format == "json":
-        return (2 if types else 0) + len(json.dumps(memory.as_json(), ensure_ascii=False).encode())
-    cost = len(memories_md.write_block(memory).encode()) + 1
-    if memory.type not in types:
-        cost += len(f"## {memories_md.SECTIONS[memory.type]}\n".encode()) + 1
-    return cost
+        return size + (len(", ") if types else 0)
+    return size + (0 if candidate.type in types else len(f"## {memories_md.SECTIONS[candidate.type]}\n\n"))

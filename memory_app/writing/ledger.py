@@ -76,14 +76,8 @@ def announce(entry: LedgerEntry) -> None:
     It distinguishes the commit from a forged one, and keeps the person's comment if a crash prevents the ledger row;
     lists of notes look at what is pending.
     """
-    row = DirectWrite(
-        operation=entry.operation,
-        pending=entry.targets[0][1],
-        owner=entry.owner,
-        action=entry.action,
-        actor=entry.actor,
-        comment=entry.comment,
-    )
+    said = {name: getattr(entry, name) for name in ("operation", "owner", "action", "actor", "comment")}
+    row = DirectWrite(pending=entry.targets[0][1], **said)
     DirectWrite.objects.bulk_create(
         [row], update_conflicts=True, unique_fields=["operation"], update_fields=["pending"]
     )

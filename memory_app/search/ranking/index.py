@@ -185,7 +185,7 @@ class OwnerIndex:
         today: date | None = None,
         cosine_floor: float = COSINE_FLOOR,
         for_agents: bool = False,
-        useful: Sequence[str] = (),
+        useful: Iterable[str] | None = None,
     ) -> RankedChunks:
         """Return the best chunks for a query, best first; of blocks and messages equal texts, and
         chunks of one note or message, only once.
@@ -260,7 +260,7 @@ class OwnerIndex:
         cosine_floor: float,
         whole: Vector | None,
         for_agents: bool = False,
-        useful: Sequence[str] = (),
+        useful: Iterable[str] | None = None,
     ) -> _Ranked | None:
         """Return the best slots for a query; None where the filters leave no chunk."""
         eligible = self._eligible(filters)
@@ -302,7 +302,7 @@ class OwnerIndex:
         if for_agents:
             notes = eligible & (columns.sources == NOTE)
             is_near = bool((evidence[notes] >= selection.near_from(notes)).any())
-            useful_items = [columns.strings.known(id_) for id_ in useful]
+            useful_items = None if useful is None else map(columns.strings.known, useful)
             matching = selection.answers_for_agents(columns, evidence, matching, notes)
             best = selection.best_slots_for_agents(columns, scores, evidence, matching, notes, useful_items, top_k)
         else:

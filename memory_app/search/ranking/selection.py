@@ -7,8 +7,9 @@ Not here: what matches (`index`), and the scores (`scoring`).
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -62,8 +63,11 @@ def answers_for_agents(columns: Columns, evidence: Values, matching: Mask, notes
     return answers
 
 
+_Items = Iterable[int] | None
+
+
 def best_slots_for_agents(
-    columns: Columns, scores: Values, evidence: Values, answers: Mask, notes: Mask, useful: Sequence[int], top_k: int
+    columns: Columns, scores: Values, evidence: Values, answers: Mask, notes: Mask, useful: _Items, top_k: int
 ) -> list[int]:
     """Return the slots for an agent: the answers, best first; where there are none, the nearest notes (MOST_WEAK).
 
@@ -74,16 +78,16 @@ def best_slots_for_agents(
         notes: the eligible slots of notes.
         useful: items of notes, for a question about everything: all notes follow the answers, in this order.
     """
-    if not answers.any() and not useful:
+    if not answers.any() and useful is None:
         return best_slots(columns, evidence, notes & (evidence >= near_from(notes) / 2), min(top_k, MOST_WEAK))
     found = best_slots(columns, scores, answers & notes, top_k)
     passages = best_slots(columns, scores, answers & ~notes, max(top_k // 2, 1) if found else top_k)
     best = sorted((passages[:1] + found + passages[1:])[:top_k], key=lambda slot: -scores[slot])
-    if useful:
-        rank = {item: -place for place, item in enumerate(useful)}
-        rest = notes & ~np.isin(columns.items, columns.items[best])
-        order: Values = np.array([rank.get(item, -len(rank)) for item in columns.items.tolist()], dtype=np.float32)
-        best += best_slots(columns, order, rest, top_k - len(best))
+    if useful is not None:
+        rest = np.flatnonzero(notes & ~np.isin(columns.items, columns.items[best]))
+        slots = dict(zip(columns.items[rest].tolist(), rest.tolist(), strict=True))
+        following = (slots[item] for item in useful if item in slots)
+        best += islice(following, min(top_k - len(best), len(slots)))
     return best
 
 

@@ -64,7 +64,7 @@ def test_a_superseded_note_is_not_given_as_one_that_holds(api: Machine, call: Ca
 
 def test_what_changed_since_it_was_found_is_looked_at_again(call: Call, alice: User) -> None:
     note_id = answered(call("memory_save", content="She sails."))["data"]["note_id"]
-    entries = notes_page.listed("alice", Wanted())
+    entries = list(notes_page.listed("alice", Wanted()))
     notes.supersede(by=ChangeContext(actor=alice), owner="alice", note_id=note_id)
     assert notes_page.notes_of("alice", entries, Wanted()) == ()
     assert len(notes_page.notes_of("alice", entries, Wanted(superseded="shown"))) == 1

@@ -19,6 +19,7 @@ from memory_app import reads
 from memory_app.dolt.placement import database_of
 from memory_app.models import Change, DirectWrite
 from memory_app.reads.catalogue import catalogue
+from memory_app.text.context_budget import worth
 from memory_app.writing.ledger import MOST_TARGETS, LedgerEntry, announce
 from tests.databases import reset_hard
 from tests.support.acts import imported, save
@@ -44,8 +45,9 @@ def test_it_follows_what_is_saved_changed_superseded_and_deleted(alice: User) ->
     notes.supersede(by=by, owner="alice", note_id=second)
     assert ids() == [second, first]
     held = catalogue("alice")
-    assert (held.superseded, held.types) == (1, frozenset({"note", "fact"}))
-    assert dict(held.tags) == {"books": 1, "kitchen": 1}
+    assert (held.current, held.superseded, held.sources) == (1, 1, {"user"})
+    assert (held.tags(), held.tags("fact"), held.tags("note")) == ({"books": 1}, {"books": 1}, {})
+    assert held.every_tag == {"books", "kitchen"}
     notes.delete(by=by, owner="alice", note_id=second)
     assert ids() == [first]
 
@@ -129,7 +131,7 @@ def test_a_change_whose_writer_died_before_the_ledger_knew_is_followed(alice: Us
     for _ in range(others):
         save(ben)  # whose commit the ledger knows
     assert len(ids()) == 2
-    assert catalogue("alice").by_id[old].is_superseded
+    assert catalogue("alice").find(old).is_superseded
 
 
 def test_a_memory_that_was_put_back_is_read_anew(alice: User) -> None:
@@ -193,6 +195,27 @@ def test_rows_of_several_owners_found_uncommitted_are_followed(alice: User, ben:
     assert (ids(), ids("ben")) == ([hers], [his])
 
 
+@pytest.mark.slow
+def test_what_fits_is_found_in_the_same_order_without_passing_over_the_rest(alice: User) -> None:
+    for first, content in (
+        (1_000, "{}"),
+        (2_000, "Long " * 40 + "{}"),
+        (3_000, "彼女は{}"),
+        (4_000, "Long " * 60 + "{}"),
+    ):
+        imported(alice, 300, content, first=first)
+    every = catalogue("alice")
+    recalled = {entry.id: number % 5 for number, entry in enumerate(every.entries[::7])}
+    inorder = list(every.by_worth(recalled))
+    assert inorder == sorted(every.entries, key=lambda each: worth(each.id, each.created_at, recalled), reverse=True)
+    for limit in (0, 110, 130, 400, 10_000):
+        found = list(every.by_worth(recalled, lambda: limit, "json"))  # noqa: B023 (called here)
+        assert [each for each in found if each.sizes[1] <= limit] == [
+            each for each in inorder if each.sizes[1] <= limit
+        ]
+        assert len(found) < 1_100 or limit == 10_000
+
+
 def test_what_it_takes_is_counted_in_bytes(alice: User) -> None:
     save(alice, "a" * 2_000)
     ascii = catalogue("alice").nbytes
@@ -247,6 +270,6 @@ def test_a_catalogue_that_another_thread_brought_up_is_followed_and_not_read_ane
 
     monkeypatch.setattr(module, "_look", save_and_bring_up_after_the_first_look)
     monkeypatch.setattr(module, "_read", count_and_read)
-    assert first in catalogue("alice").by_id
+    assert catalogue("alice").find(first)
     assert ids() == [saved[0], first], "the one that crossed must not hide what is newer"
     assert calls == []

@@ -400,10 +400,15 @@ def write(memories: Iterable[Memory], *, empty_sections: bool = True) -> str:
 
 def write_block(memory: Memory) -> str:
     """Return one memory as a file has it: heading, quoted content, comment."""
-    # A bare `>` for an empty line: editors that strip white space at the end of lines change nothing.
-    quoted = [f"> {escape_line(line)}" if line else ">" for line in memory.content.split("\n")]
     tags = ", ".join(escape_tag(tag) for tag in memory.tags if tag)
-    return "\n".join([f"### {memory.id}", *quoted, f"<!-- tags: {tags} | created: {memory.created} -->\n"])
+    comment = f"<!-- tags: {tags} | created: {memory.created} -->\n"
+    return "\n".join([f"### {memory.id}", quoted(memory.content), comment])
+
+
+def quoted(content: str) -> str:
+    """Return the lines of a memory's content as a file has them, without the last line end."""
+    # A bare `>` for an empty line: editors that strip white space at the end of lines change nothing.
+    return "\n".join(f"> {escape_line(line)}" if line else ">" for line in content.split("\n"))
 
 
 def _check(memories: list[Memory]) -> None:
