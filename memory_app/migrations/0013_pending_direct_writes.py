@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory_app', '0011_packed_chunks'),
+        ('memory_app', '0012_writes_of_search_indices'),
     ]
 
     operations = [
