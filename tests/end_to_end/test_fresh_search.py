@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from approvals.models import TrustRule, User
 from benchmarks.processes import web_server
@@ -99,7 +100,8 @@ def test_a_search_right_after_a_change_is_right(site: Site, goals: Block, alice:
 def test_what_is_signed_in_and_decided_at_one_process_is_known_at_the_other(
     site: Site, alice: User, goals: Block, propose: Propose
 ) -> None:
-    alice.set_password("a long enough passphrase")
+    # As the web server hashes it, not as tests do.
+    alice.password = PBKDF2PasswordHasher().encode("a long enough passphrase", "a salt of twenty-two letters")
     alice.save()
     proposal = propose(goals, "likes math", "loves math")
     one, two = (str(client.base_url.copy_with(path="")) for client in (site.writer, site.searcher))
