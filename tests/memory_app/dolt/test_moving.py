@@ -132,7 +132,7 @@ def test_owners_are_told_that_their_memory_moves(
     MemoryDatabase.objects.update(moving_until=timezone.now() + timedelta(minutes=1))
     placement.look_again()
     answer = Client().post(
-        "/api/v1/tools/memory_save",
+        "/api/v1/tools/memory_save/",
         {"content": "Likes tea.", "user_id": "alice"},
         content_type="application/json",
         headers={"authorization": f"Bearer {token}"},
