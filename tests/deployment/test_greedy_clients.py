@@ -1,7 +1,6 @@
 """An agent with many connections at the real server: who else is served, and what becomes of its calls."""
 
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +16,6 @@ from tests.deployment.test_waiting_clients import shell
 from tests.support.sites import ROOT, Site, serving
 
 THREADS, AT_ONCE, CONNECTIONS = 8, 3, 24
-#: Seconds for which nothing can be written.
-HOLDS = 4.0
 
 pytestmark = OWN_SITE
 
@@ -48,18 +45,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @contextmanager
-def nothing_written(site: Site, seconds: float) -> Iterator[None]:
-    """Another process holds the memory for writing, so that a save takes as long."""
+def nothing_written(site: Site) -> Iterator[None]:
+    """Another process holds the memory for writing, so that a save waits until its time is up."""
     arguments = [sys.executable, "manage.py", "shell", "--no-imports", "-c", _HOLD]
     options: dict[str, Any] = {"cwd": ROOT, "env": site.environment, "stdin": PIPE, "stdout": PIPE}
     with Popen(arguments, **options) as holder:
         assert holder.stdin is not None
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        ends = threading.Timer(seconds, holder.stdin.close)
-        ends.start()
         yield
-        ends.join()
+        holder.stdin.close()
 
 
 def test_one_agent_s_connections_leave_threads_for_everybody_else(site: Site) -> None:
@@ -72,15 +67,15 @@ def test_one_agent_s_connections_leave_threads_for_everybody_else(site: Site) ->
     for token in (greedy, other):
         assert call(token, "list_memory_blocks").status_code == 200
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        with nothing_written(site, HOLDS):
+        with nothing_written(site):
             asked = [
                 pool.submit(call, greedy, "memory_save", content=f"Has {number} hats.") for number in range(CONNECTIONS)
             ]
             time.sleep(0.5)
-            began = time.monotonic()
             for _ in range(3):
                 assert site.answers("/sign-in/")
                 assert call(other, "list_memory_blocks").status_code == 200
-            assert time.monotonic() - began < HOLDS - 1, "others do not wait for its calls"
-            assert not any(each.done() for each in asked)
-        assert [each.result().status_code for each in asked] == [200] * CONNECTIONS, "each has its turn"
+            assert sum(each.done() for each in asked) < CONNECTIONS / 2, "others do not wait for its calls"
+        statuses = {each.result().status_code for each in asked}
+    assert 200 in statuses
+    assert statuses <= {200, 504}, "each has its turn"
