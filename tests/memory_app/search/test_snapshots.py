@@ -33,9 +33,16 @@ def many(alice: User, request: pytest.FixtureRequest) -> int:
     """So many notes of alice, packed; how many are in no row."""
     save(alice, "Likes tea.")
     imported(alice, 300, "On day {} she drinks tea under heading 12.")
-    store.reindex("alice", whole=True)
-    wait_for_threads()
+    all_packed()
     return len(unpacked())
+
+
+def all_packed() -> None:
+    """Wait until what was written is indexed, by a worker too, and pack it."""
+    store.reindex("alice")
+    up_to_date()
+    wait_for_threads()
+    snapshots.pack("alice")
 
 
 def unpacked(owner: str = "alice") -> list[Any]:
@@ -94,8 +101,7 @@ def test_what_is_deleted_is_in_nothing_that_is_packed(alice: User) -> None:
     kept = save(alice, "Xylophones are loud.", tags=["glockenspiel"])
     conversations.keep("alice", "s1", [conversations.Turn("user", f"Zanzibar, {n}", id=str(n)) for n in range(200)])
     imported(alice, 200, "Memory {}.")
-    store.reindex("alice", whole=True)
-    wait_for_threads()
+    all_packed()
     words = (b"xylophones", b"glockenspiel", b"zanzibar", kept.encode())
     assert all(word in packed_data() for word in words)
     notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=kept)
