@@ -8,8 +8,10 @@ from approvals import audit, services
 from approvals.accounts import sign_in
 from approvals.accounts.sessions import SessionStore
 from approvals.notifications import mail
+from approvals.recovery import history
 from approvals.services import repeating, several, texts
 from approvals.statistics import kept
+from memory_app.dolt.errors import EngineUnavailable
 
 
 @shared_task(name="approvals.recover")
@@ -28,6 +30,11 @@ def expire() -> int:
     repeating.purge()
     several.purge()
     return services.expire() + services.settle()
+
+
+@shared_task(name="approvals.end_history", autoretry_for=(EngineUnavailable,), max_retries=5, retry_backoff=60)
+def end_history() -> list[str]:
+    return history.end_history()
 
 
 @shared_task(name="approvals.work_on_batch")

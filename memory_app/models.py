@@ -131,6 +131,8 @@ class MemoryDatabase(models.Model):
     checked_commit = models.CharField(max_length=64, blank=True)
     checked_change = models.BigIntegerField(default=0)
     checked_at = models.DateTimeField(null=True)
+    # When what can be read of its history begins, where it was squashed and the former one is kept no more.
+    history_from = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = _("memory database")

@@ -252,6 +252,7 @@ CELERY_BEAT_SCHEDULE = {
     "keep counts": {"task": "approvals.keep_counts", "schedule": 60.0},
     "correct counts": {"task": "approvals.correct_counts", "schedule": 86400.0},
     "collect garbage": {"task": "memory_app.gc", "schedule": 86400.0},
+    "end history": {"task": "approvals.end_history", "schedule": 86400.0},
     "purge conversations": {"task": "memory_app.purge_conversations", "schedule": 86400.0},
     "purge idempotency keys": {"task": "agent_tools.purge", "schedule": 3600.0},
     "purge webhook deliveries": {"task": "agent_tools.purge_webhook_deliveries", "schedule": 86400.0},
@@ -263,7 +264,7 @@ CELERY_BEAT_SCHEDULE = {
 WITHOUT_BEAT = (
     *("continue batches", "recover everything", "expire", "remind", "send webhooks", "send digests"),
     *("purge conversations", "purge idempotency keys", "purge webhook deliveries", "purge tool calls"),
-    *("purge sessions and audit", "keep counts", "correct counts"),
+    *("purge sessions and audit", "end history", "keep counts", "correct counts"),
 )
 
 # -- Assent's own ---------------------------------------------------------------------------------
@@ -287,6 +288,7 @@ if EMBEDDER == "openai":
 EMBEDDER_DIMENSIONS = env.whole("ASSENT_EMBEDDER_DIMENSIONS", default=1536, least=1, most=65_536)
 COSINE_FLOOR = env.number("ASSENT_COSINE_FLOOR", default=0.25, most=1)
 SEARCH_MEMORY_MB = env.whole("ASSENT_SEARCH_MEMORY_MB", default=512, least=1)
+HISTORY_DAYS = env.whole("ASSENT_HISTORY_DAYS", default=0, most=_LONGEST_DAYS)
 CONVERSATION_DAYS = env.whole("ASSENT_CONVERSATION_DAYS", default=90, most=_LONGEST_DAYS)
 # What of the notes goes into an agent's context (agent_tools.tools.guidance).
 MEMORIES_ENABLED = env.switch("MEMORIES_ENABLED", default=True)

@@ -167,7 +167,7 @@ def unavailable(*, failing: str = "Error", is_moving: bool = False) -> ApiError:
     """Return the answer while a database is away, or moves."""
     message = "the memory does not answer at the moment. Try again shortly."
     if is_moving:
-        message = "this memory is being moved to another server. Try again in a few seconds."
+        message = "this memory is under maintenance. Try again in a few seconds."
     details = {"request_id": current_request_id()}
     return our_fault(ErrorCode.ENGINE_UNAVAILABLE, failing, message, details=details, retry_after=_AWAY)
 

@@ -155,7 +155,7 @@ def add_refusal(form: forms.BaseForm, error: Exception) -> int:
         # Sending it again is safe even when this one did arrive: the sha256 shows it.
         text = _("The memory does not answer right now. Nothing you typed is lost; try again in a moment.")
         if isinstance(error, MemoryMoving):
-            text = _("This memory is being moved to another server. Nothing you typed is lost; try again in a moment.")
+            text = _("This memory is under maintenance. Nothing you typed is lost; try again in a moment.")
         form.add_error(None, text)
         return 503
     field = error.field if isinstance(error, ForbiddenCharacter) else error.details.get("field")

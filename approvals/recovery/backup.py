@@ -257,7 +257,7 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
     heads = {FIRST: manifest.head} | {name: each.head for name, each in manifest.further.items()}
     for database, head in heads.items():
         try:
-            if not dolt_of(database).is_ancestor(head):
+            if not dolt_of(database).was_on_main(head):
                 raise BackupError(f"The {database} does not lead to commit {head}, as the manifest says it does.")
         except RevisionNotFound as error:
             raise BackupError(f"The {database} does not have commit {head}, which the manifest names.") from error

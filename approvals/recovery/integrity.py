@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from approvals.models import NOT_TAKEN, PENDING, TAKEN, Event, Proposal, Revision, Status
 from approvals.recovery.decisions import differences
-from approvals.recovery.ledger import Compared, compared, recorded_commits, rows_of
+from approvals.recovery.ledger import Compared, compared, history_of, recorded_commits, rows_of
 from approvals.review.note_changes import sha256_of
 from approvals.review.targets import matches
 from memory_app import reads
@@ -152,7 +152,7 @@ class Check:
         verbs = dolt_of(database)
         if hash_ not in self._log and verbs.hash_pattern.fullmatch(hash_):
             try:
-                return verbs.log(hash_, limit=1)[0] if verbs.is_ancestor(hash_) else None
+                return verbs.log(hash_, limit=1)[0] if verbs.was_on_main(hash_) else None
             except RevisionNotFound:
                 return None
         return self._log.get(hash_)
@@ -219,6 +219,8 @@ class Check:
         for number, proposal in enumerate(waiting.iterator(chunk_size=200)):
             self._tell("open proposals", number, total)
             revision = proposal.current_revision
+            if not revision.head_commit:  # its branch is written when it is approved, since the history was squashed
+                continue
             about = f"proposal {proposal.pk}"
             head, verbs = self._heads.get(revision.branch), dolt(proposal.owner)
             if head != revision.head_commit and verbs.exists(revision.branch):  # perhaps since they were listed
@@ -281,7 +283,7 @@ class Check:
         if proposal.status in NOT_TAKEN and merged_by:
             what = f"Proposal {proposal.pk} is {proposal.status}, but commit {merged_by} merged it into main."
             yield Finding("decision_contradicted", about, what, LOOK)
-        if proposal.status not in TAKEN:
+        if proposal.status not in TAKEN or (proposal.decided_at and proposal.decided_at <= history_of(database)):
             return
         revision = proposal.current_revision
         commit = self._find(database, proposal.merge_commit)

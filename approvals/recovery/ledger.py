@@ -9,7 +9,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 
 import structlog
@@ -22,8 +22,8 @@ from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.placement import of_database, put_in
-from memory_app.dolt.types import Commit
-from memory_app.models import Change, DirectWrite
+from memory_app.dolt.types import SQUASHED, Commit
+from memory_app.models import Change, DirectWrite, MemoryDatabase
 from memory_app.text.trailers import Trailers
 from memory_app.writing import commits, ledger
 from memory_app.writing.ledger import LedgerEntry
@@ -115,10 +115,17 @@ def rebuild_ledger(database: str) -> tuple[int, int, int]:
 
 
 def recorded_commits(database: str, after: int = 0) -> set[str]:
-    """Return the commits of a database's rows of the ledger, those whose id is above `after`."""
+    """Return the commits of a database's rows of the ledger whose id is above `after`, but for those of a history that
+    ended."""
     # The database is compared here: SQLite would look for it by its index, and read all rows.
-    rows = Change.objects.filter(id__gt=after).order_by().values_list("commit", "database")
+    rows = Change.objects.filter(id__gt=after, at__gt=history_of(database)).order_by().values_list("commit", "database")
     return {commit for commit, of in rows.iterator() if of == database}
+
+
+def history_of(database: str) -> datetime:
+    """Return when what can still be read of a database's history begins."""
+    begins = MemoryDatabase.objects.filter(name=database).values_list("history_from", flat=True).first()
+    return begins or datetime.min.replace(tzinfo=UTC)
 
 
 def rows_of(commits: Iterable[str]) -> dict[str, list[Change]]:
@@ -219,10 +226,14 @@ def expected_entries(
         known: what `default` knows of it and others; of it alone by default.
         trust_log: see `sync_ledger`.
     """
-    changed, known = ledger.targets_changed(database, commit), known or Known.of([commit])
+    trailers, known = Trailers.of(commit.message), known or Known.of([commit])
+    announced = known.announced.get(trailers.operation)
+    is_known = announced and (announced.action, announced.comment) in ((SQUASHED, ""), (SQUASHED, commit.hash))
+    if trailers.action == SQUASHED and (is_known or trust_log):
+        return ()
+    changed = ledger.targets_changed(database, commit)
     if len(changed) == 1:
         ((owner, targets),) = changed.items()
-        trailers = Trailers.of(commit.message)
         said = LedgerEntry(
             action=trailers.action,
             owner=owner,

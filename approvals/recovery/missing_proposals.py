@@ -46,7 +46,7 @@ def recreate_missing_proposals() -> int:
     made = len(unknown)
     for database, name, head in (each for held in databases() for each in branches(held)):
         named = parse_branch_name(name)
-        if named is None or dolt_of(database).is_ancestor(head):
+        if named is None or dolt_of(database).was_on_main(head):
             continue  # a branch without a commit yet
         number, revision = named
         if number not in known and revision == 1:

@@ -46,7 +46,7 @@ from approvals.services.preparing import (
     give_up_branch,
     parse_branch_name,
     take_over,
-    write_revision_branch,
+    write_again,
 )
 from approvals.services.recheck import recheck, recheck_unknown
 from approvals.services.undo import finish_reverting
@@ -136,13 +136,13 @@ def recreate_missing_branches(revisions: QuerySet[Revision], there: _There) -> i
     A decision dropped them that the restored `default` does not contain.
     """
     is_current = Q(proposal__status__in=DECIDABLE, number=F("proposal__current_revision_number"))
-    current = revisions.filter(is_current).values_list("pk", "branch", "proposal__owner")
+    current = revisions.filter(is_current).exclude(head_commit="").values_list("pk", "branch", "proposal__owner")
     missing = [pk for pk, name, owner in current if name not in there.get(database_of(owner), {name})]
     made = 0
     for revision in Revision.objects.filter(pk__in=missing).select_related("proposal__agent"):
         proposal = revision.proposal
         try:
-            head = write_revision_branch(proposal, revision)
+            head = write_again(proposal, revision)
         except (RevisionNotFound, reads.BlockNotFound, TargetMoved):
             # Its base is not in this memory: check_memory reports it, and a person can reject the proposal.
             log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)

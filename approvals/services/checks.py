@@ -157,8 +157,11 @@ def require_fit(proposal: Proposal, assessment: Assessment) -> None:
 def require_branch(proposal: Proposal, revision: Revision) -> None:
     """Raise BranchMissing unless the branch is at the recorded hash and contains the recorded text.
 
-    Only the hash a person reviewed is merged: a branch that was moved outside Assent is refused.
+    Only the hash a person reviewed is merged: a branch that was moved outside Assent is refused. One from before the
+    history was squashed is gone; the recorded text is written to a new one when it is merged.
     """
+    if not revision.head_commit:
+        return
     missing = _(
         "The branch of this proposal is gone or was changed, so what you saw cannot be merged. "
         "Reject it; the agent can propose it again."

@@ -133,9 +133,8 @@ def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
     else:
         # A later change of the block makes the merge conflict: its row differs from the revision's base.
         target, assessment = seen.target, seen.assessment
-    if assessment.is_stale:
+    if assessment.is_stale or not revision.head_commit:
         revision = _reapply_on_main(proposal, target, assessment)
-    if not revision.head_commit:
         _write_branch(proposal, revision)
     if seen is None or assessment.is_stale:  # otherwise checked before; the content of a hash never changes
         require_branch(proposal, revision)

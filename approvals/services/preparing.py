@@ -30,7 +30,8 @@ from memory_app.databases import clock
 from memory_app.databases.prepared import BATCH, insert, update
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
-from memory_app.models import TargetKind
+from memory_app.dolt.placement import database_of
+from memory_app.models import MemoryDatabase, TargetKind
 from memory_app.runtime import deadlines
 from memory_app.text import edits, repairs
 from memory_app.writing import commits
@@ -253,6 +254,18 @@ def write_revision_branch(proposal: Proposal, revision: Revision, *, base: reads
         author=author_of(revision.made_by or proposal.agent),
         subject=f"Propose {proposal.kind} of {proposal.target}",
     )
+
+
+def write_again(proposal: Proposal, revision: Revision) -> str:
+    """Write a revision that was decided, or lost its branch, to a branch again. Return the hash of the head.
+
+    Empty where the history was squashed since: on top of its base, a merge would bring back what main deleted. Its
+    text is written to a new branch when it is approved.
+    """
+    database = MemoryDatabase.objects.filter(name=database_of(proposal.owner), epoch__gt=0)
+    if database.exists() and not dolt(proposal.owner).is_ancestor(revision.base_commit):
+        return ""
+    return write_revision_branch(proposal, revision)
 
 
 def branch_name(proposal_id: int, revision: int) -> str:

@@ -160,7 +160,7 @@ def _is_readable(proposal: Proposal) -> bool:
 
 def _is_there(owner: str, commit: str) -> bool:
     try:
-        return not dolt(owner).is_ancestor(commit)  # main keeps what was approved and undone
+        return not dolt(owner).was_on_main(commit)  # main keeps what was approved and undone
     except RevisionNotFound:
         return False
 

@@ -41,7 +41,7 @@ from approvals.services.checks import UNDECIDED, raise_not_open, visible_proposa
 from approvals.services.close import close_row
 from approvals.services.errors import AlreadyUndone, BeingDecided, ChangedSince, DecisionRefused, not_allowed
 from approvals.services.hand_back import take_back_others
-from approvals.services.preparing import drop_branches, lease_of, name_notes, write_revision_branch
+from approvals.services.preparing import drop_branches, lease_of, name_notes, write_again
 from approvals.services.recheck import after_change, mergeability_of
 from approvals.services.writing import entry_of, write_main
 from memory_app import reads
@@ -89,7 +89,7 @@ def undo(*, actor: User, proposal_id: int, seen_sha256: str | None = None, comme
     revision = proposal.current_revision
     # It is there already where `recover` found it before the row was written.
     if not proposal.is_decided and not dolt(proposal.owner).exists(revision.branch):
-        revision.head_commit = write_revision_branch(proposal, revision)
+        revision.head_commit = write_again(proposal, revision)
         revision.save(update_fields=["head_commit"])
     return proposal
 
@@ -166,7 +166,7 @@ def _made_ready(proposal: Proposal) -> Revision | None:
         return None
     revision = agents_revision(proposal)
     try:
-        revision.head_commit = write_revision_branch(proposal, revision)
+        revision.head_commit = write_again(proposal, revision)
     except (RevisionNotFound, reads.BlockNotFound, rows.TargetMoved):
         log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)
         return None

@@ -203,7 +203,12 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
 def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:
     """Return the page for a commit or time that this memory does not know, with links onward."""
     context = about_block(request, person, label, reads.find_block(person.username, label))
-    return render(request, "memory/block_missing.html", {**context, "revision": revision}, status=404)
+    return render(request, "memory/block_missing.html", context | about_revision(person, revision), status=404)
+
+
+def about_revision(person: User, revision: str) -> dict[str, Any]:
+    """Return what `components/unknown_revision.html` needs."""
+    return {"revision": revision, "history_from": reads.history_from(person.username)}
 
 
 def opening(body: str) -> str:

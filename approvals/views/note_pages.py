@@ -28,7 +28,7 @@ from approvals.review import trust
 from approvals.services import bulk_notes, notes
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction, BulkOutcome
 from approvals.services.errors import NoChange, NotesChanged
-from approvals.views.block_views import about, about_memory, own_memory, readable_owner
+from approvals.views.block_views import about, about_memory, about_revision, own_memory, readable_owner
 from approvals.views.request import Request, form_page, reading_page, whole_number
 from approvals.views.service_form import ChangeView, ServiceFormView
 from memory_app import reads, recall_counts
@@ -76,7 +76,7 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         else:
             shown, commit, at = reads.find_note(owner, note_id), "", None
     except RevisionNotFound:
-        context = {**about_notes(request, person), "note_id": note_id, "revision": as_of}
+        context = {**about_notes(request, person), "note_id": note_id, **about_revision(person, as_of)}
         return render(request, "notes/unknown_revision.html", context, status=404)
     steps, older = note_history.steps(owner, note_id, before=whole_number(before, digits=17))
     if shown is None and not steps:

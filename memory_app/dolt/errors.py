@@ -54,7 +54,7 @@ class EngineUnavailable(DoltError):
 
 
 class MemoryMoving(EngineUnavailable):
-    """The database is being moved to another server, which takes seconds; nothing is written there until then."""
+    """The database is under maintenance, moved or squashed, which takes seconds; nothing is written until then."""
 
 
 class OutcomeUnknown(DoltError):

@@ -28,12 +28,11 @@ from memory_app.dolt import placement
 from memory_app.dolt.connections import connect, settings_of
 from memory_app.dolt.errors import EngineUnavailable
 from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.placement import LEASE, marker_of
 from memory_app.models import MemoryDatabase
 
 log = structlog.get_logger(__name__)
 
-#: Seconds until others may write again where a move died.
-LEASE = 30
 #: Seconds after which every process knows that a database moves, and what it had begun before has mostly ended.
 SETTLES = 3 * placement.FRESH
 
@@ -81,7 +80,6 @@ def move(database: str, to: str, folder: Path) -> str:
             _switch(was, to, copied, here.dolt, there.dolt)
     finally:
         shutil.rmtree(copied, ignore_errors=True)
-    placement.look_again()
     log.info("memory_moved", database=database, server=to or "first")
     return name
 
@@ -94,7 +92,7 @@ def _is_ours(here: DoltOperations, there: DoltOperations) -> bool:
 
 def _switch(was: MemoryDatabase, to: str, copied: Path, here: DoltOperations, there: DoltOperations) -> None:
     """Copy what was written last, and name the new server, while nothing is written."""
-    with _held(was) as row:
+    with held(was) as row:
         time.sleep(SETTLES)
         here.back_up(copied)
         there.restore(copied)
@@ -109,27 +107,34 @@ _LATER = Now() + timedelta(seconds=LEASE)
 
 
 @contextmanager
-def _held(was: MemoryDatabase) -> Iterator[QuerySet[MemoryDatabase]]:
+def held(was: MemoryDatabase) -> Iterator[QuerySet[MemoryDatabase]]:
     """Refuse writes of a database's owners in this block, and yield its row as it then is."""
     rows = MemoryDatabase.objects.filter(name=was.name)
     free = rows.filter(epoch=was.epoch).exclude(moving_until__gt=Now())
     # This waits for the transactions that acknowledge a write, and hold the row.
     if not free.update(epoch=was.epoch + 1, moving_until=_LATER):
         raise EngineUnavailable(f"another process moves {was.name}, or died in the last {LEASE} seconds.")
-    row, ended = rows.filter(epoch=was.epoch + 1), threading.Event()
+    row, ended, marker = rows.filter(epoch=was.epoch + 1), threading.Event(), marker_of(was.name)
+    if settings.EMBEDDED_MEMORY:
+        marker.touch()
 
     def renew() -> None:
         try:
             while not ended.wait(LEASE / 4):
                 row.filter(moving_until__gt=Now()).update(moving_until=_LATER)
+                if settings.EMBEDDED_MEMORY:
+                    marker.touch()
         finally:
             connections.close_all()
 
     thread = threading.Thread(target=renew, name="moving", daemon=True)
     thread.start()
+    placement.look_again()
     try:
         yield row
     finally:
         ended.set()
         thread.join()
+        marker.unlink(missing_ok=True)
         row.update(moving_until=None)
+        placement.look_again()

@@ -16,10 +16,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
-from memory_app.dolt.types import MAIN, Author, Commit, Row, RowDiff, aware
+from memory_app.dolt.types import KEPT, MAIN, SQUASHED, Author, Commit, Row, RowDiff, aware
 from memory_app.text.trailers import Trailers
 
-# What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, and main. Dolt's server panics on
+# What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, those of `KEPT`, and main. Dolt's server panics on
 # `refs/...`, so names are checked here rather than left to the engine.
 BRANCH_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)?")
 
@@ -160,11 +160,31 @@ class DoltOperations(ABC):
         with self._named(errors.RevisionNotFound, head):
             return self._merge(head, message, author)
 
+    def squash(self, keep_as: str, message: str, author: Author) -> str:
+        """Put one commit in the place of this branch's history, and return its hash. The rows stay as they are.
+
+        Args:
+            keep_as: a new branch at the head as it was, which keeps the former commits readable.
+        """
+        head = self.head(self.branch)
+        self.create_branch(keep_as, head)
+        self._call("dolt_reset", "--soft", self.log(head)[-1].hash)
+        return self.commit(message, author)
+
     def is_ancestor(self, commit: str, of: str = MAIN) -> bool:
         """Whether `commit` is contained in `of`. Raises RevisionNotFound when it cannot be read."""
         if not self.exists(commit):
             raise errors.RevisionNotFound(commit)
         return not self._query("SELECT 1 FROM dolt_log(%s) LIMIT 1", [f"{of}..{commit}"])
+
+    def kept(self) -> dict[str, str]:
+        """Return the heads that main had when it was squashed, by the names of the branches that keep them."""
+        rows = self._query("SELECT name, hash FROM dolt_branches WHERE name LIKE %s ORDER BY name DESC", [f"{KEPT}%"])
+        return {str(name): str(head) for name, head in rows}
+
+    def was_on_main(self, commit: str) -> bool:
+        """Whether `commit` is contained in main, or was before main was squashed. Raises RevisionNotFound."""
+        return self.is_ancestor(commit) or any(self.is_ancestor(commit, head) for head in self.kept().values())
 
     def log(self, revisions: str = MAIN, limit: int | None = None) -> tuple[Commit, ...]:
         """Return the log of a revision or a range `a..b`, newest first. Raises RevisionNotFound."""
@@ -191,20 +211,25 @@ class DoltOperations(ABC):
         return read.parents[0]
 
     def own_log(self, since: str | None = None, *, limit: int | None = None) -> tuple[Commit, ...]:
-        """Return the commits of main itself, newest first: without those merged from branches.
+        """Return the commits of main itself, newest first: without those merged from branches, and with those from
+        before main was squashed that are kept.
 
         Args:
             since: a commit of main; only what came after it.
             limit: only what is among so many of the log, with those merged.
         """
-        head = self.head(MAIN)  # once: others may commit between two statements
-        log = {commit.hash: commit for commit in self.log(f"{since}..{head}" if since else head, limit)}
-        own = []
-        following = log.get(head)
-        while following:
-            own.append(following)
-            following = log.get(following.parents[0]) if following.parents else None
-        return tuple(own)
+        heads = [self.head(MAIN)]  # once: others may commit between two statements
+        own: dict[str, Commit] = {}
+        for head in heads:
+            log = {commit.hash: commit for commit in self.log(f"{since}..{head}" if since else head, limit)}
+            following = log.get(head)
+            while following:
+                own.pop(following.hash, None)  # the first commit of all is in each history
+                own[following.hash] = following
+                if Trailers.of(following.message).action == SQUASHED and len(heads) == 1:
+                    heads += self.kept().values()
+                following = log.get(following.parents[0]) if following.parents else None
+        return tuple(own.values())
 
     def find_operation(self, operation: str, since: str) -> Commit | None:
         """Return the commit of main after `since` whose message ends in this operation id.
@@ -212,11 +237,19 @@ class DoltOperations(ABC):
         Looks in the log rather than in `dolt_commit_ancestors`: 18 ms against up to 1.2 s. In all of it where `since`
         is gone.
         """
-        try:
-            log = self.log(f"{since}..{MAIN}")
-        except errors.RevisionNotFound:
-            log = self.log()
-        return next((commit for commit in log if Trailers.of(commit.message).operation == operation), None)
+        heads = [MAIN]
+        for head in heads:
+            try:
+                log = self.log(f"{since}..{head}")
+            except errors.RevisionNotFound:
+                log = self.log(head)
+            for commit in log:
+                said = Trailers.of(commit.message)
+                if said.operation == operation:
+                    return commit
+                if said.action == SQUASHED and len(heads) == 1:
+                    heads += self.kept().values()
+        return None
 
     def dirty_tables(self) -> tuple[str, ...]:
         """Return the tables with uncommitted changes on this connection's branch."""

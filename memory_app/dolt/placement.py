@@ -5,10 +5,12 @@ ever once it is known, and looked up again until then. Where a database is, and 
 `FRESH` seconds; embedded databases are files that do not move, so nothing is read.
 """
 
+import os
 import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -23,6 +25,8 @@ from memory_app.models import MemoryDatabase, MemoryOwner
 
 #: What a database may be called. The ending names its file, or database, beside the first one's.
 NAME = re.compile(rf"{FIRST}(_[a-z0-9]{{1,20}})?")
+#: Seconds until others may write again where a process died that kept a database from being written.
+LEASE = 30
 #: Seconds for which a process believes where databases are.
 FRESH = 1.0
 
@@ -44,7 +48,7 @@ class DatabasePlace:
     is_moving: bool = False
 
 
-_HERE = DatabasePlace()
+_HERE, _HELD = DatabasePlace(), DatabasePlace(is_moving=True)
 _IS_MOVING = ExpressionWrapper(Q(moving_until__gt=Now()), output_field=BooleanField())
 
 _read_at = float("-inf")
@@ -86,7 +90,7 @@ def database_for(owner: str) -> str:
     """Return the database to write an owner's memory to; the first write of an owner chooses it.
 
     Raises:
-        MemoryMoving: it is being moved to another server.
+        MemoryMoving: it is being moved to another server, or its history is squashed.
         EngineUnavailable: no database takes new owners.
     """
     database = _placed(owner) or _place(owner)
@@ -135,7 +139,7 @@ def _remember(owner: str, database: str) -> None:
 def place_of(database: str) -> DatabasePlace:
     """Return where a database is. Raises EngineUnavailable for one that is not in the table."""
     if settings.EMBEDDED_MEMORY:
-        return _HERE
+        return _HELD if _is_held(database) else _HERE
     global _read_at, _places
     place, now = _places.get(database), time.monotonic()
     if now - _read_at >= FRESH or place is None or place.epoch < 0:
@@ -144,6 +148,18 @@ def place_of(database: str) -> DatabasePlace:
     if place is None and database != FIRST:
         raise EngineUnavailable(f"there is no memory database {database}")
     return place or _HERE
+
+
+def marker_of(database: str) -> Path:
+    """Return the file that says, by its time, that an embedded database is not to be written for `LEASE` seconds."""
+    return Path(settings.DATA_DIR) / f"{database}.held"
+
+
+def _is_held(database: str) -> bool:
+    try:
+        return time.time() - os.stat(marker_of(database)).st_mtime < LEASE
+    except FileNotFoundError:
+        return False
 
 
 def _all_places() -> dict[str, DatabasePlace]:

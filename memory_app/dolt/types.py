@@ -7,6 +7,10 @@ from typing import Any
 
 #: The branch that is the memory.
 MAIN = "main"
+#: The action of the commit that takes the place of a history.
+SQUASHED = "squashed"
+#: What the names of the branches begin with that keep a history which was squashed; a day follows.
+KEPT = "h/"
 #: The name of the first memory database, which every installation has.
 FIRST = "memory"
 

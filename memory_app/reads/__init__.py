@@ -31,7 +31,7 @@ from memory_app.dolt.placement import by_database as by_database
 from memory_app.dolt.placement import database_of
 from memory_app.dolt.placement import databases as databases
 from memory_app.dolt.types import MAIN, Row, aware
-from memory_app.models import Change, MemoryBlock, MemoryNote, block_id, note_pk
+from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryNote, block_id, note_pk
 
 
 def canonical_sha256(content: dict[str, Any]) -> str:
@@ -420,7 +420,7 @@ def resolve_revision(owner: str, text: str) -> str:
     """
     text = text.strip()
     if dolt(owner).hash_pattern.fullmatch(text):
-        if not dolt(owner).is_ancestor(text, MAIN):
+        if not dolt(owner).was_on_main(text):
             raise RevisionNotFound(text)
         return text
     try:
@@ -449,6 +449,12 @@ def commit_at_time(owner: str, at: datetime) -> str:
         if commit.at <= at:
             return commit.hash
     raise RevisionNotFound(at.isoformat())
+
+
+def history_from(owner: str) -> datetime | None:
+    """Return when what can still be read of an owner's history begins; None where all of it can."""
+    held = MemoryDatabase.objects.filter(name=database_of(owner))
+    return held.values_list("history_from", flat=True).first()
 
 
 def history(owner: str, kind: str, target: str, *, limit: int = 50, before: int | None = None) -> tuple[Change, ...]:

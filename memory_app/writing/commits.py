@@ -6,6 +6,7 @@ subject and trailers. The ledger can be rebuilt from the trailers, the rows the 
 """
 
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -26,7 +27,7 @@ from memory_app.dolt.connections import (
 )
 from memory_app.dolt.errors import BranchExists, DirtyMemory, NothingToCommit, OutcomeUnknown, RevisionNotFound
 from memory_app.dolt.placement import database_for, place_of
-from memory_app.dolt.types import Author, Commit
+from memory_app.dolt.types import SQUASHED, Author, Commit
 from memory_app.models import Change, DirectWrite
 from memory_app.runtime import deadlines
 from memory_app.text.trailers import Trailers
@@ -147,7 +148,7 @@ def put_back(owner: str, name: str, head: str) -> bool:
     Return whether main contains it; nothing is done otherwise.
     """
     with suppress(RevisionNotFound):
-        if dolt(owner).is_ancestor(head):
+        if dolt(owner).was_on_main(head):
             with one_after_another(owner), suppress(BranchExists):
                 retrying(lambda: dolt(owner).create_branch(name, head))
             return True
@@ -188,6 +189,21 @@ def commit_schema(database: str) -> None:
     if dolt_of(database).dirty_tables():
         with suppress(NothingToCommit):
             retrying(attempt)
+
+
+def squash(database: str, keep_as: str) -> str:
+    """Put one commit in the place of a database's history. Return its hash; see `DoltOperations.squash`.
+
+    Nobody else may write the database.
+    """
+    entry = LedgerEntry(action=SQUASHED, owner="", targets=(), operation=uuid.uuid4().hex)
+    DirectWrite.objects.create(operation=entry.operation, action=entry.action)
+    with transaction_on(database) as verbs:
+        message = entry.message("Squash the history", timezone.now(), most=verbs.commit_message_limit)
+        hash_ = verbs.squash(keep_as, message, ASSENT)
+    # Told apart from one that somebody changes later. Empty after a crash.
+    DirectWrite.objects.filter(pk=entry.operation).update(comment=hash_)
+    return hash_
 
 
 def commit_dirt(database: str, operation: str) -> Commit | None:

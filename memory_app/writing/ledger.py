@@ -159,7 +159,7 @@ def record_found(
         at: its time, if known more precisely than from the commit.
     """
     epoch = place_of(database).epoch
-    if not settings.EMBEDDED_MEMORY and not dolt_of(database).is_ancestor(commit.hash):
+    if not settings.EMBEDDED_MEMORY and not dolt_of(database).was_on_main(commit.hash):
         raise MemoryMoving(f"{commit.hash} was found where {database} is no more")
     return record(database, commit.hash, entry, at or time_of(database, commit), on_record, epoch=epoch)
 

@@ -383,3 +383,41 @@ def test_a_block_and_its_commit_are_read_together_while_others_write() -> None:
     _, one, two = in_threads([write_on, read_on, read_on])
     assert len({body for body, _ in one + two}) > 3, "nothing was read while it was written"
     assert [pair for pair in one + two if pair[0] != pair[1]] == []
+
+
+def squash(keep_as: str) -> str:
+    with dolt_transaction() as verbs:
+        return verbs.squash(keep_as, "Squash", AUTHOR)
+
+
+def test_a_squashed_history_can_be_read_where_it_is_kept_and_ends_where_it_is_dropped() -> None:
+    first, last = write(), write(body="two")
+    dolt().create_branch("before", dolt().parent(first))  # for the tests after this one
+    squashed = squash("h/1")
+    assert [commit.hash for commit in dolt().own_log()][:-1] == [squashed] == [dolt().head()]
+    assert [each.body for each in (reads.find_block("alice", "goals", at) for at in (first, last, "main")) if each] == [
+        "one",
+        "two",
+        "two",
+    ]
+    assert write(body="three") == dolt().head()
+    dolt().drop_branch("h/1")
+    dolt().gc(full=True)
+    with pytest.raises(errors.RevisionNotFound):
+        reads.find_block("alice", "goals", first)
+    assert reads.block("alice", "goals").body == "three"
+
+
+def test_writers_beside_a_squash_lose_nothing() -> None:
+    write()
+
+    def work(name: str) -> None:
+        for turn in range(15):
+            retrying(partial(write, label=name, body=f"{name} {turn}"))
+
+    def squashes() -> None:
+        for turn in range(5):
+            retrying(partial(squash, f"h/{turn}"))
+
+    in_threads([partial(work, "a"), partial(work, "b"), squashes])
+    assert [reads.block("alice", name).body for name in "ab"] == ["a 14", "b 14"]

@@ -109,7 +109,7 @@ def test_a_write_that_began_before_a_move_is_not_acknowledged_after_it(owners: l
     """Its commit is made where the database was, after the copy."""
     entry = ledger.LedgerEntry(action="edited", owner="ben", targets=(("note", "n"),), operation="0" * 32)
     epoch = placement.place_of(SECOND).epoch
-    with moving._held(MemoryDatabase.objects.get(name=SECOND)):
+    with moving.held(MemoryDatabase.objects.get(name=SECOND)):
         placement.look_again()
         with pytest.raises(MemoryMoving):
             placement.database_for("ben")
@@ -138,7 +138,7 @@ def test_owners_are_told_that_their_memory_moves(
         headers={"authorization": f"Bearer {token}"},
     )
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    assert "is being moved to another server" in answer.content.decode()
+    assert "is under maintenance" in answer.content.decode()
     assert reads.block("alice", "goals").body  # reading goes on
     MemoryDatabase.objects.update(moving_until=timezone.now() - timedelta(seconds=1))  # the move died
     placement.look_again()

@@ -1,0 +1,158 @@
+"""A squashed history: what can still be read, decided, undone and checked, and what says that it cannot."""
+
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db import DatabaseError
+from django.test import Client, override_settings
+from django.urls import reverse
+from django.utils import timezone
+
+from approvals import services
+from approvals.models import Agent, Proposal, Status, User
+from approvals.recovery import history
+from approvals.recovery.integrity import problems
+from approvals.recovery.ledger import rebuild_ledger
+from approvals.recovery.recover import recover
+from approvals.services import notes
+from approvals.services.errors import DecisionRefused
+from approvals.services.notes import ChangeContext
+from memory_app import reads
+from memory_app.dolt import moving
+from memory_app.dolt.errors import DoltError, EngineUnavailable, MemoryMoving, RevisionNotFound
+from memory_app.dolt.types import FIRST
+from memory_app.models import Change, MemoryDatabase
+from memory_app.reads import Block
+from tests.support.acts import approve, as_seen, change, edit, reject, save
+from tests.support.first import dolt
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other process writes here that would have to hear of it. The state before stays for the tests after this."""
+    monkeypatch.setattr(moving, "SETTLES", 0)
+    if not settings.EMBEDDED_MEMORY:
+        with suppress(DoltError, DatabaseError):  # there is one
+            dolt()._call("dolt_tag", "before", dolt().head())
+
+
+def line(number: int) -> str:
+    return f"Line {number} of it."
+
+
+@pytest.fixture
+def lines(alice: User) -> Block:
+    """A block of alice's with lines far from each other."""
+    body = "\n\n".join(map(line, range(12)))
+    fields = services.BlockFields(title="", description="", body=body, limit=5_000)
+    services.create_block(actor=alice, owner="alice", label="lines", fields=fields)
+    return reads.block("alice", "lines")
+
+
+def undo(person: User, proposal: Proposal) -> None:
+    """Undo as it is shown now."""
+    seen = as_seen(proposal)["seen_sha256"]
+    services.undo(actor=person, proposal_id=proposal.pk, seen_sha256=seen)
+
+
+def asked(scribe: Agent, number: int) -> Proposal:
+    return change(scribe, (line(number), f"Line {number} is new."), label="lines")
+
+
+def test_a_squashed_history_is_read_decided_and_undone_as_before(
+    lines: Block, alice: User, tim: User, scribe: Agent
+) -> None:
+    before = edit(alice, "lines", line(11), "The last line.").commit
+    gone = save(alice, "She had a cat.")
+    gone_at = dolt().head()
+    waits, approved, undone, rejected = (asked(scribe, number) for number in (0, 3, 6, 9))
+    approve(tim, approved)
+    approve(tim, undone)
+    services.undo(actor=tim, proposal_id=undone.pk)
+    reject(tim, rejected)
+    rows = Change.objects.count()
+    text = reads.block("alice", "lines").body
+
+    kept = history.squash(FIRST)
+
+    assert len(dolt().log()) == 2
+    assert {before, gone_at} <= {commit.hash for commit in dolt().own_log()}
+    assert list(dolt().kept()) == [kept]
+    assert list(problems()) == []
+    assert rebuild_ledger(FIRST) == (0, 0, rows)
+    assert str(recover()) == str(recover())
+    assert reads.block("alice", "lines").body == text
+    assert reads.find_block("alice", "lines", reads.resolve_revision("alice", before)).body.endswith("The last line.")
+
+    # What was deleted since does not come back with what is based on the former history.
+    notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=gone)
+    approve(tim, waits)
+    undo(tim, approved)
+    approve(tim, approved)
+    approve(tim, undone)
+    services.undo(actor=tim, proposal_id=rejected.pk)
+    approve(tim, rejected)
+    assert reads.notes("alice") == ()
+    for number in (0, 3, 6, 9):
+        text = text.replace(line(number), f"Line {number} is new.")
+    assert reads.block("alice", "lines").body == text
+    assert list(problems()) == []
+    rows = Change.objects.count()
+    assert rebuild_ledger(FIRST) == (0, 0, rows)
+
+
+def test_a_history_ends_in_two_steps(
+    lines: Block, alice: User, tim: User, scribe: Agent, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = edit(alice, "lines", line(11), "The last line.").commit
+    approved, waits = asked(scribe, 0), asked(scribe, 3)
+    approve(tim, approved)
+    with override_settings(HISTORY_DAYS=0):
+        assert history.end_history() == []
+    with override_settings(HISTORY_DAYS=30):
+        assert history.end_history() == []  # all of it is younger
+        kept = history.squash(FIRST)
+        assert history.end_history() == []
+        long_ago = timezone.now().date() - timedelta(days=40)
+        dolt().create_branch(f"h/{long_ago}", dolt().kept()[kept])
+        dolt().drop_branch(kept)
+        assert history.end_history() == [FIRST]
+    assert list(dolt().kept()) == [f"h/{timezone.now().date()}"]
+    # What the second squash keeps begins with the first.
+    with pytest.raises(RevisionNotFound):
+        reads.find_block("alice", "lines", old)
+    assert list(problems()) == []
+    recover()
+    rows = Change.objects.count()
+    assert rebuild_ledger(FIRST)[:2] == (0, 0)
+    assert Change.objects.count() == rows
+    client.force_login(tim)
+    page = client.get(reverse("block_history", args=["alice", "lines"]), {"v": old})
+    assert page.status_code == 404
+    assert "are kept no more" in page.content.decode()
+    approve(tim, waits)
+    assert "Line 3 is new." in reads.block("alice", "lines").body
+    with pytest.raises(DecisionRefused, match="no longer has the commit"):
+        undo(tim, approved)
+
+
+def test_nothing_is_written_while_a_history_is_squashed(lines: Block, alice: User, tim: User, scribe: Agent) -> None:
+    waits = asked(scribe, 0)
+    with moving.held(MemoryDatabase.objects.get(name=FIRST)):
+        with pytest.raises(MemoryMoving):
+            save(alice, "She sails.")
+        with pytest.raises(MemoryMoving):
+            approve(tim, waits)
+        with pytest.raises(EngineUnavailable):
+            history.squash(FIRST)
+    save(alice, "She sails.")
+    approve(tim, waits)
+    other = asked(scribe, 3)
+    type(other).objects.filter(pk=other.pk).update(
+        status=Status.MERGING, lease_expires_at=timezone.now() + timedelta(hours=1)
+    )
+    with pytest.raises(EngineUnavailable, match="under way"):
+        history.squash(FIRST)
+    assert not dolt().kept()
