@@ -17,6 +17,7 @@ from approvals.models import Agent, Proposal, Status, Tutorship, User
 from approvals.recovery import backup
 from approvals.recovery.integrity import Check, problems
 from approvals.services.errors import Refusal
+from approvals.services.recheck import recheck
 from memory_app import reads
 from memory_app.databases.backups import Manifest
 from memory_app.dolt import moving, placement
@@ -267,6 +268,7 @@ def test_a_tutor_decides_about_the_owners_whose_memory_answers(
     for owner, proposed, edited in ((owners[0], math, books), (owners[1], books, math)):
         propose(reads.block(owner.username, "goals"), *proposed)
         edit(owner, "goals", *edited)
+        recheck(owner.username, (("block", "goals"),))  # a worker's, on servers
     take_away(SECOND, monkeypatch)
     page = client_of(tim).get("/").content.decode()
     of_alice, of_ben = (Proposal.objects.get(owner=owner.username) for owner in owners)
