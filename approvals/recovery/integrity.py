@@ -7,7 +7,7 @@ damaged. A quick run goes on from the commit up to which a former one found noth
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.db import connections
@@ -147,6 +147,10 @@ class Check:
     def _log(self) -> dict[str, Commit]:
         return {hash_: commit for log in self._logs.values() for hash_, commit in log.items()}
 
+    @cached_property
+    def _begins(self) -> dict[str, datetime]:
+        return {database: history_of(database) for database in databases()}
+
     def _find(self, database: str, hash_: str) -> Commit | None:
         """Return a commit of main, also one from before this run's part of the log or made since it was read."""
         verbs = dolt_of(database)
@@ -283,7 +287,7 @@ class Check:
         if proposal.status in NOT_TAKEN and merged_by:
             what = f"Proposal {proposal.pk} is {proposal.status}, but commit {merged_by} merged it into main."
             yield Finding("decision_contradicted", about, what, LOOK)
-        if proposal.status not in TAKEN or (proposal.decided_at and proposal.decided_at <= history_of(database)):
+        if proposal.status not in TAKEN or (proposal.decided_at and proposal.decided_at <= self._begins[database]):
             return
         revision = proposal.current_revision
         commit = self._find(database, proposal.merge_commit)

@@ -133,8 +133,10 @@ def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
     else:
         # A later change of the block makes the merge conflict: its row differs from the revision's base.
         target, assessment = seen.target, seen.assessment
-    if assessment.is_stale or not revision.head_commit:
+    # What the agent proposed has no branch after its base left the history; what this decision made has none yet.
+    if assessment.is_stale or (not revision.head_commit and revision.origin == Revision.Origin.AGENT):
         revision = _reapply_on_main(proposal, target, assessment)
+    if not revision.head_commit:
         _write_branch(proposal, revision)
     if seen is None or assessment.is_stale:  # otherwise checked before; the content of a hash never changes
         require_branch(proposal, revision)

@@ -198,7 +198,7 @@ def test_a_backup_of_a_newer_version_or_other_engines_is_refused(made: Path) -> 
     migrations = [*manifest["memory"]["migrations"], "memory_app.9999_later"]
     other = "postgresql" if environment.is_embedded() else "sqlite"
     for changed, said in (
-        ({"format": 2}, "format 2, and this version of Assent reads up to 1"),
+        ({"format": 3}, "format 3, and this version of Assent reads up to 2"),
         ({"memory": manifest["memory"] | {"migrations": migrations}}, r"not know its migration memory_app\.9999_later"),
         ({"default": manifest["default"] | {"engine": other}}, f"is from {other}, and DATABASE_URL names"),
     ):

@@ -73,7 +73,7 @@ def state() -> dict[str, Any]:
         "reverted": Proposal.objects.exclude(reverted_by_commit="").count(),
         "revisions": numbered(Revision.objects.order_by("proposal", "number").values_list(*of_revision)),
         "events": numbered(Event.objects.order_by("id").values_list("proposal", "what", "actor", "text")),
-        "ledger": sorted(row[1:-1] for row in ledger_snapshot()),  # without commits and times
+        "ledger": sorted(row[2:-1] for row in ledger_snapshot()),  # without databases, commits and times
         "branches": [_numbered_branch(name, numbers) for name in dolt().branches()],
     }
 
