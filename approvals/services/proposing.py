@@ -56,7 +56,7 @@ from approvals.services.preparing import (
 from approvals.services.repeating import RECENTLY, find_answered, find_repeated, require_new_reasoning
 from approvals.services.trust import finish
 from memory_app import reads
-from memory_app.databases import clock
+from memory_app.databases import clock, row_order
 from memory_app.databases.prepared import Prepared, insert, update
 from memory_app.dolt.placement import database_for, database_of, of_database
 from memory_app.models import TargetKind
@@ -134,7 +134,7 @@ def make(by: ChangeContext, change: ProposedChange, *, require: Callable[[], Non
     """Make a proposal of the change, or return the agent's undecided one that asks for the same.
 
     Args:
-        require: raises what else stands against it, called where no other call of the agent is being made.
+        require: raises what else stands against it, called where no other call of the agent for this owner is made.
 
     Raises:
         `too_many_pending`, `memory_full`: there is no room for another one.
@@ -204,7 +204,7 @@ def _prepare(
         insert_prepared(proposal, has_branch=not verdict.applies, **change.texts(summary))
         if not verdict.applies:
             name_notes(proposal)
-    # After the transaction, which locks the agent: comparing long texts takes a while.
+    # After the transaction, which holds up the agent's other calls for this owner: comparing long texts takes a while.
     if has_rejected and not proposal.answers_id:
         proposal.answers_id = find_answered(proposal, summary.segments, change.after)
         if proposal.answers_id:
@@ -292,7 +292,9 @@ _PENDING = ", ".join(f"'{status.value}'" for status in PENDING)
 def _find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> tuple[Proposal | None, bool, bool]:
     """Look for the agent's undecided proposal that equals this one; without one, for room for another.
 
-    Call it inside the transaction that inserts the row: it locks the agent until that transaction ends.
+    Call it inside the transaction that inserts the row: until that transaction ends no other call of the agent for this
+    owner passes here, so the cap of the two holds exactly. Others do, so that the cap of the database may be passed by
+    as many as are made at the same moment.
 
     Args:
         same: the columns, with their values, in which two proposals are equal.
@@ -305,7 +307,8 @@ def _find_equal_or_require_room(agent: Agent, owner: str, **same: str) -> tuple[
         `too_many_pending`: it has `PENDING_CAP` undecided proposals for this owner.
         `memory_full`: there are `MAX_OPEN_PROPOSALS` undecided proposals in the owner's database.
     """
-    _lock(agent)
+    # Of what else this agent proposes nothing here depends: it may serve many owners at once.
+    row_order.lock(f"proposals of {agent.pk} for {owner}")
     equal = " AND ".join(f"{column} = %s" for column in same)
     # One statement, because every proposing call runs it.
     statement = f"""
@@ -340,18 +343,6 @@ def _undecided_beside(owner: str) -> int:
     """Return how many undecided proposals there are in the database of this owner's memory."""
     undecided = Proposal.objects.filter(status__in=PENDING)
     return undecided.filter(of_database(database_of(owner))).count()
-
-
-def _lock(agent: Agent) -> None:
-    """Lock the agent's row until the transaction ends; otherwise concurrent calls could exceed the cap.
-
-    SQLite has a single writer anyway.
-    """
-    if connection.features.has_select_for_update:
-        _LOCKED.all(pk=agent.pk)
-
-
-_LOCKED = Prepared(lambda pk: Agent.objects.filter(pk=pk).select_for_update().order_by().values_list("pk"), pk=int)
 
 
 # -- The next revision of an undecided proposal.

@@ -23,7 +23,15 @@ def lock_owner(owner: str) -> None:
 
     Call it first in the inserting transaction, and `count_write` next.
     """
-    _lock("pg_advisory_xact_lock", owner)
+    lock(owner)
+
+
+def lock(name: str) -> None:
+    """Wait until no other transaction has this name locked, and lock it until this one ends.
+
+    SQLite has a single writer anyway.
+    """
+    _lock("pg_advisory_xact_lock", name)
 
 
 def count_write(owner: str, insert: str = "", row: Sequence[Any] = ()) -> None:

@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Event, Kind, Proposal, Status, User
 from approvals.recovery.recover import finish
-from approvals.services import notes
+from approvals.services import notes, proposing
 from approvals.services.errors import Refusal
 from approvals.services.notes import ChangeContext
 from approvals.services.preparing import finish_once, finish_preparing, take_over
@@ -25,6 +26,7 @@ from memory_app.text import edits
 from memory_app.text.edits import Replace, Rewrite
 from memory_app.writing import authors, commits, ledger, rows
 from memory_app.writing.values import NoteWrite
+from tests import environment
 from tests.conftest import in_a_thread
 from tests.support.acts import save
 from tests.support.first import dolt, head_of_main, open_at
@@ -171,6 +173,23 @@ def test_the_cap_holds_when_calls_race(goals: Block, ask: Ask, settings: Any) ->
         thread.join()
     assert sorted(outcomes) == ["made"] * 3 + ["too_many_pending"] * 5
     assert Proposal.objects.open().count() == 3
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="SQLite has a single writer")
+def test_an_agent_proposes_for_one_owner_while_it_does_for_another(
+    goals: Block, ben: User, make_block: MakeBlock, ask: Ask
+) -> None:
+    make_block(ben, "goals", "Ben likes math.\n")
+    with transaction.atomic():
+        proposing._find_equal_or_require_room(Agent.objects.get(), "alice", result_sha256="")
+        of_another = in_a_thread(lambda: ask(Replace("math", "maths"), owner="ben"))
+        of_another.join(20)
+        assert Proposal.objects.get().owner == "ben"
+        of_her = in_a_thread(lambda: ask(Replace("math", "maths")))
+        of_her.join(0.5)
+        assert of_her.is_alive(), "it would not count what the first is about to make"
+    of_her.join(20)
+    assert set(Proposal.objects.values_list("owner", flat=True)) == {"alice", "ben"}
 
 
 def save_note(ask: Ask, scribe: Agent, number: int) -> Proposal:
