@@ -105,6 +105,7 @@ class ChangeAdmin(ReadOnlyAdmin[Change]):
     list_display = ["at", "owner", "target", "action", "actor", "agent", "proposal_link", "commit"]
     list_filter = ["action", "target_kind", "at"]
     search_fields = ["owner", "target", "commit", "actor", "agent", "comment"]
+    ordering = ["-id"]  # of all databases: only each one's rows are in an index by their time
 
     @admin.display(description=gettext_lazy("proposal"), ordering="proposal_id")
     def proposal_link(self, change: Change) -> str:
