@@ -37,7 +37,7 @@ from approvals.models import User
 from approvals.services.errors import LabelTaken
 from assent_client.text import invisible
 from memory_app import reads
-from memory_app.models import Chunk, MemoryBlock, MemoryDatabase, MemoryNote, MemoryOwner, SearchIndex
+from memory_app.models import Chunk, MemoryBlock, MemoryDatabase, MemoryNote, MemoryOwner, PackedChunks, SearchIndex
 
 M = TypeVar("M", bound=Model)
 
@@ -193,6 +193,7 @@ SOURCES = ("user_memory", "memory_block", "conversation")
 
 
 register_read_only(SearchIndex, "owner embedder change_id message_id version updated_at", "owner")
+register_read_only(PackedChunks, "owner after last", "owner", exclude=["data"])
 register_read_only(MemoryDatabase, "name server takes_owners epoch moving_until", "name")
 register_read_only(MemoryOwner, "owner database", "owner")
 register_read_only(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 from functools import partial
 from pathlib import Path
 
@@ -62,9 +63,9 @@ def test_add_prints_the_id_alone_or_the_memory_which_is_a_pattern_otherwise(run:
 
 def test_add_tries_another_id_when_one_is_taken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
-    drawn = iter(["aaaa", "aaaa", "aaaa", "bbbb"])
+    drawn, any_other = iter(["aaaa", "aaaa", "aaaa", "bbbb"]), secrets.token_hex
     with monkeypatch.context() as drawing:
-        drawing.setattr("secrets.token_hex", lambda size: next(drawn))
+        drawing.setattr("secrets.token_hex", lambda size: next(drawn) if size == 2 else any_other(size))
         ids = [run("add", content, "--format", "quiet").stdout for content in ("x", "y")]
     assert ids == ["mem-1800000000-aaaa\n", "mem-1800000000-bbbb\n"]
 

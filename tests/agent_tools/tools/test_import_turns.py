@@ -104,6 +104,7 @@ def test_its_key_is_held_while_it_runs_and_no_longer(api: Machine, token: str, m
 @pytest.mark.pure
 def test_a_turn_is_kept_for_as_long_as_it_is_needed_and_free_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "LEASE", 1)
+    monkeypatch.setattr(turns, "_PLACE", 0.9)
     with turns.taken("a", "b"):
         time.sleep(2.5)
         with pytest.raises(turns.Taken), turns.taken("b", "c"):
@@ -111,14 +112,15 @@ def test_a_turn_is_kept_for_as_long_as_it_is_needed_and_free_afterwards(monkeypa
         with turns.taken("c"):
             pass
     with turns.taken("a", "b", "c"):
-        # Who kept the turns before it ends by itself, when it gets to the processor.
-        eventually(lambda: [thread.name for thread in threading.enumerate()].count("turn") == 1, seconds=10)
+        assert [thread.name for thread in threading.enumerate()].count("turns") == 1
+    # Who kept them ends by itself, when it gets to the processor.
+    eventually(lambda: "turns" not in [thread.name for thread in threading.enumerate()], seconds=10)
 
 
 @pytest.mark.pure
 def test_a_turn_of_who_is_gone_is_free_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "LEASE", 1)
-    monkeypatch.setattr(turns, "_keep", lambda keys: False)  # as in a process that was killed
+    monkeypatch.setattr(turns, "_keep", lambda *lease: None)  # as in a process that was killed
     gone = turns.taken("a")
     gone.__enter__()
     time.sleep(1.2)

@@ -326,7 +326,7 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
         written.append(write_revision_branch(proposal, revision))
         return written[-1]
 
-    monkeypatch.setattr(recover, "write_revision_branch", removed_in_between)
+    monkeypatch.setattr(recover, "write_again", removed_in_between)
     services.recover()
 
     assert written

@@ -34,8 +34,10 @@ def test_an_approval_passes_on_what_it_read(
         with statements() as made:
             answer = as_tim.post(verb, form(shown, verb), headers=htmx("proposal"))
         assert_says(answer, "Approved by")
-    # PostgreSQL locks the order of rows, which SQLite has from its one writer.
-    counted = [each for each in made if "pg_advisory" not in each]
+    # PostgreSQL locks the order of rows, which SQLite has from its one writer; SQLite counts a write for the search
+    # index in a statement of its own.
+    alone = ("pg_advisory", "SET writes = writes + 1 WHERE owner = %s")
+    counted = [each for each in made if "WITH counted" in each or not any(one in each for one in alone)]
     assert len(counted) <= most, "\n".join(counted)
 
 

@@ -208,7 +208,7 @@ def test_what_fits_is_found_in_the_same_order_without_passing_over_the_rest(alic
     recalled = {entry.id: number % 5 for number, entry in enumerate(every.entries[::7])}
     inorder = list(every.by_worth(recalled))
     assert inorder == sorted(every.entries, key=lambda each: worth(each.id, each.created_at, recalled), reverse=True)
-    for limit in (0, 110, 130, 400, 10_000):
+    for limit in (0, 110, 130, 300, 10_000):
         found = list(every.by_worth(recalled, lambda: limit, "json"))  # noqa: B023 (called here)
         assert [each for each in found if each.sizes[1] <= limit] == [
             each for each in inorder if each.sizes[1] <= limit

@@ -112,4 +112,4 @@ def test_what_is_kept_of_words_is_bounded() -> None:
     for number in range(1_000):
         assert len(kept.nearest([f"word{number}"])[0]) == 10
     assert kept.nbytes == counted
-    assert 0 < kept._near_bytes < counted < 100 * 64, "1,024 bytes a word for its vector alone"
+    assert 0 < kept._near_bytes < counted <= 100 * 64, "1,024 bytes a word for its vector alone"
