@@ -72,6 +72,7 @@ def test_no_call_passes_over_all_notes(
         notes.update(by=by, owner="alice", note_id=last.id, content=f"She noted {size}, 1.")
         answered(call("memory_search", query="noted"))
         store.settle()
+        store.reindex("alice")  # as a worker does on servers
         for name, ask in calls.items():
             cache.set("approvals.recover", 1, timeout=60)
             passed.clear()
