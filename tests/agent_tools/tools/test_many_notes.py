@@ -73,6 +73,7 @@ def test_no_call_passes_over_all_notes(
         answered(call("memory_search", query="noted"))
         store.settle()
         store.reindex("alice")  # as a worker does on servers
+        answered(call("memory_search", query="noted"))
         for name, ask in calls.items():
             cache.set("approvals.recover", 1, timeout=60)
             passed.clear()
