@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from django.test import override_settings
 
 from agent_tools.calls import execution
 from agent_tools.models import AgentToken, ToolCall
-from approvals.models import Agent, Proposal, Status, User
+from approvals.models import Proposal, Status, User
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.dolt.operations import DoltOperations
@@ -22,7 +22,7 @@ from tests.agent_tools.checks import answered, refused
 from tests.agent_tools.conftest import Call, Machine
 from tests.conftest import eventually
 from tests.support.crashing import let_leases_run_out
-from tests.support.holding import frozen, held_row, memory_is_stuck
+from tests.support.holding import frozen, held_row, held_table, memory_is_stuck
 
 pytestmark = pytest.mark.slow
 
@@ -40,11 +40,6 @@ def in_time() -> Iterator[None]:
     with a_second():
         yield
     assert 0.9 <= time.monotonic() - began < 4
-
-
-def books_are_stuck(scribe: Agent) -> AbstractContextManager[None]:
-    """Another process holds the agent's row, which everybody who proposes under its name locks."""
-    return held_row(Agent, name=scribe.name)
 
 
 def test_a_note_that_took_too_long_is_found_by_its_key(call: Call, alice: User) -> None:
@@ -123,9 +118,9 @@ def test_proposing_again_finds_what_was_begun(call: Call, goals: Block, key: dic
     assert list(problems()) == []
 
 
-def test_what_never_began_leaves_nothing(call: Call, goals: Block, scribe: Agent) -> None:
+def test_what_never_began_leaves_nothing(call: Call, goals: Block) -> None:
     call("list_memory_blocks")  # notes that the token was used
-    with books_are_stuck(scribe), in_time():
+    with held_table(Proposal), in_time():
         refused(call("propose_memory_edit", **EDIT, idempotency_key="k"), 504, "timeout")
     assert not Proposal.objects.exists()
     assert answered(call("propose_memory_edit", **EDIT, idempotency_key="k"))["data"]["created"] is True

@@ -22,6 +22,7 @@ from approvals.services.recheck import recheck
 from assent_client.text import memories_md
 from assent_client.text.memories_md import Memory
 from memory_app import reads
+from memory_app.databases import clock
 from tests.conftest import make_user
 from tests.memory_app.text.test_memories_md import memories
 from tests.support.acts import approve, reject, save
@@ -227,9 +228,10 @@ def test_nobody_else_is_to_finish_an_import_while_it_is_written(alice: User, scr
         if sql.startswith("INSERT INTO") and "memory_app_change" in sql:
             proposal = Proposal.objects.get()
             assert proposal.lease_expires_at is not None
-            held.append(proposal.lease_expires_at - proposal.created_at)
+            held.append(proposal.lease_expires_at - began)
         return execute(sql, *rest)
 
+    began = clock.now()
     with connection.execute_wrapper(look):
         bring(scribe, "".join(f"### mem-{number}-aaaa\n> x\n" for number in range(1_200)), may_apply=True)
     assert len(held) > 1
