@@ -404,9 +404,10 @@ def parse(model: type[A], given: dict[str, Any], *, called: str) -> A:
         return model.model_validate(given)
     except ValidationError as error:
         fields: dict[str, str] = {}
-        wrong = error.errors(include_url=False, include_input=False)
+        wrong = list(filter(_is_about_the_form_given, error.errors(include_url=False)))
         # Each unknown name is compared with the known ones: 90,000 of them took 2.8 s, and an answer as long.
         for detail in wrong[:MOST_REASONS]:
+            detail["loc"] = tuple(part for part in detail["loc"] if part not in _FORMS)
             loc = detail["loc"] + ((detail["ctx"]["alias"],) if detail["type"] == "twice" else ())
             if loc and loc[0] not in given:  # it has another name in the call, or is missing
                 loc = (shown_names(model).get(str(loc[0]), loc[0]), *loc[1:])
@@ -417,6 +418,19 @@ def parse(model: type[A], given: dict[str, Any], *, called: str) -> A:
         more = max(len(wrong) - MOST_REASONS, 0) + beyond
         known = [shown_names(model)[name] for name in accepted(model) if name in shown_names(model)]
         raise invalid(fields, called=called, known=known, more=more) from error
+
+
+#: What pydantic calls the forms of an argument that takes a text or a list of texts, in the places of errors.
+_FORMS = ("str", "list[str]")
+
+
+def _is_about_the_form_given(detail: ErrorDetails) -> bool:
+    """Whether an error is not that a value has one of two forms that are taken, and not the other."""
+    form = next((part for part in detail["loc"] if part in _FORMS), "")
+    return not (form == "str" and isinstance(detail["input"], list)) and (form, detail["type"]) != (
+        _FORMS[1],
+        "list_type",
+    )
 
 
 def invalid(fields: dict[str, str], *, called: str, known: Sequence[str] = (), more: int = 0) -> ApiError:

@@ -93,7 +93,12 @@ def test_a_list_with_a_bad_text_saves_nothing(call: Call) -> None:
     for bad, why in {"": "empty", "x" * 2_001: "1 more than"}.items():
         assert why in refused(call("memory_save", content=["Alice sails.", bad]), 400, "invalid_arguments")["message"]
     assert not reads.notes("alice")
-    refused(call("memory_save", content=[]), 400, "invalid_arguments")
+    for given, fields in (
+        ([], {"content": 'must have at least 1 item, such as "…"'}),
+        (["Alice sails.", 5], {"content[1]": "must be a string"}),
+        (5, {"content": "must be a string"}),
+    ):
+        assert refused(call("memory_save", content=given), 400, "invalid_arguments")["details"]["fields"] == fields
     refused(call("memory_save", content=[f"Alice {each}." for each in range(51)]), 400, "invalid_arguments")
 
 
