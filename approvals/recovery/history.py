@@ -37,7 +37,10 @@ def end_history() -> list[str]:
 
 def _end(database: str) -> bool:
     verbs, oldest = dolt_of(database), timezone.now() - timedelta(days=settings.HISTORY_DAYS)
-    days = {name: date.fromisoformat(name[len(KEPT) :]) for name in verbs.kept()}
+    for name, head in verbs.kept().items():
+        if verbs.is_ancestor(head):  # of a squash that died: main has it all
+            verbs.drop_branch(name)
+    days = {name: date.fromisoformat(name[len(KEPT) :][:10]) for name in verbs.kept()}
     ended = [name for name, day in days.items() if day < oldest.date()]
     for name in ended:
         verbs.drop_branch(name)
@@ -68,7 +71,7 @@ def squash(database: str) -> str:
         time.sleep(moving.SETTLES)
         if Proposal.objects.filter(of_owners, status__in=[Status.PREPARING, Status.MERGING]).exists():
             raise EngineUnavailable(f"a change of {database} is under way")
-        keep_as = f"{KEPT}{timezone.now().date().isoformat()}"
+        keep_as = f"{KEPT}{timezone.now():%Y-%m-%d-%H%M%S-%f}"
         waiting = Revision.objects.filter(proposal__in=Proposal.objects.filter(of_owners, status__in=DECIDABLE))
         branches = list(waiting.exclude(head_commit="").values_list("branch", flat=True))
         waiting.update(head_commit="")

@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import errors
-from memory_app.dolt.types import KEPT, MAIN, SQUASHED, Author, Commit, Row, RowDiff, aware
+from memory_app.dolt.types import KEPT, MAIN, NEXT, SQUASHED, Author, Commit, Row, RowDiff, aware
 from memory_app.text.trailers import Trailers
 
 # What may name a branch: our own `p/<id>` and `p/<id>-<revision>`, those of `KEPT`, and main. Dolt's server panics on
@@ -167,9 +167,17 @@ class DoltOperations(ABC):
             keep_as: a new branch at the head as it was, which keeps the former commits readable.
         """
         head = self.head(self.branch)
+        # On a server each of these verbs is there to stay at once. So the commit is made on another branch, and main
+        # moves to it, with the same rows: a crash leaves main with its history, or squashed.
+        self.drop_branch(NEXT)
+        self.create_branch(NEXT, head)
+        with self.checked_out(NEXT):
+            self._call("dolt_reset", "--soft", self.log(head)[-1].hash)
+            squashed = self.commit(message, author)
         self.create_branch(keep_as, head)
-        self._call("dolt_reset", "--soft", self.log(head)[-1].hash)
-        return self.commit(message, author)
+        self._call("dolt_reset", "--hard", squashed)
+        self.drop_branch(NEXT)
+        return squashed
 
     def is_ancestor(self, commit: str, of: str = MAIN) -> bool:
         """Whether `commit` is contained in `of`. Raises RevisionNotFound when it cannot be read."""
@@ -180,7 +188,7 @@ class DoltOperations(ABC):
     def kept(self) -> dict[str, str]:
         """Return the heads that main had when it was squashed, by the names of the branches that keep them."""
         rows = self._query("SELECT name, hash FROM dolt_branches WHERE name LIKE %s ORDER BY name DESC", [f"{KEPT}%"])
-        return {str(name): str(head) for name, head in rows}
+        return {str(name): str(head) for name, head in rows if name != NEXT}
 
     def was_on_main(self, commit: str) -> bool:
         """Whether `commit` is contained in main, or was before main was squashed. Raises RevisionNotFound."""

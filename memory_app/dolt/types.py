@@ -9,8 +9,10 @@ from typing import Any
 MAIN = "main"
 #: The action of the commit that takes the place of a history.
 SQUASHED = "squashed"
-#: What the names of the branches begin with that keep a history which was squashed; a day follows.
+#: What the names of the branches begin with that keep a history which was squashed; a time follows, the day first.
 KEPT = "h/"
+#: The branch on which the commit is made that takes the place of a history; a squash that died leaves it.
+NEXT = f"{KEPT}next"
 #: The name of the first memory database, which every installation has.
 FIRST = "memory"
 
