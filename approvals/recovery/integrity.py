@@ -6,6 +6,7 @@ damaged. A quick run goes on from the commit up to which a former one found noth
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -24,7 +25,7 @@ from memory_app import reads
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import branches, dolt, dolt_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
-from memory_app.dolt.placement import database_of, databases
+from memory_app.dolt.placement import database_of, databases, of_database
 from memory_app.dolt.types import Commit
 from memory_app.models import Change, MemoryDatabase, TargetKind
 from memory_app.text.trailers import Trailers
@@ -65,6 +66,7 @@ PREPARE = "After an update: run `manage.py prepare`. Otherwise, if both database
 RECOVER = "Run `manage.py recover`."
 REBUILD = "Run `manage.py rebuild_ledger`."
 RESTORE = "Restore both databases from one backup: `manage.py restore`."
+START = "Start its server, or restore a backup if the database is gone; then check again."
 LOOK = "Somebody wrote to a database directly: find out who, and restore a backup if it was not meant to be."
 
 
@@ -112,10 +114,12 @@ class Check:
         self._tell = tell
         self._began = timezone.now()
         self.marks = _last_marks() if since_last else {}
+        #: Rows with an owner whose database answers.
+        self._can_be_read = Q()
 
     def problems(self) -> Iterator[Finding]:
         """Yield the inconsistencies. Database errors become findings."""
-        for check in (self._files, self._uncommitted, self._under_way):
+        for check in (self._away, self._files, self._uncommitted, self._under_way):
             yield from _guarded(check)
         if older := tuple(_guarded(self._older_memory)):
             yield from older  # instead of a finding for each missing change, branch and decision
@@ -131,12 +135,30 @@ class Check:
             )
 
     @cached_property
+    def _databases(self) -> list[str]:
+        """The databases to check."""
+        return databases()
+
+    def _away(self) -> Iterator[Finding]:
+        """Check that each of several databases answers. What comes after this is about those that do."""
+        for database in tuple(self._databases):
+            try:
+                dolt_of(database).head()
+            except (DatabaseError, DoltError) as error:
+                if self._databases == [database]:  # each check says that it could not be finished
+                    return
+                self._databases.remove(database)
+                self._can_be_read &= ~of_database(database)
+                what = f"The database {database} cannot be read, and its owners were not checked: {_in_a_line(error)}."
+                yield Finding("unreadable", database, what, START)
+
+    @cached_property
     def _logs(self) -> dict[str, dict[str, Commit]]:
         """The commits of each database's main itself that this run is about, the oldest first."""
         # Read first: the commits of these rows are in the logs.
         self._newest_row = Change.objects.order_by("-id").values_list("id", flat=True).first() or 0
         self._newest, logs = {}, {}
-        for database in databases():
+        for database in self._databases:
             since = self.marks[database].checked_commit if self.marks else None
             own = dolt_of(database).own_log(since)
             self._newest[database] = own[0].hash if own or since is None else since
@@ -149,16 +171,14 @@ class Check:
 
     @cached_property
     def _begins(self) -> dict[str, datetime]:
-        return {database: history_of(database) for database in databases()}
+        return {database: history_of(database) for database in self._databases}
 
     def _find(self, database: str, hash_: str) -> Commit | None:
         """Return a commit of main, also one from before this run's part of the log or made since it was read."""
         verbs = dolt_of(database)
-        if hash_ not in self._log and verbs.hash_pattern.fullmatch(hash_):
-            try:
-                return verbs.log(hash_, limit=1)[0] if verbs.was_on_main(hash_) else None
-            except RevisionNotFound:
-                return None
+        with suppress(RevisionNotFound):
+            if hash_ not in self._log and verbs.hash_pattern.fullmatch(hash_) and verbs.was_on_main(hash_):
+                return verbs.log(hash_, limit=1)[0]
         return self._log.get(hash_)
 
     @cached_property
@@ -182,7 +202,7 @@ class Check:
         """Check the files of embedded databases for damage; they are read whole, so not in a quick run."""
         if self.marks:
             return
-        damage = [(database, line) for database in databases() for line in dolt_of(database).damage()]
+        damage = [(database, line) for database in self._databases for line in dolt_of(database).damage()]
         default = connections["default"]
         if default.vendor == "sqlite":
             with default.cursor() as cursor:
@@ -192,14 +212,14 @@ class Check:
             yield Finding("damaged", alias, f"The database `{alias}` is damaged: {line}.", RESTORE)
 
     def _uncommitted(self) -> Iterator[Finding]:
-        for database in databases():
+        for database in self._databases:
             for table in dolt_of(database).dirty_tables():
                 yield Finding("uncommitted", table, f"main has uncommitted changes in {table}.", RECOVER)
 
     @cached_property
     def _heads(self) -> dict[str, str]:
         """The head of each branch but main."""
-        return {name: head for database in databases() for _database, name, head in branches(database)}
+        return {name: head for database in self._databases for _database, name, head in branches(database)}
 
     def _branches(self) -> Iterator[Finding]:
         """Check that every branch belongs to an undecided proposal."""
@@ -218,7 +238,7 @@ class Check:
 
     def _open(self) -> Iterator[Finding]:
         """Check that the branch of every proposal that may be decided contains the text that people review."""
-        waiting = Proposal.objects.decidable().select_related("agent")
+        waiting = Proposal.objects.decidable().filter(self._can_be_read).select_related("agent")
         total = waiting.count()
         for number, proposal in enumerate(waiting.iterator(chunk_size=200)):
             self._tell("open proposals", number, total)
@@ -272,13 +292,14 @@ class Check:
 
     def _proposals(self, named: Iterable[int]) -> list[int]:
         """Return the numbers of the proposals that this run is about: all, or what moved since the last run."""
+        proposals = Proposal.objects.filter(self._can_be_read).order_by("pk").values_list("pk", flat=True)
         if not self.marks:
-            return list(Proposal.objects.order_by("pk").values_list("pk", flat=True))
+            return list(proposals)
         last = min(mark.checked_at or self._began for mark in self.marks.values())
         # What was taken is named by its commit.
         late = Q(status__in=NOT_TAKEN, decided_at__gte=last - _MARGIN)
         late |= Q(status__in=TAKEN, decided_at__gte=last) | Q(status__in=PENDING)
-        moved = set(Proposal.objects.filter(late).order_by().values_list("pk", flat=True))
+        moved = set(proposals.filter(late).order_by())
         return sorted(moved | {pk for pk in named if pk < 2**63})  # a forged one may be larger than any number is
 
     def _of_decision(self, proposal: Proposal, merged_by: str) -> Iterator[Finding]:
@@ -354,9 +375,12 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     try:
         yield from check()
     except (DatabaseError, DoltError, UnicodeDecodeError) as error:
-        message = " ".join(str(error).split()) or error.__class__.__name__
-        what = f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {message}."
+        what = f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {_in_a_line(error)}."
         yield Finding("unreadable", check.__name__.strip("_"), what, f"{PREPARE} {RESTORE}")
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or error.__class__.__name__
 
 
 def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:

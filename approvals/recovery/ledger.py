@@ -20,7 +20,6 @@ from django.utils import timezone
 from approvals.models import Event, Proposal, Revision
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt_of
-from memory_app.dolt.errors import RevisionNotFound
 from memory_app.dolt.placement import of_database, put_in
 from memory_app.dolt.types import SQUASHED, Commit
 from memory_app.models import Change, DirectWrite, MemoryDatabase
@@ -50,16 +49,17 @@ def commit_stray_rows(database: str) -> str:
     return commit.hash
 
 
-def sync_ledger(database: str, *, trust_log: bool = False) -> tuple[int, list[str]]:
+def sync_ledger(database: str, *, everything: bool = False, trust_log: bool = False) -> tuple[int, list[str]]:
     """Add the missing ledger rows of commits on a database's main. Return how many were added, and what was compared.
 
     Args:
+        everything: compare all commits, also those that a writer left behind hundreds of others.
         trust_log: trust the trailers of a commit although `default` does not know its operation. Only for a `default`
             restored from before that commit. A run without it may have come first, at a start or by beat: commits that
             it recorded as written outside Assent are examined again.
     """
     abandoned = abandoned_writes().filter(of_database(database))
-    own = dolt_of(database).own_log() if trust_log else _commits_to_compare(database)
+    own = dolt_of(database).own_log() if everything else _commits_to_compare(database)
     hashes = [commit.hash for commit in own]
     recorded = in_ledger(hashes)
     outside = Change.objects.filter(database=database, action=Change.Action.RECOVERED)
@@ -333,12 +333,12 @@ def _commits_to_compare(database: str) -> tuple[Commit, ...]:
     """Return the commits of a database's main to compare with the ledger, the newest first.
 
     Not only those after the last one recorded: a writer may have died before its ledger row, and another may have
-    recorded a later commit. Where none of the oldest is recorded, those after one that is. A range costs DoltLite a
-    walk through the whole history (33 ms at 3,000 commits), a number of commits does not (2 ms).
+    recorded a later commit. Where none of the oldest is recorded, all. The whole log costs DoltLite a walk through the
+    history (33 ms at 3,000 commits), a number of commits does not (2 ms).
     """
     own = dolt_of(database).own_log(limit=LOOK_BACK)
     if own and own[-1].parents and not in_ledger(commit.hash for commit in own[-LOOK_BACK // 10 :]):
-        return dolt_of(database).own_log(_last_recorded(database))
+        return dolt_of(database).own_log()
     return own
 
 
@@ -349,20 +349,6 @@ def in_ledger(hashes: Iterable[str]) -> set[str]:
         rows = Change.objects.filter(commit__in=some).order_by()
         recorded |= set(rows.values_list("commit", flat=True).distinct())  # an import has thousands of rows
     return recorded
-
-
-def _last_recorded(database: str) -> str | None:
-    """Return a recorded commit to start from, far enough back: see `_commits_to_compare`."""
-    recent = list(
-        Change.objects.filter(database=database).order_by("-at", "-id").values_list("commit", flat=True)[:LOOK_BACK]
-    )
-    for hash_ in reversed(recent):
-        try:
-            if dolt_of(database).is_ancestor(hash_):
-                return hash_
-        except RevisionNotFound:
-            continue
-    return None
 
 
 def _record(database: str, commit: Commit, expected: tuple[LedgerEntry, ...], at: datetime | None = None) -> int:

@@ -340,7 +340,7 @@ def recover(
         elif outcome.status not in (Status.WITHDRAWN, Status.PREPARING):  # PREPARING: another call works on it
             finished["opened" if proposal.status == Status.PREPARING else "reopened"] += 1
     # Each needs what those before it have written.
-    synced = _in_each(partial(sync_ledger, trust_log=trust_log))
+    synced = _in_each(partial(sync_ledger, everything=everything or trust_log, trust_log=trust_log))
     ledger_rows = sum(added for added, _hashes in synced)
     compared = [commit for _added, hashes in synced for commit in hashes]
     everything = everything or trust_log or len(compared) > len(synced) * LOOK_BACK

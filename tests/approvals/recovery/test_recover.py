@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals import services, tasks
 from approvals.models import Agent, Policy, Proposal, Status, TrustRule, User
-from approvals.recovery import recover
+from approvals.recovery import ledger, recover
 from approvals.recovery.integrity import problems
 from approvals.review.targets import BlockState
 from approvals.services import notes, trust
@@ -403,6 +403,20 @@ def test_what_is_older_than_a_run_looks_at_is_found_at_the_start_and_each_hour(
     run()
     assert not dolt().exists(revision.branch)
     assert dolt().exists(waiting.current_revision.branch)
+    assert list(problems()) == []
+
+
+def test_a_commit_without_its_rows_behind_many_others_is_recorded_at_the_start(
+    goals: Block, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "LOOK_BACK", 10)
+    for number in range(15):
+        save(alice, f"She rows on day {number}.")
+        if not number:
+            Change.objects.all().delete()
+    assert services.recover().ledger_rows == 0
+    assert [finding.code for finding in problems()] == ["ledger_lacks", "ledger_lacks"]
+    call_command("recover")
     assert list(problems()) == []
 
 

@@ -227,8 +227,23 @@ def test_a_database_that_is_away_takes_only_its_owners_with_it(
     services.recover()  # the other database is looked after
     ready = client_of(owners[0]).get("/readyz")
     assert (ready.status_code, ready.json()["data"]["parts"][SECOND]["ok"]) == (200, False)
-    assert {finding.code for finding in problems()} >= {"unreadable"}
     assert Proposal.objects.get(pk=of_ben.pk).status == Status.OPEN
+
+
+def test_check_memory_says_which_database_is_away_and_checks_the_others(
+    owners: list[User], propose: Propose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for owner in owners:
+        approve(owner, propose(reads.block(owner.username, "goals"), "likes math", "loves math"))
+        propose(reads.block(owner.username, "goals"), "one book", "two books")
+    with monkeypatch.context() as patch:
+        take_away(SECOND, patch)
+        (away,) = problems()
+        assert (away.code, away.about) == ("unreadable", SECOND)
+        Change.objects.filter(action="approved").update(actor="mallory")
+        assert [finding.code for finding in problems()] == ["unreadable", "ledger_differs"]
+    connections.close_all()
+    assert [finding.code for finding in problems()] == ["ledger_differs"] * 2
 
 
 def test_a_backup_has_both_and_is_restored_and_verified(owners: list[User], propose: Propose, tmp_path: Path) -> None:
