@@ -25,6 +25,9 @@ AGENTS = ("scribe", "walt")
 LABELS = tuple(f"log{number}" for number in range(4))
 PASSWORD = "a long enough passphrase"
 
+#: How many of the other owners have a block, about which agents propose; all have notes.
+WITH_BLOCKS = 60
+
 #: Stands at the end of each block; what is proposed comes before it, so that most still fits when the block changed.
 ANCHOR = "(the end)"
 
@@ -38,11 +41,19 @@ IMPORTED = 12
 APPROVED_OF_TEN = 8
 
 
+def others_of(owners: int) -> list[str]:
+    """The names of so many owners, but the first one's."""
+    return [f"student{number}" for number in range(1, owners)]
+
+
 class Load:
     """All clients of a site. They work between `resume` and `pause`."""
 
-    def __init__(self, addresses: list[str], tokens: dict[str, str], journal: Journal, seed: int) -> None:
+    def __init__(
+        self, addresses: list[str], tokens: dict[str, str], journal: Journal, seed: int, *, owners: int = 1
+    ) -> None:
         self.addresses, self.tokens, self.journal, self.seed = addresses, tokens, journal, seed
+        self.others = others_of(owners)
         self.waiting: collections.deque[int] = collections.deque()
         self._marks = itertools.count(1)
         self._go, self._end = threading.Event(), threading.Event()
@@ -147,11 +158,16 @@ class _Agent(_Client):
             self.noted("withdraw", f"/api/v1/proposals/{id_}/withdraw/", {}, key=f"withdraw-{id_}", id=id_)
         return self.rng.uniform(0.5, 1.5)
 
+    def whom(self, others: list[str]) -> str:
+        """Return whom the next call is about: every other time one of these, if there are any."""
+        return self.rng.choice(others) if others and self.rng.randrange(2) else OWNER
+
     def proposed(self) -> int | None:
         mark = self.load.next_mark()
+        owner = self.whom(self.load.others[:WITH_BLOCKS])
         arguments = {
-            "user_id": OWNER,
-            "block_label": self.rng.choice(LABELS),
+            "user_id": owner,
+            "block_label": self.rng.choice(LABELS) if owner == OWNER else LABELS[0],
             "old_string": ANCHOR,
             "new_string": f"She said so. [{mark}]\n{ANCHOR}",
             "reasoning": f"It was said in session {self.rng.randrange(100)}. [{mark}]",
@@ -166,7 +182,7 @@ class _Agent(_Client):
 
     def save_note(self) -> float:
         mark = self.load.next_mark()
-        arguments = {"user_id": OWNER, "content": f"Note [{mark}] {self.rng.random()}"}
+        arguments = {"user_id": self.whom(self.load.others), "content": f"Note [{mark}] {self.rng.random()}"}
         self.noted("note", "/api/v1/tools/memory_save/", arguments, key=mark, mark=mark, count=1)
         return self.idle()
 

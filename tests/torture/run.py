@@ -66,7 +66,8 @@ def main() -> int:
     )
     parser.add_argument("--most", type=int, default=10_000, help="end after so many faults")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--memories", type=int, default=1, help="databases of the memory; its owner's is the last one")
+    parser.add_argument("--memories", type=int, default=1, help="databases of the memory (default: 1)")
+    parser.add_argument("--owners", type=int, default=1, help="over all databases (default: 1)")
     parser.add_argument("--webs", type=int, default=1, help="web servers of the server edition (default: 1)")
     options = parser.parse_args()
     kinds = options.faults.split(",")
@@ -102,7 +103,8 @@ def torture(leg: str, kinds: list[str], options: argparse.Namespace) -> bool:
         stack.callback(journal.close)
         stack.callback(site.services.stop)
         site.start()
-        load = Load(site.addresses, site.inside("prepare", str(options.memories)), journal, seed)
+        tokens = site.inside("prepare", str(options.memories), str(options.owners))
+        load = Load(site.addresses, tokens, journal, seed, owners=options.owners)
         stack.callback(load.stop)
         load.start()
         return _rounds(site, load, journal, kinds, rng, until=time.monotonic() + minutes * 60, most=options.most)
@@ -186,13 +188,14 @@ def _pages_that_say_otherwise(load: Load, said: dict[str, Any], rng: random.Rand
             if shown not in (proposal["status"], "404"):  # 404: of the other agent
                 wrong.append(f"the API says {shown} of proposal {proposal['id']}, which is {proposal['status']}")
         exported = http.get(f"/api/v1/users/{OWNER}/memories.md").text
-        wrong += [f"the export lacks note {note['id']}" for note in said["notes"] if note["id"] not in exported]
+        notes = [note["id"] for note in said["notes"] if note["owner"] == OWNER]
+        wrong += [f"the export lacks note {id_}" for id_ in notes if id_ not in exported]
     reviewer = Reviewer(load, rng, REVIEWERS[-1])
     reviewer.sign_in()
-    for label, body in said["blocks"].items():
-        page = reviewer.http.get(f"/memory/{OWNER}/blocks/{label}/").text
-        marks = model.MARK.findall(body)
-        wrong += [f"the page of {label} lacks {mark}" for mark in _some(marks, rng) if f"[{mark}]" not in page]
+    for path in _some(sorted(said["blocks"]), rng):
+        page = reviewer.http.get(f"/memory/{path}/").text
+        marks = model.MARK.findall(said["blocks"][path])
+        wrong += [f"the page of {path} lacks {mark}" for mark in _some(marks, rng) if f"[{mark}]" not in page]
     return wrong
 
 
