@@ -53,7 +53,7 @@ def measure(owner: str, token: str) -> Iterator[Result]:
         owner: with nothing yet.
         token: of an agent that serves all owners.
     """
-    for kind in (_by_notes(owner, token), _on_disk(), _by_decisions(), _by_branches(), _by_owners(token)):
+    for kind in (_by_notes(owner, token), on_disk(), _by_decisions(), _by_branches(), _by_owners(token)):
         for one in kind:
             print(f"    {one.case}: {one.p50:.1f} ({one.note})", file=sys.stderr, flush=True)
             yield one
@@ -167,18 +167,18 @@ def _by_branches() -> Iterator[Result]:
         yield _cpu(f"recover, {count:,} branches", recover)
 
 
-def _on_disk() -> Iterator[Result]:
+def on_disk(times: int = 1_000) -> Iterator[Result]:
     """Kilobytes on disk of a decided proposal and of a note, as both databases are after a collection."""
     for name, lines in (("small", SMALL), ("usual", USUAL)):
         decide = _decider(f"disk-{name}", lines)
-        yield _disk(f"kB a decided proposal, block of {lines * 50} characters", decide, 1_000)
+        yield _disk(f"kB a decided proposal, block of {lines * 50} characters", decide, times)
     owner = population.make_students(1, first=601)[0]
     by = ChangeContext(actor=User.objects.get(username=owner))
     number = iter(range(10**6))
     yield _disk(
         "kB a note saved alone",
         lambda: services.notes.save(by=by, owner=owner, content=population.sentence(next(number))),
-        1_000,
+        times,
     )
 
 

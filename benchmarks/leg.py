@@ -77,6 +77,11 @@ def main(output: Path, part: str = "") -> None:
 
         _write(output, [*growth.measure(students[0], token)])
         return
+    if part == "disk":
+        from benchmarks import growth
+
+        _write(output, [*growth.on_disk(300)])
+        return
     if part == "long-block":
         _write(output, machine.beside(lambda: long_block.measure(students[0], population.TUTOR)))
         return

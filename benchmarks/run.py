@@ -45,6 +45,7 @@ def main() -> int:
         choices=[
             "history",
             "growth",
+            "disk",
             "beside",
             "inbox",
             "memories",
@@ -58,10 +59,10 @@ def main() -> int:
             "waiting",
             "crowd",
         ],
-        help="only an owner with a history, how costs grow, calls beside a bare view's, a full inbox, several "
-        "memories, a board of 200, a long past, a proposal that changes 10,000 words, 50 proposals of one block, what "
-        "the Python client adds, MCP beside REST, how long the lists of tools are, a hundred agents that wait or "
-        "agents beside a greedy one",
+        help="only an owner with a history, how costs grow, what is on disk, calls beside a bare view's, a full inbox, "
+        "several memories, a board of 200, a long past, a proposal that changes 10,000 words, 50 proposals of one "
+        "block, what the Python client adds, MCP beside REST, how long the lists of tools are, a hundred agents "
+        "that wait or agents beside a greedy one",
     )
     parser.add_argument("--compare", action="store_true", help="show what is worse than in benchmarks/results/")
     parser.add_argument("--keep", action="store_true", help="keep the results there, for later runs to compare")
