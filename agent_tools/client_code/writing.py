@@ -1,13 +1,14 @@
 """The modules of the client that are written from the registry, as source text.
 
-`arguments` has a typed dict for each method, over those of arguments that many take; `operations` what is sent where;
-`resources` the methods, each written once: the resource of `AsyncAssent` has the same functions.
+`arguments` has a typed dict for each method, over those of arguments that many take; `resources` the methods with what
+is sent where, each written once: the resource of `AsyncAssent` has the same functions.
 """
 
 import textwrap
 from collections import defaultdict
 from dataclasses import dataclass
 
+from agent_tools.calls.registry import TOOLS, Effect
 from agent_tools.client_code.answers import AnswerClasses, ObjectArguments
 from agent_tools.client_code.methods import ClientMethod, client_methods
 
@@ -65,7 +66,6 @@ class ClientSource:
             "__init__.py": f'"""What follows from the server\'s registry. {_WRITTEN}"""\n',
             "answers.py": self._answers.source,
             "arguments.py": self._arguments_module(),
-            "operations.py": self._operations_module(),
             "resources.py": self._resources_module(),
         }
 
@@ -129,30 +129,8 @@ class ClientSource:
             parts += [*_class(name, base, ""), *added]
         return "\n".join([*parts, ""])
 
-    def _operations_module(self) -> str:
-        lines = [
-            f'"""The operations of the server. {_WRITTEN}"""',
-            "",
-            "from __future__ import annotations",
-            "",
-            "from assent_client._generated import answers, arguments",
-            "from assent_client.exchange import Operation",
-            "",
-        ]
-        for method in self._methods:
-            parts = [
-                f'"{method.operation}"',
-                f"answers.{self._answers.of[method.operation]}",
-                f"arguments.{self._taken[method.called]}",
-            ]
-            if method.path:
-                parts += [f'"{method.method}"', f'"{method.path}"']
-            if method.defaults:
-                parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
-            lines.append(f"{_constant(method)} = Operation({', '.join(parts)})")
-        return "\n".join([*lines, ""])
-
     def _resources_module(self) -> str:
+        read_only = " ".join(name for name, tool in TOOLS.items() if tool.effect is Effect.READ_ONLY)
         parts = [
             f'"""The resources of both clients, as the server\'s registry describes them. {_WRITTEN}"""',
             "",
@@ -161,8 +139,12 @@ class ClientSource:
             "from collections.abc import Sequence",
             "from typing import Unpack",
             "",
-            "from assent_client._generated import answers, arguments, operations",
+            "from assent_client._generated import answers, arguments",
+            "from assent_client.exchange import Operation",
             "from assent_client.resource import Page, Resource, awaited, paged",
+            "",
+            "#: Tools that change nothing, and so need no idempotency key.",
+            f'READ_ONLY_TOOLS = frozenset("{read_only}".split())',
         ]
         resources: dict[str, list[ClientMethod]] = defaultdict(list)
         for method in self._methods:
@@ -195,7 +177,7 @@ class ClientSource:
         means = {each.name: each.means for each in [*first, *rest]} | {
             name: text for name, (_, text) in _OPTIONS.items()
         }
-        passed = ["given", *(f"{each.name}={each.name}" for each in first)]
+        passed = [self._operation(method), "given", *(f"{each.name}={each.name}" for each in first)]
         return [
             head,
             *_wrapped(f'"""{_escaped(method.asked.description.strip())}', " " * 8, " " * 8),
@@ -207,9 +189,19 @@ class ClientSource:
                 for line in _wrapped(f"{name}: {_escaped(text)}".rstrip(": "), " " * 12, " " * 16)
             ),
             '        """',
-            f"        return self.{'_page' if item else '_run'}(operations.{_constant(method)}, {', '.join(passed)})",
+            f"        return self.{'_page' if item else '_run'}({', '.join(passed)})",
             "",
         ]
+
+    def _operation(self, method: ClientMethod) -> str:
+        """Return what is sent where, as source."""
+        answer, taken = self._answers.of[method.operation], self._taken[method.called]
+        parts = [f'"{method.operation}"', f"answers.{answer}", f"arguments.{taken}"]
+        if method.path:
+            parts += [f'"{method.method}"', f'"{method.path}"']
+        if method.defaults:
+            parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
+        return f"Operation({', '.join(parts)})"
 
 
 def _class(name: str, base: str, means: str) -> list[str]:
@@ -224,10 +216,6 @@ def _wrapped(text: str, first: str, following: str) -> list[str]:
 
 def _title(name: str) -> str:
     return "".join(word.title() for word in name.split("_"))
-
-
-def _constant(method: ClientMethod) -> str:
-    return method.called.replace(".", "_").upper()
 
 
 def _escaped(text: str) -> str:

@@ -16,25 +16,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from assent_client import errors
 from assent_client._version import __version__
-from assent_client.errors import (
-    APIConnectionError,
-    APIResponseValidationError,
-    APIStatusError,
-    APITimeoutError,
-    AssentError,
-    AuthenticationError,
-    BadRequestError,
-    ConflictError,
-    ContentTooLargeError,
-    DecisionPending,
-    InternalServerError,
-    NotFoundError,
-    PermissionDeniedError,
-    RateLimitError,
-    UnprocessableEntityError,
-    WebhookVerificationError,
-)
+from assent_client.errors import *  # noqa: F403 - what it names in `__all__`, each an exception
 
 if TYPE_CHECKING:
     from assent_client.answers import RawResponse
@@ -51,31 +35,8 @@ _WHERE = {
     "WebhookEvent": "webhooks",
 }
 
-__all__ = [
-    "APIConnectionError",
-    "APIResponseValidationError",
-    "APIStatusError",
-    "APITimeoutError",
-    "Assent",
-    "AssentError",
-    "AsyncAssent",
-    "AsyncPage",
-    "AuthenticationError",
-    "BadRequestError",
-    "ConflictError",
-    "ContentTooLargeError",
-    "DecisionPending",
-    "InternalServerError",
-    "NotFoundError",
-    "Page",
-    "PermissionDeniedError",
-    "RateLimitError",
-    "RawResponse",
-    "UnprocessableEntityError",
-    "WebhookEvent",
-    "WebhookVerificationError",
-    "__version__",
-]
+__all__ = ["Assent", "AsyncAssent", "AsyncPage", "Page", "RawResponse", "WebhookEvent", "__version__"]
+__all__ += errors.__all__
 
 
 def __getattr__(name: str) -> Any:

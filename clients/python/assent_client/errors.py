@@ -9,6 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+#: What the package gives to its users: all of these.
+__all__ = [
+    "APIConnectionError",
+    "APIResponseValidationError",
+    "APIStatusError",
+    "APITimeoutError",
+    "AssentError",
+    "AuthenticationError",
+    "BadRequestError",
+    "ConflictError",
+    "ContentTooLargeError",
+    "DecisionPending",
+    "InternalServerError",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "RateLimitError",
+    "UnprocessableEntityError",
+    "WebhookVerificationError",
+]
+
 
 class AssentError(Exception):
     """Base of everything this package raises on purpose."""

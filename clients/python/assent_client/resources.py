@@ -16,7 +16,6 @@ from typing import Any, Literal
 import httpx2
 
 from assent_client import errors, exchange
-from assent_client._generated import operations
 from assent_client._generated import resources as generated
 from assent_client._generated.answers import Proposal
 from assent_client.answers import Answer, ListAnswer, RawResponse, Record, ToolAnswer, absent
@@ -25,11 +24,6 @@ from assent_client.exchange import Operation, Sleep, Steps, call
 from assent_client.resource import Resource, awaited
 
 ToolFormat = Literal["native", "openai", "responses", "anthropic", "mcp"]
-#: Tools that change nothing, and so need no idempotency key.
-_READ_ONLY_TOOLS = frozenset(
-    each.name for each in vars(operations).values() if isinstance(each, Operation) and not (each.writes or each.path)
-)
-
 #: Seconds for a whole memory: the server says that its time is up before.
 WHOLE_MEMORY = httpx2.Timeout(660, connect=10)
 #: Seconds the server is asked to hold a request.
@@ -303,7 +297,7 @@ class Tools(generated.Tools):
             arguments: the tool's own, and `user_id` and `idempotency_key` where they are wanted.
         """
         # A tool this client does not know may change something: with a key, a retry of it never does so twice.
-        operation = Operation(name, ToolAnswer, may_write=name not in _READ_ONLY_TOOLS)
+        operation = Operation(name, ToolAnswer, may_write=name not in generated.READ_ONLY_TOOLS)
         return self._run(operation, arguments)
 
 

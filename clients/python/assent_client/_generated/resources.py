@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from assent_client._generated import answers, arguments, operations
+from assent_client._generated import answers, arguments
+from assent_client.exchange import Operation
 from assent_client.resource import Page, Resource, awaited, paged
+
+#: Tools that change nothing, and so need no idempotency key.
+READ_ONLY_TOOLS = frozenset("list_memory_blocks read_memory_block list_files view_file list_proposals get_proposal memory_search recall prime_memories memory_list_sessions memory_read_session".split())
 
 
 class Blocks(Resource):
@@ -25,7 +29,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._page(operations.BLOCKS_LIST, given)
+        return self._page(Operation("list_memory_blocks", answers.BlockList, arguments.BoundedPageArguments), given)
 
     def get(self, block_label: str, **given: Unpack[arguments.BlocksGet]) -> answers.Block:
         """Read the current content of a memory block. Use this before proposing edits to see the exact current content.
@@ -43,7 +47,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_GET, given, block_label=block_label)
+        return self._run(Operation("read_memory_block", answers.Block, arguments.BlocksGet, defaults={"max_characters": 1000000}), given, block_label=block_label)
 
     def history(self, block_label: str, **given: Unpack[arguments.PageArguments]) -> Page[answers.BlockChange]:
         """What happened to a block, newest first: who proposed, who approved, why.
@@ -56,7 +60,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._page(operations.BLOCKS_HISTORY, given, block_label=block_label)
+        return self._page(Operation("block_history", answers.BlockHistory, arguments.PageArguments, "GET", "/api/v1/users/{user_id}/blocks/{block_label}/history/"), given, block_label=block_label)
 
     def propose_edit(self, block_label: str, **given: Unpack[arguments.BlocksProposeEdit]) -> answers.ProposedEdit:
         """Propose an edit to a memory block using string replacement. The edit will be submitted as a proposal that
@@ -82,7 +86,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_EDIT, given, block_label=block_label)
+        return self._run(Operation("propose_memory_edit", answers.ProposedEdit, arguments.BlocksProposeEdit), given, block_label=block_label)
 
     def propose_edits(self, block_label: str, **given: Unpack[arguments.BlocksProposeEdits]) -> answers.ProposedEdit:
         """Propose several replacements in one memory block at once, as one proposal: use this instead of calling
@@ -105,7 +109,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_EDITS, given, block_label=block_label)
+        return self._run(Operation("propose_memory_edits", answers.ProposedEdit, arguments.BlocksProposeEdits), given, block_label=block_label)
 
     def propose_append(self, block_label: str, **given: Unpack[arguments.BlocksProposeAppend]) -> answers.ProposedEdit:
         """Add new text at the end of a memory block, such as a new entry, item or section, without reading it first.
@@ -128,7 +132,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_APPEND, given, block_label=block_label)
+        return self._run(Operation("propose_memory_append", answers.ProposedEdit, arguments.BlocksProposeAppend), given, block_label=block_label)
 
     def propose_prepend(
         self, block_label: str, **given: Unpack[arguments.BlocksProposePrepend]
@@ -151,7 +155,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_PREPEND, given, block_label=block_label)
+        return self._run(Operation("propose_memory_prepend", answers.ProposedEdit, arguments.BlocksProposePrepend), given, block_label=block_label)
 
     def propose_insert(self, block_label: str, **given: Unpack[arguments.BlocksProposeInsert]) -> answers.ProposedEdit:
         """Insert new lines into a memory block after a given line number, such as an item in the middle of a list.
@@ -175,7 +179,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_INSERT, given, block_label=block_label)
+        return self._run(Operation("propose_memory_insert", answers.ProposedEdit, arguments.BlocksProposeInsert), given, block_label=block_label)
 
     def propose_section(
         self, block_label: str, **given: Unpack[arguments.BlocksProposeSection]
@@ -201,7 +205,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_SECTION, given, block_label=block_label)
+        return self._run(Operation("propose_section_update", answers.ProposedEdit, arguments.BlocksProposeSection), given, block_label=block_label)
 
     def propose_rewrite(
         self, block_label: str, **given: Unpack[arguments.BlocksProposePrepend]
@@ -225,7 +229,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_REWRITE, given, block_label=block_label)
+        return self._run(Operation("propose_memory_rewrite", answers.ProposedEdit, arguments.BlocksProposePrepend), given, block_label=block_label)
 
     def propose(self, block_label: str, **given: Unpack[arguments.BlocksPropose]) -> answers.ProposedEdit:
         """Propose a whole new text for a block (`body`), or several replacements in it (`edits`).
@@ -246,7 +250,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE, given, block_label=block_label)
+        return self._run(Operation("block_propose", answers.ProposedEdit, arguments.BlocksPropose, "POST", "/api/v1/users/{user_id}/blocks/{block_label}/propose/"), given, block_label=block_label)
 
     def create(self, label: str, **given: Unpack[arguments.BlocksCreate]) -> answers.ProposedEdit:
         """Propose a new memory block for longer text about the user that has no block yet. The block will be submitted
@@ -270,7 +274,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_CREATE, given, label=label)
+        return self._run(Operation("propose_memory_block", answers.ProposedEdit, arguments.BlocksCreate), given, label=label)
 
     def propose_deletion(self, block_label: str, **given: Unpack[arguments.EditArguments]) -> answers.ProposedEdit:
         """Propose to delete a whole memory block, with all of its text. The deletion will be submitted as a proposal
@@ -290,7 +294,7 @@ class Blocks(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.BLOCKS_PROPOSE_DELETION, given, block_label=block_label)
+        return self._run(Operation("propose_block_deletion", answers.ProposedEdit, arguments.EditArguments), given, block_label=block_label)
 
 
 class AsyncBlocks(Resource):
@@ -329,7 +333,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._page(operations.NOTES_LIST, given)
+        return self._page(Operation("note_list", answers.NoteList, arguments.NotesList, "GET", "/api/v1/users/{user_id}/notes/"), given)
 
     def get(self, note_id: str, **given: Unpack[arguments.NotesGet]) -> answers.Note:
         """One note, now or as of a commit or time.
@@ -341,7 +345,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_GET, given, note_id=note_id)
+        return self._run(Operation("note_read", answers.Note, arguments.NotesGet, "GET", "/api/v1/users/{user_id}/notes/{note_id}/"), given, note_id=note_id)
 
     def search(self, query: str, **given: Unpack[arguments.NotesSearch]) -> answers.SearchResults:
         """Search your persistent memory for relevant information. Use this when you need to recall user preferences,
@@ -365,7 +369,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_SEARCH, given, query=query)
+        return self._run(Operation("memory_search", answers.SearchResults, arguments.NotesSearch), given, query=query)
 
     def save(self, content: str | Sequence[str], **given: Unpack[arguments.NotesSave]) -> answers.ChangedNote:
         """Save an important piece of information to your persistent memory as a natural language note. Use this
@@ -387,7 +391,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_SAVE, given, content=content)
+        return self._run(Operation("memory_save", answers.ChangedNote, arguments.NotesSave), given, content=content)
 
     def update(self, note_id: str, **given: Unpack[arguments.NotesUpdate]) -> answers.ChangedNote:
         """Update a previously saved note with new content. Use this when the user corrects or changes previously stored
@@ -407,7 +411,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_UPDATE, given, note_id=note_id)
+        return self._run(Operation("memory_update", answers.ChangedNote, arguments.NotesUpdate), given, note_id=note_id)
 
     def delete(self, note_id: str, **given: Unpack[arguments.NoteArguments]) -> answers.ChangedNote:
         """Delete a previously saved note from memory. Use this when the user asks you to forget specific information.
@@ -425,7 +429,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_DELETE, given, note_id=note_id)
+        return self._run(Operation("memory_delete", answers.ChangedNote, arguments.NoteArguments), given, note_id=note_id)
 
     def remember(self, content: str, **given: Unpack[arguments.NotesRemember]) -> answers.RememberedNote:
         """Persist important information to long-term memory. Use when you discover something valuable for future
@@ -448,7 +452,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_REMEMBER, given, content=content)
+        return self._run(Operation("remember", answers.RememberedNote, arguments.NotesRemember), given, content=content)
 
     def recall(self, **given: Unpack[arguments.NotesRecall]) -> answers.RecalledNotes:
         """Search long-term memory for relevant information. Use to retrieve previously learned facts, decisions,
@@ -468,7 +472,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_RECALL, given)
+        return self._run(Operation("recall", answers.RecalledNotes, arguments.NotesRecall), given)
 
     def forget(self, memory_id: str, **given: Unpack[arguments.NotesForget]) -> answers.ForgottenNote:
         """Mark a memory as superseded (soft delete), as outdated or replaced by another; memory_delete removes one,
@@ -489,7 +493,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_FORGET, given, memory_id=memory_id)
+        return self._run(Operation("forget", answers.ForgottenNote, arguments.NotesForget), given, memory_id=memory_id)
 
     def prime(self, **given: Unpack[arguments.NotesPrime]) -> answers.PrimedNotes:
         """Get the user's memories for your context, newest and most used first, within a budget of tokens. Use this at
@@ -505,7 +509,7 @@ class Notes(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.NOTES_PRIME, given)
+        return self._run(Operation("prime_memories", answers.PrimedNotes, arguments.NotesPrime), given)
 
 
 class AsyncNotes(Resource):
@@ -543,7 +547,7 @@ class Proposals(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._page(operations.PROPOSALS_LIST, given)
+        return self._page(Operation("list_proposals", answers.ProposalList, arguments.ProposalsList), given)
 
     def get(self, proposal_id: int, **given: Unpack[arguments.ProposalsGet]) -> answers.Proposal:
         """See what became of one of your proposals: its status, the reviewer's reason, the changes asked of you,
@@ -558,7 +562,7 @@ class Proposals(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.PROPOSALS_GET, given, proposal_id=proposal_id)
+        return self._run(Operation("get_proposal", answers.Proposal, arguments.ProposalsGet, defaults={"max_characters": 1000000}), given, proposal_id=proposal_id)
 
     def withdraw(self, proposal_id: int, **given: Unpack[arguments.ProposalsWithdraw]) -> answers.WithdrawnProposal:
         """Take back one of your undecided proposals, so that nobody has to decide about it.
@@ -571,7 +575,7 @@ class Proposals(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.PROPOSALS_WITHDRAW, given, proposal_id=proposal_id)
+        return self._run(Operation("withdraw_proposal", answers.WithdrawnProposal, arguments.ProposalsWithdraw), given, proposal_id=proposal_id)
 
     def comment(self, proposal_id: int, **given: Unpack[arguments.ProposalsComment]) -> answers.PostedComment:
         """Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. This
@@ -586,7 +590,7 @@ class Proposals(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.PROPOSALS_COMMENT, given, proposal_id=proposal_id)
+        return self._run(Operation("comment_on_proposal", answers.PostedComment, arguments.ProposalsComment), given, proposal_id=proposal_id)
 
 
 class AsyncProposals(Resource):
@@ -613,7 +617,7 @@ class Context(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.CONTEXT_GET, given)
+        return self._run(Operation("context_read", answers.ContextText, arguments.ContextGet, "GET", "/api/v1/users/{user_id}/context/"), given)
 
 
 class AsyncContext(Resource):
@@ -639,7 +643,7 @@ class Conversations(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._page(operations.CONVERSATIONS_LIST, given)
+        return self._page(Operation("memory_list_sessions", answers.ConversationList, arguments.BoundedPageArguments), given)
 
     def messages(self, session_id: str, **given: Unpack[arguments.ConversationsMessages]) -> Page[answers.Message]:
         """Read what was said in a conversation, from its beginning; a long one in parts.
@@ -653,7 +657,7 @@ class Conversations(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._page(operations.CONVERSATIONS_MESSAGES, given, session_id=session_id)
+        return self._page(Operation("memory_read_session", answers.MessageList, arguments.ConversationsMessages), given, session_id=session_id)
 
     def keep(self, session_id: str, **given: Unpack[arguments.ConversationsKeep]) -> answers.KeptMessages:
         """Keep the messages of a conversation, for search (include_conversation) and as evidence.
@@ -665,7 +669,7 @@ class Conversations(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.CONVERSATIONS_KEEP, given, session_id=session_id)
+        return self._run(Operation("message_keep", answers.KeptMessages, arguments.ConversationsKeep, "POST", "/api/v1/users/{user_id}/conversations/{session_id}/messages/"), given, session_id=session_id)
 
     def delete(self, session_id: str, **given: Unpack[arguments.Options]) -> answers.DeletedMessages:
         """Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; the rest
@@ -676,7 +680,7 @@ class Conversations(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.CONVERSATIONS_DELETE, given, session_id=session_id)
+        return self._run(Operation("message_delete", answers.DeletedMessages, arguments.Options, "DELETE", "/api/v1/users/{user_id}/conversations/{session_id}/messages/"), given, session_id=session_id)
 
     def delete_message(
         self, session_id: str, message_id: str, **given: Unpack[arguments.Options]
@@ -690,7 +694,7 @@ class Conversations(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.CONVERSATIONS_DELETE_MESSAGE, given, session_id=session_id, message_id=message_id)
+        return self._run(Operation("message_delete", answers.DeletedMessages, arguments.Options, "DELETE", "/api/v1/users/{user_id}/conversations/{session_id}/messages/{message_id}/"), given, session_id=session_id, message_id=message_id)
 
 
 class AsyncConversations(Resource):
@@ -720,7 +724,7 @@ class Files(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._page(operations.FILES_LIST, given)
+        return self._page(Operation("list_files", answers.ListFilesAnswer, arguments.FilesList), given)
 
     def view(self, path: str, **given: Unpack[arguments.FilesView]) -> answers.ViewFileAnswer:
         """Read a file of the memory, exactly as edit_file has to quote it. Use this before edit_file or write_file to
@@ -735,7 +739,7 @@ class Files(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.FILES_VIEW, given, path=path)
+        return self._run(Operation("view_file", answers.ViewFileAnswer, arguments.FilesView), given, path=path)
 
     def edit(self, path: str, **given: Unpack[arguments.FilesEdit]) -> answers.EditFileAnswer:
         """Replace old_string with new_string in a file of the memory. The old_string must be unique in the file. This
@@ -757,7 +761,7 @@ class Files(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.FILES_EDIT, given, path=path)
+        return self._run(Operation("edit_file", answers.EditFileAnswer, arguments.FilesEdit), given, path=path)
 
     def append(self, path: str, **given: Unpack[arguments.FilesAppend]) -> answers.EditFileAnswer:
         """Append content to the end of a file of the memory, without reading it first. The content is added exactly:
@@ -779,7 +783,7 @@ class Files(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.FILES_APPEND, given, path=path)
+        return self._run(Operation("append_to_file", answers.EditFileAnswer, arguments.FilesAppend), given, path=path)
 
     def prepend(self, path: str, **given: Unpack[arguments.FilesAppend]) -> answers.EditFileAnswer:
         """Prepend content to the beginning of a file of the memory, without reading it first. The content is added
@@ -800,7 +804,7 @@ class Files(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.FILES_PREPEND, given, path=path)
+        return self._run(Operation("prepend_to_file", answers.EditFileAnswer, arguments.FilesAppend), given, path=path)
 
     def update_section(self, path: str, **given: Unpack[arguments.FilesUpdateSection]) -> answers.EditFileAnswer:
         """Update a specific section in a Markdown file of the memory. Finds the section by header and replaces its
@@ -823,7 +827,7 @@ class Files(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.FILES_UPDATE_SECTION, given, path=path)
+        return self._run(Operation("update_section", answers.EditFileAnswer, arguments.FilesUpdateSection), given, path=path)
 
     def write(self, path: str, **given: Unpack[arguments.FilesAppend]) -> answers.EditFileAnswer:
         """Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. What your content
@@ -845,7 +849,7 @@ class Files(Resource):
             user_id: Whose memory; the client's `user` otherwise.
             timeout: Seconds; the client's otherwise.
         """
-        return self._run(operations.FILES_WRITE, given, path=path)
+        return self._run(Operation("write_file", answers.EditFileAnswer, arguments.FilesAppend), given, path=path)
 
 
 class AsyncFiles(Resource):
