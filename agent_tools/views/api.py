@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_origin
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
@@ -25,7 +26,6 @@ from agent_tools.calls.execution import Audit
 from agent_tools.calls.json_values import check_texts, options_of
 from agent_tools.calls.registry import Answer, ApiOperation
 from agent_tools.errors import ApiError, ErrorCode
-from agent_tools.http import llms as written
 from agent_tools.http import messages
 from agent_tools.http.messages import ApiResponse
 from agent_tools.http.openapi import answers, describe, query
@@ -178,9 +178,21 @@ def readyz(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @require_safe
 def llms(request: HttpRequest) -> HttpResponse:
-    """Answer what a model has to know: open to everybody, asks no database, and says the same to all."""
-    # The configured address and not that of the request: a cache may keep the answer for others.
-    answer = HttpResponse(written.page(settings.PUBLIC_URL), content_type="text/plain; charset=utf-8")
+    """Answer what a model has to know, as llmstxt.org has it: open to everybody, asks no database, says the same to all.
+
+    It has the address and the tools that are switched on, and nothing of any memory. What a token may use is asked of
+    `/api/v1/tools/`.
+    """
+    there = registry.switched_on()
+    context = {
+        # The configured address and not that of the request: a cache may keep the answer for others.
+        "address": settings.PUBLIC_URL,
+        "has_notes": settings.MEMORIES_ENABLED,
+        "tools": [tool for tool in there if tool.name not in registry.FILE_TOOLS],
+        "files": [tool for tool in there if tool.name in registry.FILE_TOOLS],
+    }
+    text = render_to_string("machines/llms.txt", context)
+    answer = HttpResponse(text, content_type="text/plain; charset=utf-8")
     answer["Cache-Control"] = "public, max-age=3600"
     return answer
 
