@@ -27,7 +27,7 @@ from agent_tools.answers import bounds, fields, paging
 from agent_tools.calls.arguments import BoundedArguments
 from agent_tools.calls.idempotency import Finish
 from agent_tools.calls.registry import Answer, ApiOperation, Call, endpoint, for_list
-from agent_tools.decisions import items, reading
+from agent_tools.decisions import reading
 from agent_tools.errors import invalid_token
 from agent_tools.models import Scope, ToldUntil
 from approvals import services
@@ -107,7 +107,7 @@ def _told(call: Call, payload: dict[str, Any]) -> dict[str, Any]:
     before = _TOLD_UNTIL.first(token=token.original_id, owner=owner)
     waiting = _WAITING.all(agent=token.agent_id, owner=owner, after=token.tells_after if before is None else before)
     events = waiting[:MOST]
-    every = items.of_events(call, events)
+    every = reading.items_of(call, events)
     every = every[: bounds.that_fit(every, _CHARACTERS)]
     if not every:  # another call was faster
         return payload

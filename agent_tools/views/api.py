@@ -178,7 +178,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @require_safe
 def llms(request: HttpRequest) -> HttpResponse:
-    """Answer what a model has to know, as llmstxt.org has it: open to everybody, asks no database, says the same to all.
+    """Answer what a model has to know (llmstxt.org): open to everybody, asks no database, and says the same to all.
 
     It has the address and the tools that are switched on, and nothing of any memory. What a token may use is asked of
     `/api/v1/tools/`.
