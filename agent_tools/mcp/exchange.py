@@ -3,18 +3,49 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from agent_tools import auth
+from pydantic import Field
+
+from agent_tools import (
+    auth,
+    tools,  # noqa: F401 - `tools` fills the registry
+)
 from agent_tools.auth import Caller
-from agent_tools.calls import execution
+from agent_tools.calls import execution, registry, toolsets
+from agent_tools.calls.arguments import Arguments
 from agent_tools.calls.execution import Audit
 from agent_tools.calls.idempotency import StoredAnswer
-from agent_tools.calls.registry import ApiOperation
 from agent_tools.errors import ApiError
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError, data_of
-from agent_tools.mcp.options import AddressQuery
+
+#: What a refusal calls the address.
+CALLED = "this address"
+
+
+class AddressQuery(Arguments):
+    """What the query of the address chooses: `/mcp?user=alice&readonly=1&toolset=blocks`.
+
+    The person who connects a client writes it, once; a model sees nothing of it. So a mistake is refused with each
+    request.
+    """
+
+    user: Annotated[str | None, Field(description="Whose memory all calls are about.", min_length=1)] = None
+    readonly: Annotated[bool, Field(description="Only tools that change nothing.")] = False
+    structured: Annotated[bool, Field(description="Results also as structuredContent.")] = False
+    data: Annotated[bool, Field(description="Results also as data, in _meta.")] = False
+    tools: toolsets.ByName = Field(default_factory=list)
+    toolset: toolsets.BySet = Field(default_factory=list)
+
+    @property
+    def chosen(self) -> frozenset[str] | None:
+        """Return the names of the tools to list; None where the token says. Raise ApiError for an unknown name."""
+        return toolsets.choose(self.tools, self.toolset, called=CALLED)
+
+    def runs(self, tool: registry.Tool[Any]) -> bool:
+        """Whether the address lets a tool run, whatever the token may do."""
+        return not self.readonly or tool.effect is registry.Effect.READ_ONLY
 
 
 @dataclass
@@ -46,7 +77,7 @@ class Exchange:
             return auth.owner_for(self.caller.token, self.options.user)
         return auth.sole_owner(self.caller.token)
 
-    def run(self, operation: ApiOperation[Any], given: dict[str, Any]) -> dict[str, Any]:
+    def run(self, operation: registry.ApiOperation[Any], given: dict[str, Any]) -> dict[str, Any]:
         """Run what is no tool's call, with the same checks and audit, and return its payload.
 
         Raises:
@@ -61,7 +92,7 @@ class Exchange:
             raise self.failure(answer) from error
         return kept.payload
 
-    def execute(self, operation: ApiOperation[Any], given: dict[str, Any]) -> StoredAnswer:
+    def execute(self, operation: registry.ApiOperation[Any], given: dict[str, Any]) -> StoredAnswer:
         """Run a tool or endpoint, with the session and the key that the request says beside its arguments."""
         session = self._said("session_id", execution.SESSION_HEADER) or self.options.session_id
         key = self._said("idempotency_key", execution.KEY_HEADER)

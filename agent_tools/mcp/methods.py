@@ -16,8 +16,7 @@ from agent_tools.calls.json_values import as_object, check_texts
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import messages
 from agent_tools.http.json_rpc import RpcCode, RpcError
-from agent_tools.mcp.exchange import Exchange
-from agent_tools.mcp.options import AddressQuery
+from agent_tools.mcp.exchange import AddressQuery, Exchange
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, META, SUPPORTED_VERSIONS
 from agent_tools.models import Scope
 from agent_tools.tools import guidance

@@ -18,8 +18,7 @@ from agent_tools.http import json_rpc, messages
 from agent_tools.http.json_rpc import Id, RpcCode, RpcError
 from agent_tools.http.messages import ApiResponse
 from agent_tools.mcp import methods, protocol
-from agent_tools.mcp.exchange import Exchange
-from agent_tools.mcp.options import CALLED, AddressQuery
+from agent_tools.mcp.exchange import CALLED, AddressQuery, Exchange
 from agent_tools.views.api import from_query
 
 #: Where it is; the second for people who end an address with a slash.

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from agent_tools.calls import toolsets
-from agent_tools.mcp.options import AddressQuery
+from agent_tools.mcp.exchange import AddressQuery
 from agent_tools.mcp.protocol import HANDSHAKE_VERSIONS, MODERN_VERSIONS
 from tests.docs.documents import ROOT, document
 
