@@ -96,11 +96,8 @@ def settle() -> None:
 
 
 def _insert(rows: list[ToolCall]) -> None:
-    try:
-        with deadlines.within(_SECONDS), transaction.atomic():
-            insert_all(rows)
-    except DatabaseError as error:
-        log.error("tool_calls_not_recorded", count=len(rows), error=type(error).__name__)
+    with deadlines.briefly(_SECONDS, "tool_calls_not_recorded", count=len(rows)), transaction.atomic():
+        insert_all(rows)
 
 
 _rows = Gatherer("tool calls", _insert)

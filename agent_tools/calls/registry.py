@@ -309,20 +309,16 @@ def described(tool: Tool[Any]) -> str:
 
 def require_on(tool: ApiOperation[Any]) -> None:
     """Raise ApiError (`notes_disabled`) for what is switched off."""
-    if not is_on(tool):
-        raise _notes_disabled(f"{tool.name} is switched off")
+    if tool.name in NOTE_TOOLS:
+        require_notes(f"{tool.name} is switched off")
 
 
-def require_notes(name: str) -> None:
-    """Raise ApiError (`notes_disabled`) where a tool of blocks and notes is asked for a note, and there are none."""
+def require_notes(so: str) -> None:
+    """Raise ApiError (`notes_disabled`), and what follows for the call, where this installation keeps no notes."""
     if not settings.MEMORIES_ENABLED:
-        raise _notes_disabled(f"{name} has blocks only")
-
-
-def _notes_disabled(so: str) -> ApiError:
-    message = f"This installation keeps no notes (MEMORIES_ENABLED is off), so {so}."
-    help = for_list("Memory blocks are there as ever. list_memory_blocks names them.", or_nearest=True)
-    return ApiError(ErrorCode.NOTES_DISABLED, message, help=[help])
+        message = f"This installation keeps no notes (MEMORIES_ENABLED is off), so {so}."
+        help = for_list("Memory blocks are there as ever. list_memory_blocks names them.", or_nearest=True)
+        raise ApiError(ErrorCode.NOTES_DISABLED, message, help=[help])
 
 
 def find(name: str, *, listed: Collection[Tool[Any]]) -> Tool[Any]:

@@ -74,7 +74,8 @@ def _read(request: HttpRequest, limit: int) -> bytes:
         # Not `request.body`, which has a limit of Django's own.
         body = request.read(limit + 1)
     if len(body) > limit:
-        raise too_large(limit)
+        message = f"The body is over the limit of {limit:,} bytes."
+        raise ApiError(ErrorCode.BODY_TOO_LARGE, message, details={"limit": limit})
     return body
 
 
@@ -82,13 +83,6 @@ def _check_media_type(request: HttpRequest, endings: tuple[str, ...], message: s
     media_type = (request.content_type or "").lower()
     if not media_type.endswith(endings):
         raise ApiError(ErrorCode.UNSUPPORTED_MEDIA_TYPE, message, details={"content_type": media_type})
-
-
-def too_large(limit: int) -> ApiError:
-    """Return the refusal of a body over the limit, in bytes."""
-    return ApiError(
-        ErrorCode.BODY_TOO_LARGE, f"The body is over the limit of {limit:,} bytes.", details={"limit": limit}
-    )
 
 
 #: JSON loads and frames nothing, should a browser be made to show it.
@@ -187,11 +181,8 @@ def _not_authenticated(error: exceptions.NotAuthenticated, view: Any) -> ApiErro
 
 def _throttled(error: exceptions.Throttled, view: Any) -> ApiError:
     wait = max(1, round(getattr(error, "wait", None) or 1))
-    return ApiError(
-        ErrorCode.RATE_LIMITED,
-        f"Too many calls with this token. Try again in {wait} seconds.",
-        retry_after=wait,
-    )
+    message = f"Too many calls with this token. Try again in {wait} seconds."
+    return ApiError(ErrorCode.RATE_LIMITED, message, retry_after=wait)
 
 
 def _method_not_allowed(error: exceptions.MethodNotAllowed, view: Any) -> ApiError:

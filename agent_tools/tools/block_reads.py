@@ -7,8 +7,6 @@ is kept as a keyed hash, as is the session: this table tells nothing of either.
 from collections.abc import Mapping
 from datetime import timedelta
 
-import structlog
-from django.db import Error as DatabaseError
 from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -20,8 +18,6 @@ from approvals.services import Proposed
 from memory_app.reads import Block
 from memory_app.runtime import deadlines
 from memory_app.runtime.background import Gatherer
-
-log = structlog.get_logger(__name__)
 
 #: How long a read counts for calls that name no session, or whose own did not read.
 WITHOUT_SESSION = timedelta(hours=24)
@@ -133,16 +129,13 @@ def _hash(value: str) -> str:
 def _write(rows: list[BlockRead]) -> None:
     # The last read of each: one statement may not write a row twice.
     last = {(row.agent_id, row.owner, row.label, row.session): row for row in rows}
-    try:
-        with deadlines.within(_SECONDS), transaction.atomic():
-            BlockRead.objects.bulk_create(
-                last.values(),
-                update_conflicts=True,
-                unique_fields=["agent", "owner", "label", "session"],
-                update_fields=["text", "at"],
-            )
-    except DatabaseError as error:
-        log.error("block_reads_not_recorded", count=len(last), error=type(error).__name__)
+    with deadlines.briefly(_SECONDS, "block_reads_not_recorded", count=len(last)), transaction.atomic():
+        BlockRead.objects.bulk_create(
+            last.values(),
+            update_conflicts=True,
+            unique_fields=["agent", "owner", "label", "session"],
+            update_fields=["text", "at"],
+        )
 
 
 _rows = Gatherer("block reads", _write)

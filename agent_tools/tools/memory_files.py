@@ -260,7 +260,7 @@ class FileViewArguments(BoundedArguments):
 def view_file(call: Call, arguments: FileViewArguments) -> Answer:
     target = file_of(arguments.path)
     if target.is_note:
-        registry.require_notes(call.name)
+        registry.require_notes(f"{call.name} has blocks only")
     found = _find(call, target)
     if found is None:
         missing = reads.NoteNotFound(target.name) if target.is_note else reads.BlockNotFound(target.name)
@@ -406,7 +406,7 @@ def write_file(call: Call, arguments: WriteFileArguments) -> Answer:
 def _change(call: Call, arguments: FileWriteArguments, change: FileChange) -> Answer:
     target = file_of(arguments.path)
     if target.is_note:
-        registry.require_notes(call.name)
+        registry.require_notes(f"{call.name} has blocks only")
     if arguments.expected_sha256 is not None:  # who gives the sha256 of a text means a file that is there
         change = replace(change, makes=None)
     try:

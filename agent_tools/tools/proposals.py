@@ -52,7 +52,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     if arguments.proposal_id is not None and arguments.decided_since is None:
         asked_for = arguments.model_dump(include=set(ProposalReadArguments.model_fields))
-        whole = _proposal(call, ProposalReadArguments(**asked_for))
+        whole = get_proposal.run(call, ProposalReadArguments(**asked_for))
         items = [refusals.shown(call, _own(call, arguments.proposal_id))]
         data = {"items": items, "next": None}
         return Answer(whole.text, data, retry_after=whole.retry_after, tells_decisions=True)
@@ -172,31 +172,6 @@ _READ = (
     owner_optional=True,
 )
 def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
-    return _proposal(call, arguments)
-
-
-class ProposalAwaitArguments(ProposalReadArguments):
-    wait: int = Field(default=0, description=_WAIT, ge=0, le=telling.LONGEST)
-
-
-@endpoint(
-    called="the proposal",
-    description="One of the agent's own proposals: at once, or as soon as it is decided or the agent's turn.",
-    failing="Error reading proposal",
-    returns=_READ,
-    owner_optional=True,
-)
-def proposal_read(call: Call, arguments: ProposalAwaitArguments) -> Answer:
-    return _proposal(call, arguments)
-
-
-def _is_settled(call: Call, proposal_id: int) -> bool:
-    """Whether nothing is left to wait for: it is decided, its agent's turn, or no longer the caller's to see."""
-    proposal = auth.visible_proposal(call.caller.token, proposal_id)
-    return proposal is None or proposal.is_decided or proposal.is_with_agent
-
-
-def _proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     proposal_id, seconds = arguments.proposal_id, arguments.wait
     proposal = _own(call, proposal_id)
     is_over = partial(_is_settled, proposal_id=proposal_id)
@@ -224,6 +199,27 @@ def _proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
         text += f"\n(Left out for their length: {what}. max_characters={needed} brings all.)"
     more = {"left_out": left_out, "retry_after": retry_after}
     return Answer(text, data | more, retry_after=retry_after)
+
+
+class ProposalAwaitArguments(ProposalReadArguments):
+    wait: int = Field(default=0, description=_WAIT, ge=0, le=telling.LONGEST)
+
+
+@endpoint(
+    called="the proposal",
+    description="One of the agent's own proposals: at once, or as soon as it is decided or the agent's turn.",
+    failing="Error reading proposal",
+    returns=_READ,
+    owner_optional=True,
+)
+def proposal_read(call: Call, arguments: ProposalAwaitArguments) -> Answer:
+    return get_proposal.run(call, arguments)
+
+
+def _is_settled(call: Call, proposal_id: int) -> bool:
+    """Whether nothing is left to wait for: it is decided, its agent's turn, or no longer the caller's to see."""
+    proposal = auth.visible_proposal(call.caller.token, proposal_id)
+    return proposal is None or proposal.is_decided or proposal.is_with_agent
 
 
 def _collisions(proposal: Proposal) -> list[dict[str, Any]]:

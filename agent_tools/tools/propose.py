@@ -144,8 +144,10 @@ EditItems = Annotated[
 ]
 
 
-def _as_edit(item: EditItem) -> edits.Replace:
-    return edits.Replace(**item.model_dump(include=set(EditItem.model_fields)))
+def _replace(call: Call, arguments: BlockEditArguments, items: Sequence[EditItem]) -> Answer:
+    asked = set(EditItem.model_fields)
+    changes = tuple(edits.Replace(**item.model_dump(include=asked)) for item in items)
+    return outcomes.of_block(made(call, arguments.block_label, changes, arguments), arguments)
 
 
 @_tool(
@@ -156,9 +158,7 @@ def _as_edit(item: EditItem) -> edits.Replace:
     "The edit will FAIL if old_string is not found or is not unique.",
 )
 def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
-    changes = (_as_edit(arguments),)
-    outcome = made(call, arguments.block_label, changes, arguments)
-    return outcomes.of_block(outcome, arguments)
+    return _replace(call, arguments, [arguments])
 
 
 class EditsArguments(BlockEditArguments):
@@ -172,9 +172,7 @@ class EditsArguments(BlockEditArguments):
     "propose_memory_edit. Requires user approval.",
 )
 def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
-    changes = tuple(map(_as_edit, arguments.edits))
-    outcome = made(call, arguments.block_label, changes, arguments)
-    return outcomes.of_block(outcome, arguments)
+    return _replace(call, arguments, arguments.edits)
 
 
 # -- Adding without a need to read first: propose_memory_append, propose_memory_prepend, propose_memory_insert.
@@ -373,8 +371,7 @@ def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
         raise invalid({"body": both}, called=call.called)
     if arguments.body is not None:
         return _rewrite(call, arguments, arguments.body)
-    changes = tuple(map(_as_edit, arguments.edits or []))
-    return outcomes.of_block(made(call, arguments.block_label, changes, arguments), arguments)
+    return _replace(call, arguments, arguments.edits or [])
 
 
 def _rewrite(call: Call, arguments: BlockEditArguments, content: str) -> Answer:

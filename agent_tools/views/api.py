@@ -73,18 +73,6 @@ class ApiView(APIView):
             self.audit.write(caller.token, outcome=answer.outcome, status=answer.status_code, response_bytes=size)
         return answer
 
-    def by_query(
-        self,
-        request: HttpRequest,
-        asked: ApiOperation[Any],
-        *,
-        defaults: dict[str, Any] | None = None,
-        **path: str | int,
-    ) -> ApiResponse:
-        """Run a tool or endpoint with the arguments in the address and its query."""
-        given = (defaults or {}) | from_query(request, asked.arguments)
-        return self.run(request, asked, from_path(given, **path))
-
     def by_body(self, request: HttpRequest, asked: ApiOperation[Any], **path: str | int) -> ApiResponse:
         """Run a tool or endpoint with the arguments in the body and the address."""
         self.begin(asked)
@@ -273,9 +261,8 @@ class TokenDetail(ApiView):
             "toolset": token.toolset or toolsets.CORE,
         }
         whom = "everyone" if token.all_owners else ", ".join(data["owners"]) or "nobody"
-        return messages.json_response(
-            registry.Answer(f"A token of {data['agent']}, which serves {whom}.", data).payload()
-        )
+        text = f"A token of {data['agent']}, which serves {whom}."
+        return messages.json_response(Answer(text, data).payload())
 
 
 class ToolRun(ApiView):

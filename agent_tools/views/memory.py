@@ -51,7 +51,8 @@ def by_query(
 
     # No docstring, which would be the description in the OpenAPI document.
     def handle(view: ApiView, request: HttpRequest, **address: str | int) -> HttpResponse:
-        return view.by_query(request, asked, defaults=defaults, **_arguments_of(address))
+        given = (defaults or {}) | from_query(request, asked.arguments)
+        return view.run(request, asked, from_path(given, **_arguments_of(address)))
 
     parameters = query(asked.arguments, leave_out=leave_out, also=also)
     return _described(asked, tag, operation_id, 404, parameters=parameters)(handle)
