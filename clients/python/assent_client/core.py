@@ -88,8 +88,7 @@ class ClientCore:
     def only_owner(self) -> Steps[str]:
         """Return the one person the token serves, asking once. Raise OwnerNotKnown for several or none."""
         if not self.served:
-            request = exchange.build(TOKEN, {}, user_id=None, timeout=self.timeout)
-            served = (yield from exchange.call(request, Token, max_retries=self.max_retries)).answer
+            served = (yield from self.steps(TOKEN, {})).answer
             if served.all_owners or len(served.owners) != 1:
                 whom = "several owners" if served.all_owners or served.owners else "nobody"
                 raise OwnerNotKnown(f"This token serves {whom}")

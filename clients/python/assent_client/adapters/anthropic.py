@@ -19,15 +19,7 @@ from typing import Any
 
 try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
-    from anthropic.types.beta import (
-        BetaCacheControlEphemeralParam,
-        BetaMemoryTool20250818CreateCommand,
-        BetaMemoryTool20250818DeleteCommand,
-        BetaMemoryTool20250818InsertCommand,
-        BetaMemoryTool20250818RenameCommand,
-        BetaMemoryTool20250818StrReplaceCommand,
-        BetaMemoryTool20250818ViewCommand,
-    )
+    from anthropic.types import beta
 except ModuleNotFoundError as error:
     from assent_client.adapters import missing
 
@@ -59,7 +51,7 @@ class _Commands:
         user: str | None = None,
         reasoning: str = "",
         session_id: str = "",
-        cache_control: BetaCacheControlEphemeralParam | None = None,
+        cache_control: beta.BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
         if not isinstance(client, self._wanted):
@@ -87,22 +79,22 @@ class _Commands:
             raise ToolError(f"Unknown command: {name}. There are: {', '.join(_COMMANDS)}.")
         return super().execute(command)  # type: ignore[misc]
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> Any:
+    def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> Any:
         return self._run(memory_files.view(command.path, command.view_range))
 
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> Any:
+    def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> Any:
         return self._run(memory_files.create(command.path, command.file_text, self._provenance))
 
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> Any:
+    def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> Any:
         return self._run(memory_files.str_replace(command.path, command.old_str, command.new_str, self._provenance))
 
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> Any:
+    def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> Any:
         return self._run(memory_files.insert(command.path, command.insert_line, command.insert_text, self._provenance))
 
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> Any:
+    def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> Any:
         return self._run(memory_files.delete(command.path, self._provenance))
 
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> Any:
+    def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> Any:
         return self._run(memory_files.rename(command.old_path, command.new_path, self._provenance))
 
     def clear_all_memory(self) -> Any:

@@ -125,6 +125,16 @@ def owner_option(envvar: str | None = None) -> Callable[[Any], Any]:
     )
 
 
+def in_memory(*forms: str) -> Callable[[Any], Any]:
+    """Return what gives a subcommand the memory and `--owner`, and `--format` where it has several forms of output."""
+
+    def decorated(command: Any) -> Any:
+        command = owner_option()(pass_session(command))
+        return format_option(*forms)(command) if forms else command
+
+    return decorated
+
+
 type_option = click.option("-t", "--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
 tags_option = click.option(
     "--tags",
@@ -190,9 +200,7 @@ Examples:
 )
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default=FILE)
 @click.option("--items", is_flag=True, help="Take the list items of another file, as notes tagged with their heading.")
-@format_option("table", "json")
-@owner_option()
-@pass_session
+@in_memory("table", "json")
 def import_(session: CliContext, file: Path, items: bool, form: str) -> None:
     """Bring the memories of a memories.md into the memory (- reads standard input).
 
@@ -240,8 +248,7 @@ Examples:
 )
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
 @click.option("--portable", is_flag=True, help="For programs that know only the four first sections, and mem- ids.")
-@owner_option()
-@pass_session
+@in_memory()
 def export(session: CliContext, file: Path, portable: bool) -> None:
     """Write the memory as a memories.md, to FILE or standard output."""
     data = session.memories.export_file(portable=portable)
@@ -290,8 +297,7 @@ In the configuration of a client:
     "--toolset", metavar="NAMES", help="Offer only these comma-separated sets of tools: blocks, notes, files, all …"
 )
 @click.option("--data", is_flag=True, help="Bring the data of each answer, too, in its _meta.")
-@owner_option()
-@pass_session
+@in_memory()
 def mcp(session: CliContext, read_only: bool, tools: str | None, toolset: str | None, data: bool) -> None:
     """Serve MCP on standard input and output, as a bridge to a server.
 
@@ -331,9 +337,7 @@ Examples:
     "-t", "--type", "type_", type=click.Choice(TYPES), default="pattern", show_default=True, help="Memory type."
 )
 @click.option("--tags", type=CommaSeparated(), default=(), metavar="TAGS", help="Comma-separated tags.")
-@format_option("table", "json", "quiet")
-@owner_option()
-@pass_session
+@in_memory("table", "json", "quiet")
 def add(session: CliContext, content: str, type_: str, tags: tuple[str, ...], form: str) -> None:
     """Store a new memory."""
     if not content.strip():
@@ -362,9 +366,7 @@ Examples:
 @type_option
 @tags_option
 @click.option("--all", "all_", is_flag=True, help=f"Show all results (otherwise the first {SEARCH_LIMIT}).")
-@format_option(*FORMATS)
-@owner_option()
-@pass_session
+@in_memory(*FORMATS)
 def search(
     session: CliContext, query: str, type_: str | None, tags: tuple[str, ...], all_: bool, form: output.Format
 ) -> None:
@@ -376,9 +378,7 @@ def search(
 @memory.command("list")
 @type_option
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Show only the last N memories.")
-@format_option(*FORMATS)
-@owner_option()
-@pass_session
+@in_memory(*FORMATS)
 def list_(session: CliContext, type_: str | None, last: int | None, form: output.Format) -> None:
     """List all memories, newest first."""
     output.print_memories(session.memories.find("", type=type_, tags=(), limit=last), form)
@@ -386,9 +386,7 @@ def list_(session: CliContext, type_: str | None, last: int | None, form: output
 
 @memory.command()
 @click.argument("id")
-@format_option(*FORMATS)
-@owner_option()
-@pass_session
+@in_memory(*FORMATS)
 def show(session: CliContext, id: str, form: output.Format) -> None:
     """Show a single memory by ID."""
     output.print_memory(session.memories.get(id), form)
@@ -396,8 +394,7 @@ def show(session: CliContext, id: str, form: output.Format) -> None:
 
 @memory.command()
 @click.argument("id")
-@owner_option()
-@pass_session
+@in_memory()
 def delete(session: CliContext, id: str) -> None:
     """Delete a memory by ID."""
     _say(session.memories.delete(id), "🗑️  Memory deleted:", "🗑️  Deletion proposed:")
@@ -428,9 +425,7 @@ Examples:
 @click.option(
     "--recent", type=click.IntRange(min=0), metavar="DAYS", help="Only memories from the last N days (0: all)."
 )
-@format_option("markdown", "json")
-@owner_option()
-@pass_session
+@in_memory("markdown", "json")
 def prime(
     session: CliContext,
     budget: int,
