@@ -19,6 +19,8 @@ def create_a_token(window: Page) -> str:
     window.goto("/agents/")
     window.fill("[name=name]", "planner")
     window.click("button:has-text('Create the token')")
+    window.wait_for_selector("#secret")
+    window.wait_for_load_state()  # the scripts have run, so that its buttons copy
     return window.input_value("#secret")
 
 
