@@ -123,7 +123,7 @@ def _by_owners(token: str) -> Iterator[Result]:
         yield _cpu(f"list_proposals, an owner named, {count:,} owners", listed)
         yield _cpu(f"owners behind, {count:,} owners", index_state.owners_behind)
     yield _cpu("policies, tutor of 40", lambda: _get(tutor, "/settings/policies/"))
-    population.make_open_rows(tuple(map(population.owner_name, range(100))), WAITING)
+    population.make_open_rows(tuple(map(population.owner_name, range(OWNERS[-1]))), WAITING)
     for case, path in {"inbox": "/", "inbox, a word": "/?q=arranged", "inbox, a block": "/?block=goals-7"}.items():
         yield _cpu(f"{case}, {WAITING:,} waiting", partial(_get, admin, path))
     Proposal.objects.filter(status="open").delete()

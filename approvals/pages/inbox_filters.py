@@ -279,7 +279,8 @@ MOST_CHOICES = 100
 #: With more owners the reader types a name, which the browser completes.
 MOST_OWNERS_IN_A_LIST = 15
 
-#: The newest proposals that say which blocks, agents and people are offered. With more, the reader may type others.
+#: About so many of the newest proposals say which blocks, agents and people are offered. With more, the reader may type
+#: others.
 NEWEST_OFFERED = 2_000
 
 #: What the last tab's filter for the outcome offers.
@@ -306,8 +307,10 @@ def filter_menu(
     menu = []
     newest, typed = visible, set[str]()
     if count > NEWEST_OFFERED:
-        first = visible.order_by("-pk").values_list("pk", flat=True)[NEWEST_OFFERED]
-        newest, typed = visible.filter(pk__gt=first), {"target", "agent", "by"}
+        # By the reader's share of all, whose newest id the databases have at once: 2,000 whole rows took 30 ms.
+        last = Proposal.objects.aggregate(last=Max("pk"))["last"]
+        newest = visible.filter(pk__gt=last - last * NEWEST_OFFERED // count)
+        typed = {"target", "agent", "by"}
     for name, label, offered in _offered(visible, newest, people, listing.tab):
         options, value = [(option, str(words)) for option, words in offered], getattr(listing.filters, name)
         # Options complete what the reader types where there are too many to choose from.
