@@ -84,7 +84,7 @@ urlpatterns = [
     path("settings/policies/", settings_page.policies, name="policies"),
     path("settings/policies/rules/", settings_page.create_rule, name="rule_create"),
     path("settings/policies/rules/<int:pk>/", settings_page.change_rule, name="rule_change"),
-    path("settings/policies/rules/<int:pk>/delete/", settings_page.delete_rule, name="rule_delete"),
+    path("settings/policies/rules/<int:pk>/delete/", settings_page.change_rule, {"deletes": True}, name="rule_delete"),
     path("settings/", settings_page.account, name="settings"),
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     # With what was typed before, which may be a whole block: the first one takes less.

@@ -13,23 +13,22 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import services
 from approvals.accounts.sessions import end_sessions, sessions_of
-from approvals.accounts.sign_in import display_names, signed_in, typed_before, viewer_of
+from approvals.accounts.sign_in import display_names, typed_before, viewer_of
 from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
 from approvals.models import AuditEvent, Policy, TrustRule, Tutorship, User
 from approvals.review import trust
 from approvals.services.errors import Refusal
+from approvals.views.request import form_page, verb
 from memory_app import reads
 
 #: Rows of the table of who looked at one's memory.
 MOST_LOOKS = 20
 
 
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
     """Show and save name, mail, time zone and shortcuts; show the feed, and the tutors, whom admins assign."""
@@ -59,8 +58,7 @@ def account(request: HttpRequest) -> HttpResponse:
     )
 
 
-@signed_in(return_to=lambda: reverse("settings"))
-@require_POST
+@verb(lambda: reverse("settings"))
 def sessions_end(request: HttpRequest) -> HttpResponse:
     """End one of the viewer's other sessions, or all others."""
     ended = end_sessions(viewer_of(request), request.POST.get("session", ""), request.session.session_key)
@@ -72,8 +70,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("settings") + "#sessions")
 
 
-@signed_in(return_to=lambda: reverse("settings"))
-@require_POST
+@verb(lambda: reverse("settings"))
 def feed_address(request: HttpRequest) -> HttpResponse:
     """Make a new address of the feed, which ends the old one, or end it."""
     key, said = "", _("The feed is off. Its address no longer works.")
@@ -84,8 +81,7 @@ def feed_address(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("settings") + "#feed")
 
 
-@signed_in(return_to=lambda: reverse("policies"))
-@require_POST
+@verb(lambda: reverse("policies"))
 def create_rule(request: HttpRequest) -> HttpResponse:
     user = viewer_of(request)
     form = RuleForm(request.POST)
@@ -99,28 +95,20 @@ def create_rule(request: HttpRequest) -> HttpResponse:
     return _to_rules(request, _("Rule created: %(rule)s."), rule)
 
 
-@signed_in(return_to=lambda pk: reverse("policies"))
-@require_POST
-def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
+@verb(lambda pk, deletes=False: reverse("policies"))
+def change_rule(request: HttpRequest, pk: int, *, deletes: bool = False) -> HttpResponse:
+    """Change what a rule asks for, or delete it."""
     user, form = viewer_of(request), NeedsForm(request.POST)
-    if not form.is_valid():
+    if not deletes and not form.is_valid():
         return _to_rules(request, _("Not changed: choose what happens."))
     try:
+        if deletes:
+            rule = services.delete_rule(actor=user, owner=user.username, rule_id=pk)
+            return _to_rules(request, _("Rule deleted: %(rule)s."), rule)
         rule = services.change_rule(actor=user, owner=user.username, rule_id=pk, needs=form.cleaned_data["needs"])
+        return _to_rules(request, _("Rule changed: %(rule)s."), rule)
     except (Refusal, OverflowError):
         return _to_rules(request, _("This rule was deleted already."))
-    return _to_rules(request, _("Rule changed: %(rule)s."), rule)
-
-
-@signed_in(return_to=lambda pk: reverse("policies"))
-@require_POST
-def delete_rule(request: HttpRequest, pk: int) -> HttpResponse:
-    user = viewer_of(request)
-    try:
-        rule = services.delete_rule(actor=user, owner=user.username, rule_id=pk)
-    except (Refusal, OverflowError):
-        return _to_rules(request, _("This rule was deleted already."))
-    return _to_rules(request, _("Rule deleted: %(rule)s."), rule)
 
 
 def _to_rules(request: HttpRequest, said: str, rule: TrustRule | None = None) -> HttpResponse:
@@ -132,8 +120,7 @@ def _to_rules(request: HttpRequest, said: str, rule: TrustRule | None = None) ->
     return redirect(reverse("policies") + "#rules")
 
 
-@signed_in()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_page
 def policies(request: HttpRequest) -> HttpResponse:
     """Show the policy for notes about oneself and one's rules, and, read-only, those of one's students."""
     if request.method != "POST":

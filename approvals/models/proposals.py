@@ -7,7 +7,6 @@ decided proposals can be shown in full after their branch is dropped.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from django.db import models
@@ -131,9 +130,6 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
     def decidable(self) -> ProposalQuerySet:
         """Filter open proposals, and those whose agent is asked for changes."""
         return self.filter(status__in=DECIDABLE)
-
-    def decided(self) -> ProposalQuerySet:
-        return self.filter(status__in=DECIDED)
 
     def pending(self) -> ProposalQuerySet:
         """Filter undecided proposals in any state: they count against caps and limits."""
@@ -382,10 +378,6 @@ class Proposal(models.Model):
         # Texts never change, and those of an import take long to read: only check that the row is the same.
         if known and not self.revisions.filter(pk=known.pk, head_commit=known.head_commit).exists():
             del self.__dict__["_current"]
-
-    @property
-    def age(self) -> timedelta:
-        return timezone.now() - self.created_at
 
 
 class Revision(models.Model):

@@ -28,17 +28,7 @@ from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import missing_from_memory, problems
 from approvals.recovery.recover import RecoveryReport, recover
 from memory_app.databases import backups, clock
-from memory_app.databases.backups import (
-    FORMAT,
-    BackupError,
-    CopyFailed,
-    Database,
-    Further,
-    Manifest,
-    applied_migrations,
-    files_in,
-    fingerprint,
-)
+from memory_app.databases.backups import BackupError, CopyFailed, Manifest
 from memory_app.dolt import moving, placement
 from memory_app.dolt.connections import dolt_of, settings_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
@@ -88,20 +78,22 @@ def backup(folder: Path) -> Manifest:
             commits=commits,
             branches=branches,
             further=further,
-            format=FORMAT if further else 1,
+            format=backups.FORMAT if further else 1,
             last_ids=backups.last_ids(),
             counts=_counts(),
-            files={str(path.relative_to(partial)): fingerprint(path) for path in sorted(files_in(partial))},
+            files={
+                str(path.relative_to(partial)): backups.fingerprint(path) for path in sorted(backups.files_in(partial))
+            },
         )
         manifest.write(partial)
     log.info("backup_made", folder=str(folder), head=manifest.head, commits=manifest.commits)
     return manifest
 
 
-def _copy_further(database: str, to: Path) -> Further:
+def _copy_further(database: str, to: Path) -> backups.Further:
     verbs = dolt_of(database)
     copy = verbs.copy_name.replace(FIRST, database)
-    further = Further(server=place_of(database).server, copy=copy, head=verbs.head())
+    further = backups.Further(server=place_of(database).server, copy=copy, head=verbs.head())
     verbs.back_up(to / copy)
     return further
 
@@ -134,8 +126,8 @@ def _fsync(folder: Path) -> None:
         os.close(opened)
 
 
-def _describe(alias: str, engine: str, version: str, copy: str) -> Database:
-    return Database(engine=engine, version=version, copy=copy, migrations=applied_migrations(alias))
+def _describe(alias: str, engine: str, version: str, copy: str) -> backups.Database:
+    return backups.Database(engine=engine, version=version, copy=copy, migrations=backups.applied_migrations(alias))
 
 
 def _counts() -> dict[str, int]:

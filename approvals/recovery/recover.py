@@ -40,14 +40,6 @@ from approvals.services import events, preparing, texts, trust
 from approvals.services.checks import visible_proposal
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.services.merge import after_approval, finish_merging
-from approvals.services.preparing import (
-    branch_name,
-    finish_once,
-    give_up_branch,
-    parse_branch_name,
-    take_over,
-    write_again,
-)
 from approvals.services.recheck import recheck, recheck_unknown
 from approvals.services.undo import finish_reverting
 from memory_app import reads
@@ -151,7 +143,7 @@ def recreate_missing_branches(waiting: QuerySet[Revision], there: _There) -> int
     for revision in Revision.objects.filter(pk__in=missing).select_related("proposal__agent"):
         proposal = revision.proposal
         try:
-            head = write_again(proposal, revision)
+            head = preparing.write_again(proposal, revision)
         except (RevisionNotFound, reads.BlockNotFound, TargetMoved):
             # Its base is not in this memory: check_memory reports it, and a person can reject the proposal.
             log.warning("branch_not_made_again", proposal=proposal.pk, base=revision.base_commit)
@@ -159,7 +151,7 @@ def recreate_missing_branches(waiting: QuerySet[Revision], there: _There) -> int
         Revision.objects.filter(pk=revision.pk).update(head_commit=head)
         if not Proposal.objects.decidable().filter(pk=proposal.pk).exists():
             # Decided since it was read, when there was no branch to drop.
-            give_up_branch(revision)
+            preparing.give_up_branch(revision)
             continue
         recheck(proposal.owner, targets_of(proposal, revision))
         made += 1
@@ -169,7 +161,7 @@ def recreate_missing_branches(waiting: QuerySet[Revision], there: _There) -> int
 def drop_unknown_branches() -> int:
     """Drop branches without a revision, from decisions that ran while the memory was copied. Return how many."""
     known = set(Revision.objects.exclude(branch="").values_list("branch", flat=True))
-    unknown = [each for each in _branches() if parse_branch_name(each[1]) and each[1] not in known]
+    unknown = [each for each in _branches() if preparing.parse_branch_name(each[1]) and each[1] not in known]
     for database, name, _head in unknown:
         dolt_of(database).drop_branch(name)
     return len(unknown)
@@ -184,7 +176,7 @@ def skip_ids(last: Mapping[str, int] | None = None) -> None:
         last: the highest id of each table in the manifest.
     """
     numbers = [Change.objects.aggregate(Max("proposal_id"))["proposal_id__max"] or 0]
-    numbers += [named[0] for _database, name, _head in _branches() if (named := parse_branch_name(name))]
+    numbers += [named[0] for _database, name, _head in _branches() if (named := preparing.parse_branch_name(name))]
     logs = (commit for database in databases() for commit in dolt_of(database).log())
     numbers += [Trailers.of(commit.message).proposal_id or 0 for commit in logs]
     known, present = last or {}, backups.last_ids()
@@ -239,7 +231,7 @@ def _add_merged_revision(proposal: Proposal, row: Change, head: str) -> None:
         number=number,
         origin=Revision.Origin.REVIEWER if is_own else Revision.Origin.REAPPLIED,
         made_by=reviewer,
-        branch=branch_name(proposal.pk, number),
+        branch=preparing.branch_name(proposal.pk, number),
         base_commit=dolt(row.owner).parent(head),
         head_commit=head,
         base_sha256=merged.base_sha256,
@@ -425,10 +417,10 @@ def finish(proposal: Proposal) -> Proposal:
     """
     fresh = Proposal.objects.select_related("agent", "decided_by").get(pk=proposal.pk)
     if fresh.status == Status.PREPARING:
-        if not take_over(fresh):
+        if not preparing.take_over(fresh):
             return fresh
         try:
-            return finish_once(fresh, trust.finish, is_mine=True)
+            return preparing.finish_once(fresh, trust.finish, is_mine=True)
         except NotesChanged as refusal:
             log.warning("application_dropped", proposal=proposal.pk, why=refusal.message)
             fresh.status = Status.WITHDRAWN

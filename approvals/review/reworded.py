@@ -6,15 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from approvals.models import Approval, Kind, Mergeability, Proposal, Revision, Status
-from approvals.review.targets import (
-    BlockState,
-    NewBlock,
-    agents_revision,
-    assess,
-    current_state,
-    is_deletion,
-    new_block_of,
-)
+from approvals.review import targets
 from assent_client.text import notes
 from memory_app import reads
 from memory_app.models import TargetKind
@@ -27,9 +19,9 @@ def ids_of_changes(proposal: Proposal) -> tuple[str, ...]:
     revision = proposal.current_revision
     if proposal.target_kind != TargetKind.BLOCK:
         return tuple(change["id"] for change in revision.note_changes)
-    target = current_state(proposal, revision)
+    target = targets.current_state(proposal, revision)
     assessment = target.assess(revision)
-    if not isinstance(target, BlockState) or target.block is None or assessment.result_text is None:
+    if not isinstance(target, targets.BlockState) or target.block is None or assessment.result_text is None:
         return ()
     return tuple(hunk.id for hunk in worddiff.hunks(target.block.body, assessment.result_text))
 
@@ -65,7 +57,7 @@ class Rewording:
     limit: int
     is_conflict: bool
     over_limit: int = 0
-    new_block: NewBlock | None = None
+    new_block: targets.NewBlock | None = None
 
     @cached_property
     def merged(self) -> str | Conflicted:
@@ -94,14 +86,14 @@ def rewording_of(proposal: Proposal) -> Rewording:
         DoltError: the memory does not answer.
     """
     revision = proposal.current_revision
-    target = current_state(proposal, revision)
+    target = targets.current_state(proposal, revision)
     assessment = target.assess(revision)
     if assessment.state == Mergeability.ALREADY_APPLIED:
         raise NothingToReword
-    is_conflict, new = not assessment.can_be_approved, new_block_of(revision)
-    if isinstance(target, BlockState):
+    is_conflict, new = not assessment.can_be_approved, targets.new_block_of(revision)
+    if isinstance(target, targets.BlockState):
         limited = target.block or new
-        if limited is None or is_deletion(revision) or (new and is_conflict):
+        if limited is None or targets.is_deletion(revision) or (new and is_conflict):
             # With a conflict there is a block with the new one's label: the agent edits that, or takes another label.
             raise NothingToReword
         now, limit = target.block.body if target.block else "", limited.limit
@@ -152,7 +144,7 @@ class ChangedApproval:
     @property
     def new_title(self) -> str | None:
         """Return the title that a new block got instead of the one asked for; None where it is the same."""
-        asked, approved = new_block_of(self.asked), new_block_of(self.approved)
+        asked, approved = targets.new_block_of(self.asked), targets.new_block_of(self.approved)
         label = self.approved.proposal.target
         if asked is None or approved is None or asked.title == approved.title:
             return None
@@ -188,7 +180,7 @@ def taken_of(proposal: Proposal, *, asked: Revision | None = None) -> ChangedApp
     """
     if proposal.status != Status.APPROVED or proposal.approval in ("", Approval.AS_PROPOSED):
         return None
-    asked, approved = asked or agents_revision(proposal), proposal.current_revision
+    asked, approved = asked or targets.agents_revision(proposal), proposal.current_revision
     if not asked.edits and not asked.note_changes:
         return None  # its texts were removed, with what was left out
     if proposal.target_kind != TargetKind.BLOCK:
@@ -207,4 +199,4 @@ def _asked_text(proposal: Proposal, asked: Revision, approved: Revision) -> str:
     if asked.base_sha256 == approved.base_sha256:
         return asked.result_text
     then = reads.block_at(proposal.owner, proposal.target, approved.base_commit)
-    return assess(asked, then).result_text or asked.result_text
+    return targets.assess(asked, then).result_text or asked.result_text

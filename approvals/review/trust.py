@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import astuple, dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from operator import add
 from typing import Any
 
@@ -304,17 +304,14 @@ class Acceptance:
         return self.as_proposed / self.total if self.total else None
 
 
-def acceptance(
-    proposals: ProposalQuerySet, *, by: tuple[str, ...] = ("agent__name",), since: datetime | None = None
-) -> dict[tuple[Any, ...], Acceptance]:
-    """Return what people decided about `proposals`, in groups; a group without a decision is not there.
+def acceptance(proposals: ProposalQuerySet, *, by: tuple[str, ...] = ("agent__name",)) -> dict[Any, Acceptance]:
+    """Return what people decided about `proposals` within `PERIOD`, in groups; one without a decision is not there.
 
     Args:
         proposals: those the reader may see, narrowed to an owner, an agent or a block.
         by: the fields whose values name a group, such as `("agent__name", "target")`.
-        since: decisions before it do not count; `PERIOD` ago by default.
     """
-    decided = proposals.order_by().filter(decided_at__gte=since or timezone.now() - PERIOD)
+    decided = proposals.order_by().filter(decided_at__gte=timezone.now() - PERIOD)
     counted = decided.values_list(*by).annotate(
         as_proposed=Count("pk", filter=_APPROVED & _AS_PROPOSED),
         edited=Count("pk", filter=_APPROVED & ~_AS_PROPOSED),

@@ -22,16 +22,7 @@ from approvals.permissions import ReviewAction
 from approvals.review.note_changes import NoteChange, stamped, text_of
 from approvals.review.presentation import warnings_of
 from approvals.review.targets import BlockState, NotesState, is_deletion, is_of_whole_block, new_block_of
-from approvals.services.checks import (
-    Seen,
-    block_of,
-    proposal_for,
-    raise_not_open,
-    require_as_seen,
-    require_branch,
-    require_fit,
-    require_target_as_seen,
-)
+from approvals.services import checks
 from approvals.services.errors import DecisionRefused, HasWarnings, NoChange, Refusal, require_within
 from approvals.services.merge import finish_merging
 from approvals.services.notes import require_valid
@@ -73,9 +64,9 @@ def approve(
         DecisionRefused: one of its subclasses; nothing was changed.
         EngineUnavailable, OutcomeUnknown: the merge could not be finished now; `recover` finishes it.
     """
-    proposal = proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision, is_with_agent=is_with_agent)
+    proposal = checks.proposal_for(ReviewAction.APPROVE, actor, proposal_id, revision, is_with_agent=is_with_agent)
     with naming_who_was_first(proposal, revision):
-        seen = require_as_seen(proposal, seen_sha256)
+        seen = checks.require_as_seen(proposal, seen_sha256)
     said: dict[str, Any] = {"comment": comment, "batch": batch, "despite_warnings": despite_warnings}
     return claim(proposal, Approval.AS_PROPOSED, actor=actor, seen=seen, **said)
 
@@ -92,7 +83,7 @@ def naming_who_was_first(proposal: Proposal, revision: int) -> Iterator[None]:
         was = proposal.status
         proposal.refresh_from_db()
         if proposal.status != was or proposal.current_revision_number != revision:
-            raise_not_open(proposal, revision)
+            checks.raise_not_open(proposal, revision)
         raise
 
 
@@ -101,7 +92,7 @@ def claim(
     approval: Approval,
     *,
     actor: User,
-    seen: Seen,
+    seen: checks.Seen,
     comment: str,
     reason: str = "",
     texts: dict[str, Any] | None = None,
@@ -153,12 +144,12 @@ def claim(
         proposal.set_written(values)
     else:
         proposal.refresh_from_db()
-        raise_not_open(proposal, shown)
+        checks.raise_not_open(proposal, shown)
     proposal.decided_by = actor
     return finish_merging(proposal, seen=seen)
 
 
-def _require_no_warnings(proposal: Proposal, revision: Revision, seen: Seen) -> None:
+def _require_no_warnings(proposal: Proposal, revision: Revision, seen: checks.Seen) -> None:
     """Raise HasWarnings if the checks find something in what would be merged."""
     if risks := warnings_of(proposal, revision, seen.target, seen.assessment):
         message = ngettext(
@@ -215,9 +206,9 @@ def approve_some(
     """
     if reason not in REASONS and (reason or rest is Rest.REJECT):
         raise ValueError(f"unknown reason {reason!r}")
-    proposal = proposal_for(ReviewAction.APPROVE_SOME, actor, proposal_id, revision)
+    proposal = checks.proposal_for(ReviewAction.APPROVE_SOME, actor, proposal_id, revision)
     with naming_who_was_first(proposal, revision):
-        seen = require_target_as_seen(proposal, seen_sha256)
+        seen = checks.require_target_as_seen(proposal, seen_sha256)
         if not accepted:
             raise _nothing(proposal, _("Nothing is ticked. Tick what is right, or reject the whole proposal."))
         texts = (
@@ -234,13 +225,13 @@ def approve_some(
     return claim(proposal, Approval.PART, actor=actor, seen=seen, **said)
 
 
-def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
+def _some_of_block(proposal: Proposal, seen: checks.Seen, accepted: Collection[str]) -> dict[str, Any] | None:
     """Return the fields of a revision with the accepted changes; None if these are all."""
     if is_of_whole_block(proposal.current_revision):
         raise _changes_differ(proposal)
-    require_fit(proposal, seen.assessment)
-    require_branch(proposal, proposal.current_revision)
-    block, whole = block_of(seen.target), seen.assessment.result_text or ""
+    checks.require_fit(proposal, seen.assessment)
+    checks.require_branch(proposal, proposal.current_revision)
+    block, whole = checks.block_of(seen.target), seen.assessment.result_text or ""
     assert block is not None, "a change that fits has a block"
     try:
         text = worddiff.apply_some(block.body, whole, accepted)
@@ -257,7 +248,7 @@ def _some_of_block(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
     return _texts_of_block(block, text, [rewrite | {"accepted": sorted(accepted)}])
 
 
-def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) -> dict[str, Any] | None:
+def _some_of_notes(proposal: Proposal, seen: checks.Seen, accepted: Collection[str]) -> dict[str, Any] | None:
     """Return the fields of a revision with the accepted notes; None if these are all, and all fit."""
     shown = proposal.current_revision
     chosen = set(accepted)
@@ -265,7 +256,7 @@ def _some_of_notes(proposal: Proposal, seen: Seen, accepted: Collection[str]) ->
     if len(kept) != len(chosen):
         raise _changes_differ(proposal)
     if len(kept) == len(shown.note_changes) and seen.assessment.can_be_approved:
-        require_branch(proposal, shown)
+        checks.require_branch(proposal, shown)
         return None
     assert isinstance(seen.target, NotesState)
     if seen.target.changed(kept):
@@ -292,12 +283,12 @@ def _texts_of_notes(stored: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _narrowed(proposal: Proposal, seen: Seen, texts: dict[str, Any]) -> Seen:
+def _narrowed(proposal: Proposal, seen: checks.Seen, texts: dict[str, Any]) -> checks.Seen:
     """Return the state of the part alone, which the merge compares again, and how the part stands to it."""
     part = Revision(proposal=proposal, **texts)
     target = seen.target.of(part)
     assessment = target.assess(part)
-    require_fit(proposal, assessment)
+    checks.require_fit(proposal, assessment)
     return replace(seen, target=target, assessment=assessment)
 
 
@@ -341,7 +332,7 @@ def approve_edited(
         ProposalNotFound, DecisionRefused, EngineUnavailable, OutcomeUnknown: as for `approve`.
     """
     action, approval = (ReviewAction.RESOLVE, Approval.RESOLVED) if resolves else (ReviewAction.EDIT, Approval.EDITED)
-    proposal = proposal_for(action, actor, proposal_id, revision)
+    proposal = checks.proposal_for(action, actor, proposal_id, revision)
     edits.check_text(text, field="text")
     shown = proposal.current_revision
     proposed = new_block_of(shown)
@@ -350,15 +341,15 @@ def approve_edited(
         edits.check_text(title, field="title")
         new = replace(new, title=title)
     with naming_who_was_first(proposal, revision):
-        seen = require_target_as_seen(proposal, seen_sha256)
+        seen = checks.require_target_as_seen(proposal, seen_sha256)
         target = seen.target
         as_proposed = (seen.assessment.result_text or "") if isinstance(target, BlockState) else shown.result_text
         if seen.assessment.can_be_approved and text == as_proposed and new == proposed:
-            require_branch(proposal, shown)
+            checks.require_branch(proposal, shown)
             texts, approval = None, Approval.AS_PROPOSED
         else:
             if new is None and seen.assessment.state == Mergeability.ALREADY_APPLIED:
-                require_fit(proposal, seen.assessment)  # there is no change to reword
+                checks.require_fit(proposal, seen.assessment)  # there is no change to reword
             if new is not None:
                 require_within(text, new.limit)
                 texts = _texts_of_block(None, text, new.as_edits())

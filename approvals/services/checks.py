@@ -9,17 +9,7 @@ from approvals.models import Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide, may_read
 from approvals.review.targets import Assessment, BlockState, TargetState, matches, state_at_head
 from approvals.review.turn import change_request
-from approvals.services.errors import (
-    AlreadyDecided,
-    BeingDecided,
-    BranchMissing,
-    DecisionRefused,
-    NewRevision,
-    ProposalNotFound,
-    TargetChanged,
-    WithAgent,
-    not_allowed,
-)
+from approvals.services import errors
 from memory_app import reads
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import RevisionNotFound
@@ -69,7 +59,7 @@ def proposal_for(
     proposal = visible_proposal(actor, proposal_id)
     if action not in available_actions(actor, proposal):
         if not may_decide(actor, proposal.owner):
-            raise not_allowed(proposal)
+            raise errors.not_allowed(proposal)
         raise_not_open(proposal, proposal.current_revision_number)
     require_revision(proposal, revision)
     if proposal.is_with_agent and not is_with_agent:
@@ -86,13 +76,13 @@ def locked_proposal(proposal_id: int) -> Proposal | None:
 def visible_proposal(actor: User, proposal_id: int) -> Proposal:
     proposal = Proposal.objects.filter(pk=proposal_id).select_related("agent", "decided_by").first()
     if proposal is None or not may_read(actor, proposal.owner):
-        raise ProposalNotFound
+        raise errors.ProposalNotFound
     return proposal
 
 
 def require_revision(proposal: Proposal, revision: int) -> None:
     if proposal.current_revision_number != revision:
-        raise NewRevision(proposal, _("This proposal has just changed."))
+        raise errors.NewRevision(proposal, _("This proposal has just changed."))
 
 
 def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
@@ -102,14 +92,14 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
         AlreadyDecided, BeingDecided, NewRevision, WithAgent.
     """
     if proposal.status in (Status.MERGING, Status.PREPARING):
-        raise BeingDecided(proposal, _("This proposal is being processed. Try again in a few seconds."))
+        raise errors.BeingDecided(proposal, _("This proposal is being processed. Try again in a few seconds."))
     if proposal.is_decided:
         who = proposal.decided_by.display_name if proposal.decided_by else proposal.agent.name
         if proposal.status == Status.EXPIRED:
-            raise AlreadyDecided(proposal, _("This proposal has expired."))
+            raise errors.AlreadyDecided(proposal, _("This proposal has expired."))
         if proposal.was_already_applied and not proposal.decided_by:
-            raise AlreadyDecided(proposal, _("This was already in the memory, so the proposal has been closed."))
-        raise AlreadyDecided(
+            raise errors.AlreadyDecided(proposal, _("This was already in the memory, so the proposal has been closed."))
+        raise errors.AlreadyDecided(
             proposal,
             _("%(who)s was first: this proposal is %(status)s.")
             % {"who": who, "status": Status(proposal.status).label},
@@ -117,8 +107,8 @@ def raise_not_open(proposal: Proposal, revision: int) -> NoReturn:
     require_revision(proposal, revision)
     if asked := change_request(proposal):
         message = _("%(who)s asked %(agent)s for changes.") % {"who": asked.by_name, "agent": proposal.agent.name}
-        raise WithAgent(proposal, message)
-    raise BeingDecided(proposal, _("This proposal changed this moment. Look at it again."))
+        raise errors.WithAgent(proposal, message)
+    raise errors.BeingDecided(proposal, _("This proposal changed this moment. Look at it again."))
 
 
 def require_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
@@ -134,13 +124,13 @@ def require_target_as_seen(proposal: Proposal, seen_sha256: str) -> Seen:
     shown = proposal.current_revision
     commit, target = state_at_head(proposal, shown)
     if target.sha256 != seen_sha256:
-        raise TargetChanged(proposal, block_of(target))
+        raise errors.TargetChanged(proposal, block_of(target))
     return Seen(commit, target, target.assess(shown))
 
 
 def require_fit(proposal: Proposal, assessment: Assessment) -> None:
     if assessment.state == Mergeability.ALREADY_APPLIED:
-        raise DecisionRefused(
+        raise errors.DecisionRefused(
             proposal, _("This is already in the memory; there is nothing to approve."), code="already_applied"
         )
     if assessment.can_be_approved:
@@ -151,11 +141,11 @@ def require_fit(proposal: Proposal, assessment: Assessment) -> None:
         why %= {"over": f"{assessment.over_limit:,}"}
     elif assessment.closes_circle:
         why = _("The replacement has itself been replaced by this note. Approving would make them replace each other.")
-    raise DecisionRefused(proposal, why, code="conflict")
+    raise errors.DecisionRefused(proposal, why, code="conflict")
 
 
 def require_branch(proposal: Proposal, revision: Revision) -> None:
-    """Raise BranchMissing unless the branch is at the recorded hash and contains the recorded text.
+    """Raise `branch_missing` unless the branch is at the recorded hash and contains the recorded text.
 
     Only the hash a person reviewed is merged: a branch that was moved outside Assent is refused. One from before the
     history was squashed is gone; the recorded text is written to a new one when it is merged.
@@ -169,9 +159,9 @@ def require_branch(proposal: Proposal, revision: Revision) -> None:
     try:
         is_there = dolt(proposal.owner).head(revision.branch) == revision.head_commit != revision.base_commit
         if not is_there or not matches(proposal, revision, revision.head_commit):
-            raise BranchMissing(proposal, missing)
+            raise errors.DecisionRefused(proposal, missing, code="branch_missing")
     except RevisionNotFound as error:
-        raise BranchMissing(proposal, missing) from error
+        raise errors.DecisionRefused(proposal, missing, code="branch_missing") from error
 
 
 def block_of(target: TargetState) -> reads.Block | None:

@@ -145,12 +145,6 @@ class TargetChanged(DecisionRefused):
         super().__init__(proposal, _("The block changed after this page was made."))
 
 
-class BranchMissing(DecisionRefused):
-    """The branch is missing or differs from the revision: what was reviewed cannot be merged."""
-
-    code = "branch_missing"
-
-
 class AlreadyUndone(DecisionRefused):
     """The decision was undone before."""
 

@@ -13,15 +13,7 @@ import structlog
 from django.db import transaction
 
 from approvals.models import Approval, Event, Mergeability, Proposal, ReviewReason, Revision, Status
-from approvals.review.targets import (
-    WHOLE_KINDS,
-    Assessment,
-    TargetState,
-    agents_revision,
-    current_state,
-    matches,
-    targets_of,
-)
+from approvals.review import targets
 from approvals.services import events, repeating
 from approvals.services.checks import UNDECIDED, Seen, block_of, raise_not_open, require_branch, require_fit
 from approvals.services.errors import DecisionRefused, TargetChanged
@@ -62,7 +54,7 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
     if done:
         database = database_of(proposal.owner)
         ledger.record_found(database, done, _entry(proposal), on_record=partial(_close_approved, proposal))
-    if not matches(proposal, proposal.current_revision, merged):
+    if not targets.matches(proposal, proposal.current_revision, merged):
         # Cannot happen while rows conflict as wholes; logged as an error in case it does.
         log.error("merge_result_differs", proposal=proposal.pk, commit=merged)
 
@@ -83,8 +75,8 @@ def finish_merging(proposal: Proposal, *, seen: Seen | None = None) -> Proposal:
 def after_approval(proposal: Proposal) -> None:
     """Take the steps that follow on an approval; taking them again is harmless."""
     drop_branches(proposal)
-    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
-    if proposal.kind in WHOLE_KINDS:
+    after_change(proposal.owner, targets.targets_of(proposal, proposal.current_revision))
+    if proposal.kind in targets.WHOLE_KINDS:
         hand_back_others(proposal)
 
 
@@ -123,9 +115,9 @@ def _merge(proposal: Proposal, seen: Seen | None) -> str:
 
 def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
     revision = proposal.current_revision
-    target: TargetState
+    target: targets.TargetState
     if seen is None or proposal.target_kind != TargetKind.BLOCK:
-        target = current_state(proposal, revision)
+        target = targets.current_state(proposal, revision)
         if target.sha256 != proposal.seen_sha256:
             raise TargetChanged(proposal, block_of(target))
         assessment = target.assess(revision)
@@ -144,7 +136,7 @@ def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
         return _write(proposal, revision)
     except (MergeConflict, AlreadyMerged) as error:
         _require_not_done(proposal)
-        now = current_state(proposal, revision)
+        now = targets.current_state(proposal, revision)
         is_at_head = isinstance(error, MergeConflict) and revision.base_commit == head_of_main(proposal.owner)
         if now.sha256 != proposal.seen_sha256 or is_at_head:
             raise TargetChanged(proposal, block_of(now)) from None
@@ -155,7 +147,7 @@ def _merge_as_seen(proposal: Proposal, seen: Seen | None) -> str:
     try:
         return _write(proposal, revision)
     except MergeConflict:
-        raise TargetChanged(proposal, block_of(current_state(proposal, revision))) from None
+        raise TargetChanged(proposal, block_of(targets.current_state(proposal, revision))) from None
 
 
 def _write(proposal: Proposal, revision: Revision) -> str:
@@ -172,7 +164,7 @@ def _write(proposal: Proposal, revision: Revision) -> str:
     ).commit
 
 
-def _reapply_on_main(proposal: Proposal, target: TargetState, assessment: Assessment) -> Revision:
+def _reapply_on_main(proposal: Proposal, target: targets.TargetState, assessment: targets.Assessment) -> Revision:
     """Return a new revision based on the head of main, with exactly the text the reviewer was shown."""
     shown = proposal.current_revision
     assert assessment.result_text is not None
@@ -208,7 +200,7 @@ def _write_branch(proposal: Proposal, revision: Revision) -> None:
     try:
         revision.head_commit = write_revision_branch(proposal, revision)
     except (rows.TargetMoved, reads.BlockNotFound):
-        raise TargetChanged(proposal, block_of(current_state(proposal, revision))) from None
+        raise TargetChanged(proposal, block_of(targets.current_state(proposal, revision))) from None
     revision.save(update_fields=["head_commit"])
 
 
@@ -222,7 +214,7 @@ def _reopen(proposal: Proposal) -> None:
     _require_not_done(proposal)
     made_here = proposal.revisions.exclude(origin=Revision.Origin.AGENT).filter(created_at__gte=proposal.decided_at)
     branches = list(made_here.values_list("branch", flat=True))
-    number = agents_revision(proposal).number
+    number = targets.agents_revision(proposal).number
     with transaction.atomic(durable=True):
         values = {**UNDECIDED, "current_revision_number": number, "decision_batch": ""}
         as_read = {"status": Status.MERGING}
@@ -233,7 +225,7 @@ def _reopen(proposal: Proposal) -> None:
         raise _LeaseLost
     for branch in branches:
         commits.drop_branch(proposal.owner, branch)
-    after_change(proposal.owner, targets_of(proposal, proposal.current_revision))
+    after_change(proposal.owner, targets.targets_of(proposal, proposal.current_revision))
 
 
 def _require_not_done(proposal: Proposal) -> None:

@@ -21,16 +21,9 @@ from django.utils.translation import gettext as _
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Status, User
 from approvals.review.note_changes import NoteChange, said_beside, sha256_of, stamped, text_of, title_of
 from approvals.review.targets import note_rows_to_write
+from approvals.services import errors
 from approvals.services.close import withdraw
-from approvals.services.errors import (
-    NoChange,
-    NotesChanged,
-    NoteWithdrawn,
-    Refusal,
-    ReplacementNotFound,
-    note_waits,
-    other_target,
-)
+from approvals.services.errors import Refusal
 from approvals.services.preparing import ChangeContext, Proposed, ProposedChange, require_texts
 from approvals.services.proposing import amend, anew, earlier, finished, make, own_proposal, require_amendable
 from approvals.services.writing import require_editor, write_as_person
@@ -173,7 +166,7 @@ def _amend(
     asked = change_of(proposal.owner, kind, changes, base_commit)
     is_other = proposal.kind != kind if kind == Kind.IMPORT else proposal.target_kind != TargetKind.NOTE
     if is_other or (asked.target and proposal.target != asked.target):
-        raise other_target(proposal)
+        raise errors.other_target(proposal)
     require = partial(_require_unchanged, proposal.owner, changes, asked.base_commit)
     return NoteChangeOutcome.of(amend(by, proposal, asked, require=require))
 
@@ -182,7 +175,7 @@ def _require_unchanged(owner: str, changes: Sequence[NoteChange], commit: str) -
     """Raise NotesChanged unless the notes are at `commit` as they were read: the branch is written on top of it."""
     found = reads.find_notes(owner, [change.id for change in changes], commit)
     if any(sha256_of(found.get(change.id)) != sha256_of(change.before) for change in changes):
-        raise NotesChanged([change.id for change in changes])
+        raise errors.NotesChanged([change.id for change in changes])
 
 
 # -- Notes in undecided proposals.
@@ -198,7 +191,7 @@ def new_note_id(by: ChangeContext, owner: str, note_id: str | None) -> str | Non
         return note_id
     proposal = own_proposal(by.agent, owner, by.proposal_id)
     if proposal.kind != Kind.SAVE or note_id not in (None, proposal.target):
-        raise other_target(proposal)
+        raise errors.other_target(proposal)
     return proposal.target
 
 
@@ -213,7 +206,7 @@ def find_waiting(by: ChangeContext, owner: str, note_id: str) -> Proposal | None
 def require_none(by: ChangeContext, owner: str, note_id: str, *, argument: str = "note_id") -> None:
     """Raise `note_waits` if the note is in an undecided proposal of the actor."""
     if proposal := find_waiting(by, owner, note_id):
-        raise note_waits(proposal, note_id, argument)
+        raise errors.note_waits(proposal, note_id, argument)
 
 
 def amend_waiting(by: ChangeContext, proposal: Proposal, note_id: str, fields: dict[str, Any]) -> NoteChangeOutcome:
@@ -273,9 +266,9 @@ def _withdrawn(by: ChangeContext, owner: str, note_id: str) -> ProposalQuerySet:
 def _require_alone(by: ChangeContext, proposal: Proposal, note_id: str) -> None:
     """Raise `note_waits` for a note in an import, and `other_target` where the call names another proposal."""
     if proposal.kind != Kind.SAVE:
-        raise note_waits(proposal, note_id, "note_id")
+        raise errors.note_waits(proposal, note_id, "note_id")
     if by.proposal_id not in (None, proposal.pk):
-        raise other_target(own_proposal(proposal.agent, proposal.owner, by.proposal_id))
+        raise errors.other_target(own_proposal(proposal.agent, proposal.owner, by.proposal_id))
 
 
 # -- People change notes at once: a commit in their name, in their own memory or, for staff, in any.
@@ -308,7 +301,7 @@ def commit_notes(
             comment=comment,
         )
     except rows.TargetMoved as error:
-        raise NotesChanged([change.id for change in changes]) from error
+        raise errors.NotesChanged([change.id for change in changes]) from error
     log.info("notes_written", action=str(action), user_id=owner, notes=len(changes), actor=actor.username)
     return NoteChangeOutcome(changes, made.commit, None)
 
@@ -485,7 +478,7 @@ def delete(*, by: ChangeContext, owner: str, note_id: str, loaded_sha256: str | 
         if proposal := find_waiting(by, owner, note_id):
             return withdraw_waiting(by, proposal, note_id)
         if proposal := _withdrawn(by, owner, note_id).order_by("-pk").first():
-            raise NoteWithdrawn(proposal, note_id) from None
+            raise errors.NoteWithdrawn(proposal, note_id) from None
         raise
     return change_notes(by=by, owner=owner, kind=Kind.DELETE, changes=(NoteChange(note_id, before, None),))
 
@@ -536,7 +529,7 @@ def reinstate(*, actor: User, owner: str, note_id: str, loaded_sha256: str, comm
     """
     before = _as_loaded(owner, note_id, loaded_sha256)
     if not before.is_superseded:
-        raise NoChange(_("The note is not outdated."))
+        raise errors.NoChange(_("The note is not outdated."))
     after = replace(before, superseded_at=None, superseded_by=None, superseded_reason=None)
     changes = (NoteChange(note_id, before, stamped(after, timezone.now())),)
     return commit_notes(actor, owner, Change.Action.REINSTATED, changes, verb="Reinstate", comment=comment)
@@ -560,13 +553,13 @@ def change_notes(
     """
     changes = tuple(change for change in changes if sha256_of(change.before) != sha256_of(change.after))
     if not changes:
-        raise NoChange(_("Nothing was changed."))
+        raise errors.NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         verb = kind.capitalize()
         return commit_notes(by.actor, owner, _ACTIONS[kind], changes, verb=verb, comment=by.reasoning)
     by, proposal = anew(by, owner)
     if by.answers and by.answers.kind != kind:
-        raise other_target(by.answers)
+        raise errors.other_target(by.answers)
     if proposal:
         return _amend(by, proposal, kind, changes, base_commit if kind == Kind.IMPORT else None)
     return NoteChangeOutcome.of(make(by, change_of(owner, kind, changes, base_commit)))
@@ -576,7 +569,7 @@ def _as_loaded(owner: str, note_id: str, loaded_sha256: str | None) -> reads.Not
     """Return the note. Raise NotesChanged if it is not at `loaded_sha256`; the write checks again."""
     note = reads.note(owner, note_id)
     if loaded_sha256 is not None and note.sha256 != loaded_sha256:
-        raise NotesChanged([note_id])
+        raise errors.NotesChanged([note_id])
     return note
 
 
@@ -584,12 +577,12 @@ def _require_none_waits_as_another(by: ChangeContext, made: reads.Note) -> None:
     """Raise `note_waits` if another note with this id is undecided; an equal one is found when it is proposed."""
     proposal = find_waiting(by, made.owner, made.id)
     if proposal and meaning_sha256([NoteChange(made.id, None, made)]) != proposal.result_sha256:
-        raise note_waits(proposal, made.id, "note_id")
+        raise errors.note_waits(proposal, made.id, "note_id")
 
 
 def _require_no_circle(by: ChangeContext, owner: str, note_id: str, replacement_id: str) -> None:
     if reads.find_note(owner, replacement_id) is None:
         require_none(by, owner, replacement_id, argument="replacement_id")
-        raise ReplacementNotFound(replacement_id)
+        raise errors.ReplacementNotFound(replacement_id)
     if reads.closes_circle(owner, note_id, replacement_id):
         raise _invalid("replacement_id", _("A note cannot be replaced by itself, not even in a circle."))

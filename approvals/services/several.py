@@ -38,18 +38,10 @@ from approvals.models.batches import NOT_REACHED
 from approvals.permissions import ReviewAction, proposals_visible_to
 from approvals.recovery.recover import find_proposal
 from approvals.review.targets import Assessment, BlockState, current_state
+from approvals.services import errors
 from approvals.services.approving import approve
 from approvals.services.checks import block_of, proposal_for, require_fit
 from approvals.services.close import reject
-from approvals.services.errors import (
-    AlreadyDecided,
-    AlreadyUndone,
-    BeingDecided,
-    DecisionRefused,
-    HasWarnings,
-    Refusal,
-    TargetChanged,
-)
 from approvals.services.merge import after_approval
 from approvals.services.preparing import drop_branches
 from approvals.services.undo import after_undoing, undo
@@ -148,7 +140,7 @@ def decide_several(
     """
     items = list({item.proposal_id: item for item in items}.values())
     if len(items) > MOST_AT_ONCE:
-        raise Refusal(_("At most %(most)d proposals are decided at once.") % {"most": MOST_AT_ONCE})
+        raise errors.Refusal(_("At most %(most)d proposals are decided at once.") % {"most": MOST_AT_ONCE})
     if action not in (ReviewAction.APPROVE, ReviewAction.REJECT):
         raise ValueError(f"{action} is not decided about several")
     if action is ReviewAction.REJECT and reason not in RejectReason.values:
@@ -179,7 +171,7 @@ def undo_several(*, actor: User, batch: str, seconds: float = math.inf) -> Batch
     """
     decided = Batch.objects.get(pk=batch, person=actor)
     if not decided.is_finished or decided.action == BatchAction.UNDO:
-        raise Refusal(_("This can be undone once all of it is done."))
+        raise errors.Refusal(_("This can be undone once all of it is done."))
     done = [item for item, (code, _why) in zip(decided.items, decided.results, strict=True) if not code]
     asked = {"pk": uuid.uuid4().hex, "person": actor, "action": BatchAction.UNDO, "items": done[::-1]}
     kept, _is_new = Batch.objects.get_or_create(undoes=decided, defaults=asked)
@@ -253,7 +245,7 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
                 break
             if not _note(kept, mine, lease_expires_at=clock.now() + settings.LEASE):
                 return False
-    except (EngineUnavailable, OutcomeUnknown, BeingDecided, DatabaseError):
+    except (EngineUnavailable, OutcomeUnknown, errors.BeingDecided, DatabaseError):
         log.exception("batch_paused", batch=batch, done=len(kept.results))
         deadlines.extend()
         _note(kept, mine)  # the lease stays: what did not answer is asked again when it ends
@@ -291,21 +283,21 @@ def _decided(kept: Batch, item: Item) -> list[str]:
         actor = User.objects.get(pk=kept.person_id)  # whose rights may have ended since the item before
         try:
             _decide(kept, item, actor)
-        except BeingDecided:
+        except errors.BeingDecided:
             find_proposal(item.proposal_id, actor)  # finishes what a crash left
             _decide(kept, item, actor)
-    except AlreadyUndone as error:
+    except errors.AlreadyUndone as error:
         after_undoing(error.proposal)  # the run that undid it may have been killed before
-    except BeingDecided as error:
+    except errors.BeingDecided as error:
         if error.proposal.decision_batch == _named_by(kept):  # begun by a run that was killed: its lease has to end
             raise
         return [error.code, error.message]
-    except AlreadyDecided as error:
+    except errors.AlreadyDecided as error:
         if error.proposal.decision_batch != kept.pk:
             return [error.code, error.message]
         after = after_approval if kept.action == BatchAction.APPROVE else drop_branches
         after(error.proposal)
-    except Refusal as error:
+    except errors.Refusal as error:
         return [error.code, error.message]
     except (EngineUnavailable, OutcomeUnknown, DatabaseError):
         raise
@@ -319,7 +311,7 @@ def _decide(kept: Batch, item: Item, actor: User) -> None:
     if kept.action == BatchAction.UNDO:
         proposal = find_proposal(item.proposal_id, actor)
         if proposal.is_decided and not proposal.reverted_by_commit and proposal.decision_batch != kept.undoes_id:
-            raise AlreadyDecided(proposal, _("It was decided anew since."))
+            raise errors.AlreadyDecided(proposal, _("It was decided anew since."))
         undo(actor=actor, proposal_id=item.proposal_id)
     elif Proposal.objects.decidable().filter(pk=item.proposal_id, decision_batch=kept.pk).exists():
         return  # a run that was killed decided about it, and a person has undone that since
@@ -363,14 +355,14 @@ def _approve(kept: Batch, item: Item, actor: User) -> None:
     elif isinstance(target, BlockState) and _was_moved(kept, proposal, item, target):
         why_not = _why_not_same_words(proposal, revision, target)
     else:
-        raise TargetChanged(proposal, block_of(target))
+        raise errors.TargetChanged(proposal, block_of(target))
     if why_not:
-        raise DecisionRefused(proposal, why_not)
+        raise errors.DecisionRefused(proposal, why_not)
     seen: dict[str, Any] = {"seen_sha256": target.sha256, "comment": kept.comment, "batch": kept.pk}
     try:
         approve(actor=actor, proposal_id=item.proposal_id, revision=item.revision, despite_warnings=False, **seen)
-    except HasWarnings as error:  # found in the text it makes now, or by checks that are newer than the proposal
-        raise DecisionRefused(proposal, _("It has a warning. Open it to decide.")) from error
+    except errors.HasWarnings as error:  # found in the text it makes now, or by checks that are newer than the proposal
+        raise errors.DecisionRefused(proposal, _("It has a warning. Open it to decide.")) from error
 
 
 def _was_moved(kept: Batch, proposal: Proposal, item: Item, target: BlockState) -> bool:
