@@ -4,7 +4,7 @@ from django.contrib.auth import views as django_views
 from django.urls import path
 from django.views.generic import RedirectView
 
-from approvals.accounts import settings_page, sign_in
+from approvals.accounts import sign_in
 from approvals.notifications import feed, unsubscribe
 from approvals.statistics import board
 from approvals.views import (
@@ -17,6 +17,7 @@ from approvals.views import (
     inbox,
     note_pages,
     proposal,
+    settings_page,
     several,
 )
 

@@ -1,4 +1,5 @@
-"""People's accounts: signing in and out, sessions, passwords, the time zone and what an owner lets happen by itself.
+"""People's accounts: signing in and out, sessions and passwords.
 
-Pages and their helpers; the models are in `approvals.models`, permissions in `approvals.permissions`.
+Their settings are a page of `approvals.views`; the models are in `approvals.models`, permissions in
+`approvals.permissions`.
 """

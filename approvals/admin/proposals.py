@@ -23,8 +23,7 @@ from approvals.models import Batch, Event, Proposal, ProposedNote, RejectedFinge
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction
 from approvals.review.summary import risk_title
-from approvals.templatetags.changes import excerpt
-from approvals.templatetags.texts import marked
+from approvals.templatetags.assent import excerpt, marked
 
 #: Proposals on one page that are decided together; a person does not read more of them.
 MOST_AT_ONCE = 25

@@ -4,15 +4,13 @@ The address is the number of the person and a secret. The person is looked up by
 in constant time. A wrong one, one that was made anew and one of a person who is not active are the same: not found.
 """
 
-import html
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.templatetags.static import static
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.cache import get_conditional_response, set_response_etag
 from django.utils.crypto import constant_time_compare
@@ -34,25 +32,9 @@ from memory_app.runtime import rate_limit
 
 @cache_control(public=True, max_age=86_400)
 @require_safe
-def manifest(request: HttpRequest) -> JsonResponse:
-    """Answer the manifest, the same for everybody."""
-    icons = (("icon-192.png", "192x192", "any"), ("icon-512.png", "512x512", "any"))
-    values = {
-        "name": "Assent",
-        "short_name": "Assent",
-        "description": _("Review what agents remember"),
-        "id": reverse("inbox"),
-        "start_url": reverse("inbox"),
-        "scope": reverse("inbox"),
-        "display": "standalone",
-        "background_color": "#f6f6f8",
-        "theme_color": "#3b45b5",
-        "icons": [
-            {"src": static(name), "sizes": sizes, "type": "image/png", "purpose": purpose}
-            for name, sizes, purpose in (*icons, ("icon-512-maskable.png", "512x512", "maskable"))
-        ],
-    }
-    return JsonResponse(values, content_type="application/manifest+json")
+def manifest(request: HttpRequest) -> HttpResponse:
+    """Answer the manifest, the same for everybody: drawn without the request, which would load a session."""
+    return HttpResponse(render_to_string("manifest.webmanifest"), content_type="application/manifest+json")
 
 
 #: Entries of a feed, the newest.
@@ -116,19 +98,10 @@ def _write(person: User) -> bytes:
         written.add_item(
             title=f"{owner}: {said['title']}",
             link=said["url"],
-            description=_summary(said),
+            description=render_to_string("notifications/entry.html", said),  # nothing that changes by itself
             unique_id=f"tag:{host},2026:proposal/{proposal.pk}",
             pubdate=proposal.created_at,
             updateddate=max(since, reminded) if reminded else since,
             author_name=said["agent"],
         )
     return written.writeString("utf-8").encode()
-
-
-def _summary(said: dict[str, Any]) -> str:
-    """Return an entry's text as HTML. It says nothing that changes by itself, such as an age."""
-    parts = [f"{html.escape(said['kind'])} · {html.escape(said['agent'])}"]
-    if said["warnings"]:
-        parts.append(html.escape(_("Look closely: %(warnings)s") % {"warnings": said["warnings"]}))
-    parts += [html.escape(text) for text in (said["reason"], said["held_back"]) if text]
-    return "".join(f"<p>{part}</p>" for part in [*parts, said["redline_html"]] if part)

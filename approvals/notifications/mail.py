@@ -7,7 +7,6 @@ is plain text, and HTML that brings its few styles along; the feed says the same
 
 import contextlib
 import hashlib
-import html
 import smtplib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
@@ -83,29 +82,22 @@ def _last_time(mail: Mail, now: datetime, hour: int) -> datetime:
 
 _REASON = 400
 _TITLE = 80
-_STYLES = {
-    "removed": "color:#86201a;background:#fbe2df;text-decoration:line-through",
-    "added": "color:#0d4d26;background:#d9f2e1;text-decoration:underline",
-    "moved": "color:#3d4450;background:#eceef1;text-decoration:underline dotted",
-}
 
 
 def words_of(item: NewsItem) -> dict[str, Any]:
-    """Return one proposal in words, plain but for `redline_html`; `held_back` says why its texts are not here."""
+    """Return one proposal in words, with its stored excerpt; `held_back` says why its texts are not here."""
     proposal = item.proposal
     is_secret = flags.SECRETS in proposal.risks or proposal.is_redacted
     kind = capfirst(str(Kind(proposal.kind).label))
     # The title of a block that exists is not part of the change. That of a note is its text.
     is_of_block = proposal.target_kind == TargetKind.BLOCK and proposal.kind != Kind.CREATE_BLOCK
     is_shown = is_of_block or not is_secret
-    excerpt = [] if is_secret else excerpt_shown(proposal.excerpt)
     return {
         "title": one_line(proposal.target_title, _TITLE) if is_shown else kind,
         "kind": kind,
         "reason": "" if is_secret else one_line(proposal.reasoning, _REASON),
         "held_back": _("It contains what looks like a key or password. Open it to see.") if is_secret else "",
-        "redline_text": "".join(_as_text(kind, text) for kind, text in excerpt),
-        "redline_html": "".join(_as_html(kind, text) for kind, text in excerpt),
+        "excerpt": [] if is_secret else excerpt_shown(proposal.excerpt),
         "warnings": ", ".join(risk_title(key) for key in proposal.risks if key != flags.SECRETS),
         "agent": proposal.agent.name,
         "age": _age(item),
@@ -129,23 +121,6 @@ def url_of(proposal: Proposal, page: str = "proposal") -> str:
 def one_line(text: str, longest: int) -> str:
     """Return the beginning of a text on one line, with what cannot be seen written out."""
     return first_words(" ".join(invisible.plain(text[: 4 * longest]).split()), longest)
-
-
-def _as_text(kind: str, text: str) -> str:
-    shown = invisible.plain(text)
-    if kind == "removed":
-        return f"[-{shown}-]"
-    if kind == "moved":
-        return f"{{{_('moved:')} {shown}}}"
-    return f"{{+{shown}+}}" if kind == "added" else shown
-
-
-def _as_html(kind: str, text: str) -> str:
-    shown = html.escape(invisible.plain(text))
-    if kind == "moved":
-        shown = f"{html.escape(_('moved:'))} {shown}"
-    tag = {"removed": "del", "added": "ins", "moved": "ins"}.get(kind)
-    return f'<{tag} style="{_STYLES[kind]}">{shown}</{tag}>' if tag else shown
 
 
 #: Proposals that one mail tells of; it counts the others.

@@ -30,7 +30,7 @@ from approvals.review.reworded import ids_of_changes, taken_of
 from approvals.review.turn import change_request
 from approvals.risks.flags import Risk
 from approvals.services import errors
-from approvals.templatetags.proposals import proposal_url
+from approvals.templatetags.assent import proposal_url
 from approvals.views.panels import Panel, panel_for
 from approvals.views.proposal import listing_of, proposal_or_404, proposal_page, talk_context, view_of
 from approvals.views.request import Request, form_page, verb, whole_number

@@ -9,7 +9,7 @@ from approvals.markdown.parsing import LONGEST, links
 from approvals.pages.memory_search import in_context
 from approvals.risks.flags import report
 from approvals.risks.prompt_injection import instructions
-from approvals.templatetags.texts import marked, opening
+from approvals.templatetags.assent import marked, opening
 from assent_client.text import invisible, list_items, memories_md
 from memory_app.search.ranking.chunking import cut, sections
 from memory_app.search.ranking.dates import cues
