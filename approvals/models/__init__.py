@@ -3,11 +3,9 @@
 Everything above `memory_app` may import them; the rules are in `approvals.services` and `approvals.permissions`.
 """
 
-from approvals.models.access import AuditEvent, BrowserSession
-from approvals.models.batches import Batch, BatchAction
 from approvals.models.counts import OwnerCounts, WeekCount
-from approvals.models.events import Attention, Event, Policy, SavedFilter
-from approvals.models.people import Agent, Mail, Tutorship, User
+from approvals.models.events import Attention, Batch, BatchAction, Event, Policy, SavedFilter
+from approvals.models.people import Agent, AuditEvent, BrowserSession, Mail, Tutorship, User
 from approvals.models.proposals import (
     DECIDABLE,
     DECIDED,

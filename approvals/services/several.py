@@ -34,7 +34,7 @@ from approvals.models import (
     Status,
     User,
 )
-from approvals.models.batches import NOT_REACHED
+from approvals.models.events import NOT_REACHED
 from approvals.permissions import ReviewAction, proposals_visible_to
 from approvals.recovery.recover import find_proposal
 from approvals.review.targets import Assessment, BlockState, current_state

@@ -18,16 +18,8 @@ from approvals import audit, permissions, services
 from approvals.accounts.sign_in import viewer_of
 from approvals.markdown import rendering
 from approvals.models import Proposal, User
-from approvals.pages.blocks import (
-    NOW,
-    HistoryEntry,
-    Version,
-    history_entries,
-    undoable,
-    version,
-    waiting_and_new,
-    waiting_on,
-)
+from approvals.pages import blocks
+from approvals.pages.blocks import HistoryEntry, Version
 from approvals.pages.memory_search import find
 from approvals.pages.notes_page import Automatic, automatic_changes
 from approvals.pages.versions import ChangeBy, blamed_text, entries_of, strip_of
@@ -116,13 +108,13 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
     """Show the blocks of an owner and what changed lately."""
     person = readable_owner(request, owner)
     user = viewer_of(request)
-    blocks = reads.blocks(owner)
-    shown = Paginator(blocks, BLOCKS_ON_A_PAGE).get_page(whole_number(request.GET.get("page", "")) or 1)
+    every = reads.blocks(owner)
+    shown = Paginator(every, BLOCKS_ON_A_PAGE).get_page(whole_number(request.GET.get("page", "")) or 1)
     last = reads.last_changes(owner, TargetKind.BLOCK, [block.label for block in shown])
     recent = recent_changes(owner)
-    waiting, new_blocks = waiting_and_new(owner, [block.label for block in shown])
-    entries = {entry.change.pk: entry for entry in history_entries([*last.values(), *recent])}
-    titles = {block.label: block.display_title for block in blocks}
+    waiting, new_blocks = blocks.waiting_and_new(owner, [block.label for block in shown])
+    entries = {entry.change.pk: entry for entry in blocks.history_entries([*last.values(), *recent])}
+    titles = {block.label: block.display_title for block in every}
     said = reads.find_notes(owner, {change.target for change in recent if change.target_kind == TargetKind.NOTE})
     applied = [entries[change.pk].proposal for change in recent if change.action == Change.Action.APPLIED]
     automatic = {each.proposal.pk: each for each in automatic_changes(owner, user, filter(None, applied))}
@@ -141,7 +133,7 @@ def memory(request: HttpRequest, owner: str) -> HttpResponse:
                 for block in shown
             ],
             "new_blocks": new_blocks,
-            "block_count": len(blocks),
+            "block_count": len(every),
             "page": shown.number,
             "pages": shown.paginator.num_pages,
             "recent": [_recent_change(entries[change.pk], titles, said, automatic) for change in recent],
@@ -173,7 +165,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     person = readable_owner(request, owner)
     as_of = request.GET.get("as_of", "").strip()
     try:
-        shown = version(owner, label, as_of or NOW)
+        shown = blocks.version(owner, label, as_of or blocks.NOW)
     except RevisionNotFound:
         return unknown_revision(request, person, label, as_of)
     if shown.block is None and shown.last is None and not as_of:
@@ -186,7 +178,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         "memory_block": shown.block,
         "as_of": as_of,
         "view": "source" if request.GET.get("view") == "source" else "text",
-        "last": history_entries([shown.last])[0] if shown.last else None,
+        "last": blocks.history_entries([shown.last])[0] if shown.last else None,
         "may_restore": permissions.may_edit(viewer_of(request), owner),
     }
     if shown.block is None:
@@ -196,7 +188,7 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         if len(shown.block.body) >= LONG_TEXT and len(headings) >= FEWEST_CONTENTS:
             context["headings"] = headings
     if shown.is_now:
-        context["pending"] = waiting_on(owner, label)
+        context["pending"] = blocks.waiting_on(owner, label)
     return render(request, "memory/block.html", context)
 
 
@@ -249,7 +241,7 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     context |= {
         "versions": len(found.changes),
         "kinds": [by for by in ChangeBy if any(bar.by == by for bar in context["strip"])],
-        "entries": [(entry, _leads_to(entry.change, picked)) for entry in history_entries(page, older=older)],
+        "entries": [(entry, _leads_to(entry.change, picked)) for entry in blocks.history_entries(page, older=older)],
         "is_first_page": not before,
         "older": urlencode({"before": page[-1].pk}) if older else "",
     }
@@ -269,11 +261,11 @@ def _history_of(request: HttpRequest, owner: str, label: str) -> tuple[User, Blo
 def _version_of(found: BlockBlame, revision: str) -> Version:
     """Return a version as `version` does; of those the ledger has, which are known, only the text is read."""
     first = found.changes[0] if found.changes else None
-    if revision == NOW and first:
-        return Version(NOW, found.block, last=found.changes[-1], first=first)
+    if revision == blocks.NOW and first:
+        return Version(blocks.NOW, found.block, last=found.changes[-1], first=first)
     change = next((each for each in found.changes if each.commit == revision), None)
     if change is None:
-        return version(found.owner, found.label, revision)
+        return blocks.version(found.owner, found.label, revision)
     block = reads.find_block(found.owner, found.label, revision)
     return Version(revision, block, at=change.at, last=change, first=first)
 
@@ -294,10 +286,10 @@ def _chosen(request: HttpRequest, found: BlockBlame) -> dict[str, object]:
     """
     asked = request.GET
     if "a" in asked or "b" in asked:
-        a, b = asked.get("a", ""), asked.get("b", "") or NOW
+        a, b = asked.get("a", ""), asked.get("b", "") or blocks.NOW
         comparison = compare(_version_of(found, a), _version_of(found, b))
         last = found.changes[-1].commit if found.changes else ""
-        strip = strip_of(found, ends=(a, last if b == NOW else b))
+        strip = strip_of(found, ends=(a, last if b == blocks.NOW else b))
         return {"strip": strip, "comparison": comparison, "a": a, "b": b}
     if picked := asked.get("from", ""):
         _number(found, picked)
@@ -321,7 +313,7 @@ def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, An
     number = _number(found, commit)
     previous = found.changes[number - 1].commit if number else ""
     (entry,) = entries_of(found, [number])
-    now, then = _version_of(found, NOW), _version_of(found, commit)
+    now, then = _version_of(found, blocks.NOW), _version_of(found, commit)
     return {
         "number": number + 1,
         "versions": len(found.changes),
@@ -332,7 +324,7 @@ def _shown_version(found: BlockBlame, commit: str, viewer: User) -> dict[str, An
         "is_as_now": bool(
             then.block and now.block and then.body == now.body and not field_changes(then.block, now.block)
         ),
-        "is_undoable": bool(undoable([entry], viewer)),
+        "is_undoable": bool(blocks.undoable([entry], viewer)),
     }
 
 
@@ -341,7 +333,7 @@ def block_blame(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     """Show the text with who proposed and approved each sentence, when and why; with `?s=`, all about one of them."""
     _person, found, context = _history_of(request, owner, label)
     if context["current"] is None:
-        last = history_entries(found.changes[-1:])[0]
+        last = blocks.history_entries(found.changes[-1:])[0]
         return render(request, "memory/block_missing.html", {**context, "last": last}, status=410)
     by_age = request.GET.get("by") == "age"
     blamed = blamed_text(

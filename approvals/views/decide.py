@@ -20,9 +20,9 @@ from approvals.forms import proposal as forms
 from approvals.forms.memory import in_words
 from approvals.models import Approval, Event, Proposal, Status, User
 from approvals.pages import inbox
+from approvals.pages.blocks import undoing
 from approvals.pages.inbox_filters import Listing, Tab
 from approvals.pages.inbox_rows import InboxRow, rows_of
-from approvals.pages.undoing import undoing
 from approvals.permissions import ReviewAction, available_actions, may_redact, proposals_visible_to, readable_people
 from approvals.review.diff_mode import DiffMode
 from approvals.review.presentation import review_of

@@ -17,17 +17,7 @@ from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, is_tick
 from approvals.models import Proposal, ProposalQuerySet, User
-from approvals.pages.inbox import (
-    MOST_LOOKED_THROUGH,
-    arrived,
-    counts,
-    last_decisions,
-    listed,
-    looked_until,
-    order_of,
-    page,
-    plain_page,
-)
+from approvals.pages import inbox as queue
 from approvals.pages.inbox_filters import Key, Listing, Sort, Tab, filter_menu, url_of
 from approvals.pages.inbox_rows import InboxRow
 from approvals.permissions import readable_people
@@ -59,24 +49,26 @@ def inbox(request: Request) -> HttpResponse:
     visible = Proposal.objects.visible_to(owners)
     keys = {name: Key.parse(request.GET.get(name, "")) for name in ("since", "read", "before", "after")}
     if keys["since"] and request.htmx:
-        waiting = listed(visible, listing, user)
-        return _arrivals(request, listing, arrived(waiting, tab, keys["since"], user, read=keys["read"], owners=owners))
+        waiting = queue.listed(visible, listing, user)
+        return _arrivals(
+            request, listing, queue.arrived(waiting, tab, keys["since"], user, read=keys["read"], owners=owners)
+        )
 
     services.recover_on_read()
     _expire_overdue()
-    now, by_tab = str(Key(timezone.now(), 0)), counts(visible)
+    now, by_tab = str(Key(timezone.now(), 0)), queue.counts(visible)
     request.waiting = by_tab[Tab.YOURS]  # for the navigation
-    is_in_parts = listing.is_looked_through and by_tab[tab] > MOST_LOOKED_THROUGH
+    is_in_parts = listing.is_looked_through and by_tab[tab] > queue.MOST_LOOKED_THROUGH
     turned = {name: keys[name] for name in ("before", "after")}
-    proposals = listed(visible, listing, user, **turned if is_in_parts else {})
-    order, gathers = order_of(tab, listing.sort), tab is Tab.YOURS and (owners is None or len(owners) > 1)
+    proposals = queue.listed(visible, listing, user, **turned if is_in_parts else {})
+    order, gathers = queue.order_of(tab, listing.sort), tab is Tab.YOURS and (owners is None or len(owners) > 1)
     is_plain_page = tab is Tab.YOURS and request.GET.get("ticked") == "plain"
     if is_plain_page:
-        shown = plain_page(proposals, order, gathers=gathers, viewer=user)
+        shown = queue.plain_page(proposals, order, gathers=gathers, viewer=user)
         is_plain_page = bool(shown.groups)  # once they are decided, what else waits is shown at this address
     if not is_plain_page:
-        shown = page(proposals, order, gathers=gathers, viewer=user, **turned)
-    until = looked_until(visible, listing, keys["before"]) if is_in_parts and not keys["after"] else None
+        shown = queue.page(proposals, order, gathers=gathers, viewer=user, **turned)
+    until = queue.looked_until(visible, listing, keys["before"]) if is_in_parts and not keys["after"] else None
     if until and not shown.older and listing.sort is not Sort.RISK:
         shown = replace(shown, older=str(until))
     rows = [row for group in shown.groups for first in group.rows for row in first.together]
@@ -88,7 +80,7 @@ def inbox(request: Request) -> HttpResponse:
         "counts_here": by_tab[tab],
         "found": proposals.count() if filters.active and shown.groups and not is_plain_page else None,
         **_shown(request, visible, people, listing, by_tab),
-        "looked_through": MOST_LOOKED_THROUGH if until else 0,
+        "looked_through": queue.MOST_LOOKED_THROUGH if until else 0,
         "filter_name": kept.get("filter_name", ""),
         "page": shown,
         "names": names,
@@ -121,7 +113,7 @@ def _said(user: User, tab: Tab, visible: ProposalQuerySet, by_tab: Mapping[Tab, 
         "is_newcomer": may_be_new and not Proposal.objects.filter(decided_by=user).exists(),
         "is_unused": not any(by_tab.values()),
         "waits_for_agent": by_tab[Tab.AGENT],
-        "last_decisions": last_decisions(visible) if is_yours and is_empty else [],
+        "last_decisions": queue.last_decisions(visible) if is_yours and is_empty else [],
     }
 
 

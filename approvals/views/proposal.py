@@ -20,9 +20,8 @@ from approvals.forms.proposal import ApproveForm, ApproveSomeForm, CommentForm, 
 from approvals.markdown.rendering import on_one_line
 from approvals.models import Event, Proposal, Revision, User
 from approvals.pages import inbox
-from approvals.pages.blocks import url_of_target
+from approvals.pages.blocks import can_be_undone_at_once, url_of_target
 from approvals.pages.inbox_filters import Listing, Tab
-from approvals.pages.undoing import can_be_undone_at_once
 from approvals.permissions import ReviewAction, deciders_of, is_open_for_talk, may_decide, readable_people
 from approvals.review.diff_mode import DiffMode, change_map, change_shown
 from approvals.review.presentation import Review, hunks_of, review_of

@@ -20,8 +20,7 @@ from approvals.forms.proposal import SeveralForm, is_tick, ticked
 from approvals.models import Batch, BatchAction, Mergeability, Proposal, Status
 from approvals.pages.inbox import listed, order_of
 from approvals.pages.inbox_filters import InboxFilters, Listing, Tab
-from approvals.pages.inbox_rows import alike_to
-from approvals.pages.together import one_for_many
+from approvals.pages.inbox_rows import alike_to, one_for_many
 from approvals.permissions import proposals_visible_to
 from approvals.review.diff_mode import DiffMode, change_shown
 from approvals.review.presentation import review_of

@@ -12,7 +12,7 @@ from approvals import services
 from approvals.models import Agent, Mergeability, Proposal, Status, User
 from approvals.recovery.integrity import problems
 from approvals.recovery.recover import finish
-from approvals.services import approving, merge
+from approvals.services import checks, merge
 from approvals.services.errors import AlreadyDecided, BeingDecided, TargetChanged
 from memory_app import reads
 from memory_app.reads import Block
@@ -210,14 +210,14 @@ def test_a_deleted_block_takes_its_proposals_out_of_reach(goals: Block, proposal
 def test_a_decision_made_since_the_proposal_was_read_is_named(
     goals: Block, alice: User, tim: User, proposal: Proposal, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    original = getattr(approving, step)
+    original = getattr(checks, step)
 
     def decided_after(*arguments: Any, **more: Any) -> Any:
         result = original(*arguments, **more)
         reject(tim, proposal)
         return result
 
-    monkeypatch.setattr(approving, step, decided_after)
+    monkeypatch.setattr(checks, step, decided_after)
     with refusing("already_decided", match="Tim Okafor was first"):
         approve(alice, proposal)
     assert reads.block("alice", "goals") == goals

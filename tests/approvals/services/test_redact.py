@@ -14,12 +14,10 @@ from agent_tools.calls import execution
 from agent_tools.models import IdempotencyKey, ToolCall
 from approvals import services
 from approvals.models import Agent, Event, Proposal, Revision, Status, User
-from approvals.recovery import recover
 from approvals.recovery.integrity import problems
 from approvals.review.targets import agents_revision
-from approvals.services import notes, texts
+from approvals.services import notes, preparing, texts
 from approvals.services.notes import ChangeContext
-from approvals.services.preparing import write_revision_branch
 from memory_app import reads
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.reads import Block
@@ -323,10 +321,10 @@ def test_a_branch_made_again_while_its_proposal_is_removed_goes_too(
     def removed_in_between(proposal: Proposal, revision: Revision) -> str:
         reject(alice, proposal, "too_private")
         collected()
-        written.append(write_revision_branch(proposal, revision))
+        written.append(preparing.write_revision_branch(proposal, revision))
         return written[-1]
 
-    monkeypatch.setattr(recover, "write_again", removed_in_between)
+    monkeypatch.setattr(preparing, "write_again", removed_in_between)
     services.recover()
 
     assert written
