@@ -8,7 +8,7 @@ around them, and a wide table is scrolled in a box of its own.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,8 +53,6 @@ _LINK = re.compile(r"!?\[([^\[\]]*+)\]\([^\[)]*+\)")
 #: Marks of emphasis stand at the edge of a word: those of 5*3 and a_b are none. Several in a row are one mark.
 _MARKS = re.compile(r"`++|~~++|(?<![*_])(?:(?<!\w)[*_]++(?=\S)|(?<=\S)[*_]++(?!\w))")
 
-_Change = Callable[[list[Token]], None]
-
 #: The highest heading of a text where the page has an h1 and the text's section an h2.
 TOP = 3
 
@@ -90,33 +88,17 @@ def lay_out(text: str, *, top: int = TOP, anchored: bool = True) -> tuple[SafeSt
         note = _("This text is too long to be laid out; it is shown as it is written.")
         written = invisible.plain(text)
         return format_html('<p class="meta">{}</p><pre class="as-written">{}</pre>', note, written), ()
-    return _laid_out(invisible.plain(text), top=top, anchored=anchored)
+    return laid_out(invisible.plain(text), top=top, anchored=anchored)
 
 
-def render_with(source: str, change: _Change, *, top: int, attributes: Mapping[str, set[str]]) -> SafeString:
-    """Return HTML for a text without invisible characters, with tokens changed between parsing and drawing.
-
-    What Markdown drops is shown there as well, in tokens of type `html_block` and `html_inline`.
-
-    Args:
-        change: puts links of ours into the tokens; those of the text must be gone afterwards.
-        attributes: what tags may have beyond those of `render`.
-    """
-    return _laid_out(source, top=top, change=change, more=attributes)[0]
-
-
-def _laid_out(
-    source: str, *, top: int, anchored: bool = False, change: _Change | None = None, more: Mapping[str, set[str]] = {}
-) -> tuple[SafeString, tuple[Heading, ...]]:
+def laid_out(source: str, *, top: int, anchored: bool = False) -> tuple[SafeString, tuple[Heading, ...]]:
+    """Return HTML and headings as `lay_out` does, of a text of any length without invisible characters."""
     env: dict[str, Any] = {}
     tokens = _markdown.parse(source, env)
     headings = _number_headings(tokens, top=top, anchored=anchored)
     tokens = _with_unseen(source, tokens)
-    if change:
-        change(tokens)
-    rel = None if change else "noopener noreferrer nofollow"  # where the tokens were changed, links are ours
-    html = drawn(tokens, env)
-    clean = nh3.clean(html, tags=TAGS, attributes={**ATTRIBUTES, **more}, url_schemes=SCHEMES, link_rel=rel)
+    rel = "noopener noreferrer nofollow"
+    clean = nh3.clean(drawn(tokens, env), tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel=rel)
     return mark_safe(clean), headings  # noqa: S308  # nh3 just made it so
 
 

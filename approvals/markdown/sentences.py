@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
-from markdown_it.token import Token
 
 from approvals.markdown.parsing import LONGEST
-from approvals.markdown.rendering import beside, render_with
+from approvals.markdown.rendering import laid_out
 from assent_client.text import invisible
 
 #: A mark before a sentence: its number between two characters that `invisible.plain` leaves in no text.
@@ -25,9 +24,14 @@ _IN_FRONT = re.compile(
 )
 #: Lines that lay a text out and say nothing: rules, fences, definitions of links.
 _SAYS_NOTHING = re.compile(r"\s*+(?:[-*_=|:\s]*+\Z|```|~~~|\[[^\]\n]*+\]:)")
-_OF_PARTS = {"class", "aria-current", "data-sentence", "data-from"}
-_ATTRIBUTES = {"a": {"href", "id", *_OF_PARTS}, "span": _OF_PARTS}
-_BREAKS = ("softbreak", "hardbreak")
+#: The marks and tags of a rendered text; as one part what is written beside its words, what Markdown drops, and what
+#: begins and ends a block of code.
+_PARTS = re.compile(
+    rf"({_MARK.pattern.replace('(', '(?:')}|<span class=\"(?:sign|marker)\">.*?</span>|<p class=\"unseen.*?</p>"
+    r"|<pre><code>|</code></pre>|<[^>]*>)",
+    re.DOTALL,
+)
+_INLINE, _LINK_TAG = re.compile(r"</?(?:em|strong|s|br|a|span)\b|</?code>(?!<)"), re.compile(r"</?a\b")
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def render_sentences(sentences: Sequence[SentenceLink], *, top: int) -> SafeStri
         links = format_html_join("", "{}", ((_as_written(each, number),) for number, each in enumerate(sentences)))
         return format_html('<pre class="as-written">{}</pre>', links)
     source = "".join(_marked(each.text, number) for number, each in enumerate(sentences))
-    return render_with(source, _Linking(sentences).change, top=top, attributes=_ATTRIBUTES)
+    return SafeString("".join(_linked(laid_out(source, top=top)[0], sentences)))
 
 
 def _marked(text: str, number: int) -> str:
@@ -79,135 +83,51 @@ def _space_after(text: str) -> str:
 
 
 def _opening(sentence: SentenceLink, number: int, *, is_first: bool = True) -> SafeString:
-    return format_html(
-        '{} class="{}" data-sentence="{}" data-from="{}"{}{}>',
-        format_html('<a href="{}"', sentence.href) if is_first else SafeString("<span"),
-        sentence.css,
-        number,
-        sentence.origin,
-        format_html(' id="s{}"', number) if is_first else "",
-        SafeString(' aria-current="true"') if sentence.is_current else "",
-    )
+    tag, anchor = (f'a href="{escape(sentence.href)}"', f' id="s{number}"') if is_first else ("span", "")
+    about = f'class="{escape(sentence.css)}" data-sentence="{number}" data-from="{escape(sentence.origin)}"{anchor}'
+    current = ' aria-current="true"' if sentence.is_current else ""
+    return SafeString(f"<{tag} {about}{current}>")
 
 
-class _Linking:
-    """Replaces the marks in parsed tokens by links, which are closed and begun again around cells and paragraphs."""
+def _linked(html: str, sentences: Sequence[SentenceLink]) -> Iterator[str]:
+    """Yield rendered HTML with a link in the place of each mark, which is closed and begun again around blocks.
 
-    def __init__(self, sentences: Sequence[SentenceLink]) -> None:
-        self._sentences = sentences
-        self._number: int | None = None
-        self._begun: set[int] = set()
-        #: What ends the link that is open.
-        self._end = ""
-        self._out: list[Token] = []
-        # Emphasis that is open here, and how much of it was drawn: it ends before a link does, and begins again after.
-        self._around: list[Token] = []
-        self._drawn = 0
-        self._space: list[Token] = []
-
-    def change(self, tokens: list[Token]) -> None:
-        for index, token in enumerate(tokens):
-            if token.type == "inline":
-                token.children = self._changed(token.children or [])
-            elif token.type in ("fence", "code_block"):
-                tokens[index] = self._code(token)
-            elif token.type == "html_block":  # what Markdown drops
-                token.content = _MARK.sub("", token.content)
-            for name, value in token.attrs.items():
-                token.attrs[name] = _MARK.sub("", str(value))
-
-    def _changed(self, children: list[Token]) -> list[Token]:
-        self._out, self._around, self._space = [], [], []
-        self._drawn = 0
-        for child in children:
-            if child.type in ("text", "text_special", "code_inline", "image"):
-                self._words(child)
-                self._beside(child)
-            elif child.type in _BREAKS:
-                self._space.append(child)
-            elif child.type == "html_inline":  # the number of an item, as it is written
-                self._out.append(child)
-            elif child.type in ("link_open", "link_close"):
-                self._beside(child)
-            elif child.nesting == 1:
-                self._around.append(child)
-            elif child.nesting == -1 and self._around:
-                self._around.pop()
-                if self._drawn > len(self._around):
-                    self._out.append(child)
-                    self._drawn = len(self._around)
-        self._close()
-        return self._out + self._space
-
-    def _words(self, token: Token) -> None:
-        content = invisible.plain(token.content) if token.info == "entity" else token.content
-        for number, words in _parts(content):
-            if number is not None and number != self._number:
-                self._close()
-                self._number = number
-            if not words:
-                continue
-            self._begin()
-            if token.type == "code_inline":
-                self._out.append(_token("code_inline", "code", words))
-                continue
-            self._out.append(_token("text", "", words.rstrip()))
-            if space := _space_after(words):
-                self._space.append(_token("text", "", space))
-
-    def _beside(self, token: Token) -> None:
-        """Show what is written beside the words of a link or a sign."""
-        if said := _MARK.sub("", beside(token)):
-            self._out.append(_token("html_inline", "", said))
-
-    def _begin(self) -> None:
-        """Open the link of this sentence, and what is around these words, unless that was done."""
-        self._out += self._space
-        self._space = []
-        if not self._end and (link := self._link()):
-            opening, self._end = link
-            self._out.append(_token("html_inline", "", opening))
-        self._out += self._around[self._drawn :]
-        self._drawn = len(self._around)
-
-    def _link(self) -> tuple[SafeString, str] | None:
-        """Return the beginning and the end of this sentence's link; None for words of no sentence."""
-        if self._number is None or self._number >= len(self._sentences):
-            return None
-        is_first = self._number not in self._begun
-        self._begun.add(self._number)
-        opening = _opening(self._sentences[self._number], self._number, is_first=is_first)
-        return opening, "</a>" if is_first else "</span>"
-
-    def _close(self) -> None:
-        for token in reversed(self._around[: self._drawn]):
-            self._out.append(Token(token.type.replace("_open", "_close"), token.tag, -1))
-        self._drawn = 0
-        if self._end:
-            self._out.append(_token("html_inline", "", self._end))
-        self._end = ""
-
-    def _code(self, token: Token) -> Token:
-        """Return a block of code with a link for each of its sentences."""
-        out = []
-        for number, words in _parts(token.content):
-            self._number = self._number if number is None else number
-            if words.strip() and (link := self._link()):
-                opening, end = link
-                out.append(format_html("{}{}{}{}", opening, words.rstrip(), SafeString(end), _space_after(words)))
-            else:
-                out.append(escape(words))
-        return _token("html_block", "", f"<pre><code>{''.join(out)}</code></pre>\n")
-
-
-def _parts(text: str) -> Iterator[tuple[int | None, str]]:
-    """Yield the words from each mark to the next, with its number; None for those before the first."""
-    number, at = None, 0
-    for mark in _MARK.finditer(text):
-        yield number, text[at : mark.start()]
-        number, at = int(mark[1]), mark.end()
-    yield number, text[at:]
-
-
-def _token(type_: str, tag: str, content: str) -> Token:
-    return Token(type_, tag, 0, content=content)
+    Emphasis that is open where a link ends is closed before it, and opened again in the next one.
+    """
+    number, begun, end, space = -1, set[int](), "", ""
+    around, drawn = list[str](), 0  # the emphasis that is open here, and how much of it was drawn
+    for part in _PARTS.split(html):
+        mark = _MARK.fullmatch(part)
+        is_block = part.startswith("<") and not _INLINE.match(part)
+        if is_block or (mark and int(mark[1]) != number):
+            yield from (tag.replace("<", "</") for tag in reversed(around[:drawn]))
+            yield end
+            end, drawn = "", 0
+        if mark:
+            number = int(mark[1])
+        elif _LINK_TAG.match(part):
+            continue
+        elif not part.strip() or part.startswith("<br"):
+            space += part
+        elif not part.startswith("<"):
+            words = part.lstrip()
+            yield space + part[: -len(words)]
+            if not end and 0 <= number < len(sentences):
+                yield _opening(sentences[number], number, is_first=number not in begun)
+                end = "</span>" if number in begun else "</a>"
+                begun.add(number)
+            yield from around[drawn:]
+            drawn = len(around)
+            space = "" if "<code>" in around else _space_after(words)
+            yield words.removesuffix(space)
+        elif is_block or part.startswith("<span"):
+            yield space + _MARK.sub("", part)
+            space = ""
+        elif part.startswith("</") and around:
+            around.pop()
+            if drawn > len(around):
+                yield part
+                drawn = len(around)
+        else:
+            around.append(part)
+    yield space
