@@ -6,13 +6,12 @@ Reads only; frozen values come out.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from approvals.pages.blocks import HistoryEntry, history_entries, point_in_history
-from approvals.review.note_changes import FieldChange, field_changes_of_note
+from approvals.pages.blocks import history_entries, point_in_history
+from approvals.review.note_changes import field_changes_of_note
 from approvals.services.notes import NoteChange
 from assent_client.text.notes import TYPES
 from memory_app import reads
@@ -42,35 +41,21 @@ def note_version(owner: str, id_: str, revision: str) -> tuple[Note | None, str,
     return _note_at(owner, id_, commit), commit, at
 
 
-@dataclass(frozen=True)
-class NoteStep:
-    """One change of a note: who, why, and what became of it.
+def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[list[dict[str, Any]], int | None]:
+    """Return the changes of a note, newest first, and the id to continue from when there are more.
 
-    Args:
-        supersedes: the note was marked as outdated here, by whatever sort of change; `reinstates`: no longer so.
-        fields: those that changed beside the text; what these two say is left out.
-        replacement: the note that took its place, as it is now, when this change named one.
+    Each has its `entry` in the history, the note `before` and `after`, and its words as `segments`. It `supersedes`
+    where the note was marked as outdated, by whatever sort of change, and `reinstates` where it no longer is; `fields`
+    are those that changed beside the text, without what these two say. `replacement` is the note that took its place,
+    as it is now, when this change named one.
     """
-
-    entry: HistoryEntry
-    before: Note | None
-    after: Note | None
-    segments: tuple[worddiff.Segment, ...]
-    supersedes: bool
-    reinstates: bool
-    fields: list[FieldChange]
-    replacement: Note | None
-
-
-def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[NoteStep, ...], int | None]:
-    """Return the changes of a note, newest first, and the id to continue from when there are more."""
     changes = reads.history(owner, TargetKind.NOTE, id_, limit=CHANGES_ON_A_PAGE + 1, before=before)
     page = changes[:CHANGES_ON_A_PAGE]
     older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
     said = {change.commit: _note_at(owner, id_, change.commit) for change in changes}
     named = {note.superseded_by for note in said.values() if note and note.superseded_by}
     replacements = reads.find_notes(owner, named)
-    made = []
+    made: list[dict[str, Any]] = []
     for entry in history_entries(page, older=older):
         then, now = said.get(entry.previous or ""), said[entry.change.commit]
         texts = then.content if then else "", now.content if now else ""
@@ -78,18 +63,18 @@ def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[tuple[Not
         fields = field_changes_of_note(then, now) if then and now else ()
         is_turned = was_outdated is not is_outdated
         made.append(
-            NoteStep(
-                entry,
-                then,
-                now,
-                segments=worddiff.diff(*texts) if texts[0] != texts[1] else (),
-                supersedes=is_outdated and is_turned,
-                reinstates=bool(now) and was_outdated and is_turned,
-                fields=[each for each in fields if not (is_turned and each.name.startswith("superseded_"))],
-                replacement=replacements.get(now.superseded_by) if now and now.superseded_by else None,
-            )
+            {
+                "entry": entry,
+                "before": then,
+                "after": now,
+                "segments": worddiff.diff(*texts) if texts[0] != texts[1] else (),
+                "supersedes": is_outdated and is_turned,
+                "reinstates": now and was_outdated and is_turned,
+                "fields": [each for each in fields if not (is_turned and each.name.startswith("superseded_"))],
+                "replacement": replacements.get(now.superseded_by) if now and now.superseded_by else None,
+            }
         )
-    return tuple(made), page[-1].pk if older else None
+    return made, page[-1].pk if older else None
 
 
 def _note_at(owner: str, id_: str, commit: str) -> Note | None:

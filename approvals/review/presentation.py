@@ -16,7 +16,7 @@ from approvals.permissions import ReviewAction, available_actions
 from approvals.review import targets
 from approvals.review.collisions import Collision, collisions_of, others_on_target
 from approvals.review.note_changes import NoteReview, note_reviews, said_beside
-from approvals.review.reworded import ChangedApproval, Rewording, taken_of
+from approvals.review.reworded import ChangedApproval, Rewording, has_text, taken_of
 from approvals.review.targets import Assessment, BlockState, NotesState, TargetState, current_state
 from approvals.risks import flags
 from memory_app import reads
@@ -263,25 +263,13 @@ def _actions(
     fits = assessment is not None and assessment.can_be_approved
     is_conflict = assessment is not None and assessment.state == Mergeability.CONFLICT
     notes = len(proposal.current_revision.note_changes)
-    has_text = standing is not None and _has_text(proposal, standing)
+    is_text = standing is not None and has_text(proposal.current_revision, standing)
     # There is nothing to merge a new block, or a deletion, with.
-    may_merge = has_text and not targets.is_of_whole_block(proposal.current_revision)
+    may_merge = is_text and not targets.is_of_whole_block(proposal.current_revision)
     can_succeed = {
         ReviewAction.APPROVE: fits,
         ReviewAction.APPROVE_SOME: (fits and 1 < hunks <= MOST_BOXES) or (notes > 1 and (fits or is_conflict)),
-        ReviewAction.EDIT: fits and has_text,
+        ReviewAction.EDIT: fits and is_text,
         ReviewAction.RESOLVE: is_conflict and may_merge,
     }
     return available_actions(viewer, proposal) - {action for action, can in can_succeed.items() if not can}
-
-
-def _has_text(proposal: Proposal, standing: TargetState) -> bool:
-    """Whether there is one text to reword: a block, or a note that the proposal makes or changes."""
-    if isinstance(standing, BlockState):
-        revision = proposal.current_revision
-        has_new = targets.new_block_of(revision) is not None
-        return has_new or (standing.block is not None and not targets.is_deletion(revision))
-    changes = proposal.current_revision.note_changes
-    if len(changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
-        return False
-    return changes[0]["before"] is None or bool(standing.sha256)

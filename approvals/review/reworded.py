@@ -78,6 +78,17 @@ class Rewording:
         return self.proposal.target_kind != TargetKind.BLOCK
 
 
+def has_text(revision: Revision, target: targets.TargetState) -> bool:
+    """Whether there is one text to reword: a block, or a note that the proposal makes or changes."""
+    if isinstance(target, targets.BlockState):
+        has_new = targets.new_block_of(revision) is not None
+        return has_new or (target.block is not None and not targets.is_deletion(revision))
+    changes = revision.note_changes
+    if len(changes) != 1 or revision.proposal.kind not in (Kind.SAVE, Kind.UPDATE):
+        return False
+    return changes[0]["before"] is None or bool(target.sha256)
+
+
 def rewording_of(proposal: Proposal) -> Rewording:
     """Return the texts of an open proposal.
 
@@ -88,22 +99,15 @@ def rewording_of(proposal: Proposal) -> Rewording:
     revision = proposal.current_revision
     target = targets.current_state(proposal, revision)
     assessment = target.assess(revision)
-    if assessment.state == Mergeability.ALREADY_APPLIED:
-        raise NothingToReword
     is_conflict, new = not assessment.can_be_approved, targets.new_block_of(revision)
+    # With a conflict there is a block with the new one's label: the agent edits that, or takes another label.
+    if assessment.state == Mergeability.ALREADY_APPLIED or (new and is_conflict) or not has_text(revision, target):
+        raise NothingToReword
     if isinstance(target, targets.BlockState):
         limited = target.block or new
-        if limited is None or targets.is_deletion(revision) or (new and is_conflict):
-            # With a conflict there is a block with the new one's label: the agent edits that, or takes another label.
-            raise NothingToReword
-        now, limit = target.block.body if target.block else "", limited.limit
+        now, limit = target.block.body if target.block else "", limited.limit if limited else 0
     else:
-        if len(revision.note_changes) != 1 or proposal.kind not in (Kind.SAVE, Kind.UPDATE):
-            raise NothingToReword
-        (change,) = revision.note_changes
-        note = reads.find_note(proposal.owner, change["id"])
-        if note is None and change["before"]:
-            raise NothingToReword
+        note = reads.find_note(proposal.owner, revision.note_changes[0]["id"])
         now, limit = note.content if note else "", notes.MAX_CONTENT
     return Rewording(
         proposal,

@@ -81,7 +81,7 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
     steps, older = note_history.steps(owner, note_id, before=whole_number(before, digits=17))
     if shown is None and not steps:
         raise Http404
-    last = steps[0].entry if steps and not before else None
+    last = steps[0]["entry"] if steps and not before else None
     applied = last.proposal if last and last.change.action == Change.Action.APPLIED else None
     context = {
         **about_notes(request, person),
@@ -93,13 +93,13 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "says_all": shown is not None and note_history.fits_a_heading(shown),
         "as_of": as_of,
         "steps": steps,
-        "undoable": undoable((step.entry for step in steps), viewer_of(request)),
+        "undoable": undoable((step["entry"] for step in steps), viewer_of(request)),
         "is_first_page": not before,
         "older": urlencode({"before": older}) if older else "",
         "applied": applied if not as_of else None,
         "may_revert": applied is not None and ReviewAction.UNDO in available_actions(viewer_of(request), applied),
         "pending": notes_page.waiting_notes(owner, note_id) if not as_of else (),
-        "last_text": next((step.before for step in steps if step.before), None) if shown is None else None,
+        "last_text": next((step["before"] for step in steps if step["before"]), None) if shown is None else None,
         "recalled": recall_counts.for_owner(owner, [note_id]).get(note_id) if not as_of else None,
         "replacement": reads.find_note(owner, shown.superseded_by) if shown and shown.superseded_by else None,
     }
