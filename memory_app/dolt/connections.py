@@ -14,7 +14,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -57,24 +57,23 @@ def connection_of(database: str) -> MemoryWrapper:
     if found is None or found.server != place.server:
         if found is not None:  # it moved
             found.close()
-        found = first.beside[database] = first.another(database, settings_of(database, place.server))
-        found.server = place.server
+        found = first.another(database, place.server, settings_of(database, place.server))
+        first.beside[database] = found
         deadlines.watch(found)
     return found
 
 
-@contextmanager
-def connect(database: str, server: str) -> Iterator[MemoryWrapper]:
+def connect(database: str, server: str) -> AbstractContextManager[MemoryWrapper]:
     """Open another connection to a database on a server, wherever the table says that it is; without a name, to none
     of the server's databases."""
-    where = settings_of(database or FIRST, server) | ({} if database else {"NAME": ""})
-    made = _slot().another(database, where)
-    made.server = server
-    with deadlines.watching(made):
-        try:
-            yield made
-        finally:
-            made.close()
+    return _another(database, server, settings_of(database or FIRST, server) | ({} if database else {"NAME": ""}))
+
+
+@contextmanager
+def _another(database: str, server: str, settings: dict[str, Any]) -> Iterator[MemoryWrapper]:
+    made = _slot().another(database, server, settings)
+    with deadlines.watching(made), closing(made):
+        yield made
 
 
 def settings_of(database: str, server: str) -> dict[str, Any]:
@@ -160,23 +159,17 @@ def open_at(owner: str, revision: str) -> Iterator[DoltOperations]:
         return
     at_revision = copy.deepcopy(outer.settings_dict)
     at_revision |= {"NAME": outer.dolt.database_at(revision), "CONN_MAX_AGE": 0}
-    inner = outer.another(outer.database, at_revision)
-    inner.server = outer.server
-    try:
-        with _in_slot(inner), deadlines.watching(inner):
-            try:
-                with inner.dolt.named_errors():
-                    inner.ensure_connection()
-                inner.dolt.head("HEAD")
-            except RevisionNotFound as error:
-                raise RevisionNotFound(revision) from error
-            yield inner.dolt
-    finally:
-        inner.close()
+    with _another(outer.database, outer.server, at_revision) as inner, _in_slot(inner):
+        try:
+            with inner.dolt.named_errors():
+                inner.ensure_connection()
+            inner.dolt.head("HEAD")
+        except RevisionNotFound as error:
+            raise RevisionNotFound(revision) from error
+        yield inner.dolt
 
 
-@contextmanager
-def dolt_transaction(owner: str) -> Iterator[DoltOperations]:
+def dolt_transaction(owner: str) -> AbstractContextManager[DoltOperations]:
     """Run ORM writes of an owner's rows and one Dolt verb between BEGIN and COMMIT; roll back on any error.
 
     Tried under errors, empty commits and bulk_create on both engines. On main it first makes sure that no
@@ -185,8 +178,7 @@ def dolt_transaction(owner: str) -> Iterator[DoltOperations]:
     Raises:
         DirtyMemory: main has uncommitted rows; `recover` commits and reports them.
     """
-    with transaction_on(database_for(owner)) as verbs:
-        yield verbs
+    return transaction_on(database_for(owner))
 
 
 @contextmanager
@@ -200,27 +192,25 @@ def transaction_on(database: str, *, takes_stray_rows: bool = False) -> Iterator
     verbs = current.dolt
     takes_turns = verbs.has_one_writer or verbs.branch == MAIN
     with _in_slot(current), _in_turn(database) if takes_turns else nullcontext():
-        yield from _transaction(current, takes_stray_rows)
-
-
-def _transaction(current: MemoryWrapper, takes_stray_rows: bool) -> Iterator[DoltOperations]:
-    verbs = current.dolt
-    with verbs.named_errors():
-        current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
-    try:
-        if not takes_stray_rows and verbs.branch == MAIN and (dirty := verbs.dirty_tables()):
-            raise DirtyMemory(dirty)
-        current.writable = True
         with verbs.named_errors():
-            yield verbs
-            current.commit()
-    except BaseException:
-        _roll_back(current)
-        raise
-    finally:
-        current.writable = False
-        if current.connection is not None:
-            current.set_autocommit(True)
+            current.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+        try:
+            if not takes_stray_rows and verbs.branch == MAIN and (dirty := verbs.dirty_tables()):
+                raise DirtyMemory(dirty)
+            current.writable = True
+            with verbs.named_errors():
+                yield verbs
+                current.commit()
+        except BaseException:
+            try:
+                current.rollback()
+            except (OperationalError, InterfaceError):
+                current.close()  # so that the next use reconnects
+            raise
+        finally:
+            current.writable = False
+            if current.connection is not None:
+                current.set_autocommit(True)
 
 
 #: Database → whose turn it is to write it.
@@ -252,14 +242,6 @@ def one_after_another(owner: str) -> AbstractContextManager[None]:
     """
     database = database_for(owner)
     return _in_turn(database) if dolt_of(database).has_one_writer else nullcontext()
-
-
-def _roll_back(current: MemoryWrapper) -> None:
-    """Roll back. A connection that cannot is closed, so the next use reconnects."""
-    try:
-        current.rollback()
-    except (OperationalError, InterfaceError):
-        current.close()
 
 
 def retrying(work: Callable[[], T], attempts: int = 12) -> T:

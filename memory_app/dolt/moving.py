@@ -11,7 +11,6 @@ A move copies with Dolt's own backup, so no hash changes. Its steps, of which ea
 
 import secrets
 import shutil
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from pathlib import Path
 
 import structlog
 from django.conf import settings
-from django.db import connections
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
@@ -30,6 +28,7 @@ from memory_app.dolt.errors import EngineUnavailable
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.placement import LEASE, marker_of
 from memory_app.models import MemoryDatabase
+from memory_app.runtime import background
 
 log = structlog.get_logger(__name__)
 
@@ -114,27 +113,22 @@ def held(was: MemoryDatabase) -> Iterator[QuerySet[MemoryDatabase]]:
     # This waits for the transactions that acknowledge a write, and hold the row.
     if not free.update(epoch=was.epoch + 1, moving_until=_LATER):
         raise EngineUnavailable(f"another process moves {was.name}, or died in the last {LEASE} seconds.")
-    row, ended, marker = rows.filter(epoch=was.epoch + 1), threading.Event(), marker_of(was.name)
+    row, marker, name = rows.filter(epoch=was.epoch + 1), marker_of(was.name), f"moving {was.name}"
     if settings.EMBEDDED_MEMORY:
         marker.touch()
 
-    def renew() -> None:
-        try:
-            while not ended.wait(LEASE / 4):
-                row.filter(moving_until__gt=Now()).update(moving_until=_LATER)
-                if settings.EMBEDDED_MEMORY:
-                    marker.touch()
-        finally:
-            connections.close_all()
+    def renew() -> bool:
+        row.filter(moving_until__gt=Now()).update(moving_until=_LATER)
+        if settings.EMBEDDED_MEMORY:
+            marker.touch()
+        return True
 
-    thread = threading.Thread(target=renew, name="moving", daemon=True)
-    thread.start()
     placement.look_again()
     try:
-        yield row
+        with background.while_it_lasts(name, renew, every=LEASE / 4):
+            yield row
     finally:
-        ended.set()
-        thread.join()
+        background.settle(name)
         marker.unlink(missing_ok=True)
         row.update(moving_until=None)
         placement.look_again()

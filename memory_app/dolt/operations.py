@@ -43,6 +43,8 @@ class DoltOperations(ABC):
     merge_message_limit: ClassVar[int] = 16_000
     #: The statement that runs a `dolt_*` verb.
     _run: ClassVar[str]
+    #: What the engine says of an error, in any case, and our exception for it; the first that is found counts.
+    _errors: ClassVar[Sequence[tuple[str, type[errors.DoltError]]]]
     #: The log of a revision as SQL: hash, author, e-mail, date, message and the hashes of the parents, with commas.
     _log: ClassVar[str]
 
@@ -57,7 +59,7 @@ class DoltOperations(ABC):
         Raises:
             RevisionNotFound: nothing has that name.
         """
-        with self._named(errors.RevisionNotFound, revision):
+        with self._named(revision):
             value = self._query("SELECT dolt_hashof(%s)", [revision])[0][0]
         return str(value)
 
@@ -72,7 +74,7 @@ class DoltOperations(ABC):
         """Make branch `name` at commit `at`. Raises BranchExists, RevisionNotFound."""
         if not BRANCH_NAME.fullmatch(name):
             raise ValueError(f"not a branch name: {name!r}")
-        with self._named(errors.RevisionNotFound, at):
+        with self._named(at):
             self._call("dolt_branch", name, at)
 
     def drop_branch(self, name: str) -> None:
@@ -107,7 +109,7 @@ class DoltOperations(ABC):
             return execute(sql, params, many, context)
 
         try:
-            with self._named(errors.RevisionNotFound, branch):
+            with self._named(branch):
                 self._stand_on(branch)
             self.branch = branch
             with self.connection.execute_wrapper(on_this_session):
@@ -157,7 +159,7 @@ class DoltOperations(ABC):
         _require_room(message, self.merge_message_limit)
         if not self.hash_pattern.fullmatch(head):
             raise ValueError("a merge takes a commit hash, never a branch name")
-        with self._named(errors.RevisionNotFound, head):
+        with self._named(head):
             return self._merge(head, message, author)
 
     def squash(self, keep_as: str, message: str, author: Author) -> str:
@@ -197,7 +199,7 @@ class DoltOperations(ABC):
     def log(self, revisions: str = MAIN, limit: int | None = None) -> tuple[Commit, ...]:
         """Return the log of a revision or a range `a..b`, newest first. Raises RevisionNotFound."""
         sql = self._log if limit is None else f"{self._log} LIMIT {int(limit)}"
-        with self._named(errors.RevisionNotFound, revisions):
+        with self._named(revisions):
             rows = self._query(sql, [revisions])
         return tuple(
             Commit(
@@ -279,22 +281,12 @@ class DoltOperations(ABC):
         Raises:
             RevisionNotFound: `revision` cannot be read.
         """
-        quote = self.connection.ops.quote_name
-        with self._named(errors.RevisionNotFound, revision or "HEAD"):
-            source, parameters = self._as_of(table, revision) if revision else (quote(table), [])
-            wanted = ", ".join(map(quote, columns)) or "*"
-            sql = f"SELECT {wanted} FROM {source}"  # noqa: S608 (names come from model metadata)
-            conditions: list[str] = []
-            for column, value in (where or {}).items():
-                if isinstance(value, tuple | list):
-                    conditions.append(f"{quote(column)} IN ({', '.join(['%s'] * len(value)) or 'NULL'})")
-                    parameters += value
-                else:
-                    conditions.append(f"{quote(column)} = %s")
-                    parameters.append(value)
-            if conditions:
-                sql += " WHERE " + " AND ".join(conditions)
-            return self._read(sql, parameters)
+        with self._named(revision or "HEAD"):
+            source, parameters = self._as_of(table, revision) if revision else (self._quoted(table), [])
+            wanted = ", ".join(map(self._quoted, columns)) or "*"
+            conditions, values = self._where(where or {})
+            sql = f"SELECT {wanted} FROM {source}{conditions}"  # noqa: S608 (names come from model metadata)
+            return self._read(sql, [*parameters, *values])
 
     def row_at_main(self, table: str, where: dict[str, Any]) -> tuple[str, Row] | None:
         """Return one row in the newest commit of main and that commit's hash, in one statement, or None.
@@ -304,9 +296,8 @@ class DoltOperations(ABC):
         """
         if self.branch != MAIN:
             raise ValueError(f"this session stands on {self.branch}")
-        quote = self.connection.ops.quote_name
-        conditions = " AND ".join(f"{quote(column)} = %s" for column in where)
-        found = self._read(f"{self._at_main(table)} WHERE {conditions}", list(where.values()))
+        conditions, values = self._where(where)
+        found = self._read(f"{self._at_main(table)}{conditions}", values)
         return (str(found[0].pop("commit_of_main")), found[0]) if found else None
 
     def diff_rows(self, table: str, before: str, after: str, *, columns: Sequence[str] = ()) -> list[RowDiff]:
@@ -318,7 +309,7 @@ class DoltOperations(ABC):
         Raises:
             RevisionNotFound: one of the two cannot be read.
         """
-        with self._named(errors.RevisionNotFound, f"{before}..{after}"):
+        with self._named(f"{before}..{after}"):
             source, parameters = self._diff(table, before, after)
             wanted = ", ".join(f"from_{name}, to_{name}" for name in ("id", *columns)) if columns else "*"
             found = self._read(f"SELECT {wanted} FROM {source}", parameters)  # noqa: S608 (names of our own)
@@ -353,9 +344,10 @@ class DoltOperations(ABC):
     def _merge(self, head: str, message: str, author: Author) -> str:
         """Merge inside an open transaction and return the new hash. Raises MergeConflict, AlreadyMerged."""
 
-    @abstractmethod
     def translate(self, error: DatabaseError) -> errors.DoltError | None:
         """Return our exception for an engine's error, or None when we have none for it."""
+        text = str(error)
+        return next((kind(text) for said, kind in self._errors if re.search(said, text, re.I | re.S)), None)
 
     @abstractmethod
     def is_retryable(self, error: BaseException) -> bool:
@@ -408,6 +400,22 @@ class DoltOperations(ABC):
         marks = ", ".join(["%s"] * len(arguments))
         return self._query(f"{self._run} {verb}({marks})", arguments)
 
+    def _quoted(self, name: str) -> str:
+        return self.connection.ops.quote_name(name)
+
+    def _where(self, where: dict[str, Any]) -> tuple[str, list[Any]]:
+        """Return the conditions of `rows` as SQL, and its parameters."""
+        conditions: list[str] = []
+        parameters: list[Any] = []
+        for column, value in where.items():
+            if isinstance(value, tuple | list):
+                conditions.append(f"{self._quoted(column)} IN ({', '.join(['%s'] * len(value)) or 'NULL'})")
+                parameters += value
+            else:
+                conditions.append(f"{self._quoted(column)} = %s")
+                parameters.append(value)
+        return (" WHERE " if conditions else "") + " AND ".join(conditions), parameters
+
     def _read(self, sql: str, parameters: Sequence[Any]) -> list[Row]:
         with self.named_errors(), self.connection.cursor() as cursor:
             cursor.execute(sql, parameters)
@@ -430,13 +438,13 @@ class DoltOperations(ABC):
             raise
 
     @contextmanager
-    def _named(self, kind: type[errors.DoltError], what: str) -> Iterator[None]:
-        """Raise `kind`, with the revision that was asked for, where the engine says that there is none."""
+    def _named(self, revision: str) -> Iterator[None]:
+        """Raise RevisionNotFound with what was asked for, where the engine says that there is none."""
         try:
             with self.named_errors():
                 yield
         except errors.RevisionNotFound as error:
-            raise kind(what) from error
+            raise errors.RevisionNotFound(revision) from error
 
 
 #: What the engines add to the columns of a difference.

@@ -1,14 +1,14 @@
 """Which database has an owner's memory, and on which server that database is.
 
-An owner's database is chosen by the first write and never changes: only whole databases move. So it is remembered for
-ever once it is known, and looked up again until then. Where a database is, and whether it moves, is read again every
+An owner's database is chosen by the first write and never changes: only whole databases move. So it is looked up until
+it is known, and then remembered while there is room. Where a database is, and whether it moves, is read again every
 `FRESH` seconds; embedded databases are files that do not move, so nothing is read.
 """
 
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +30,9 @@ LEASE = 30
 #: Seconds for which a process believes where databases are.
 FRESH = 1.0
 
-#: Owner → database, for those that have one.
+#: Owner → database, for those that have one. So many take 9 MB; then all are forgotten.
 _known: dict[str, str] = {}
+_MOST_KNOWN = 50_000
 
 
 @dataclass(frozen=True)
@@ -69,20 +70,16 @@ def of_database(database: str) -> Q:
 
 def database_of(owner: str) -> str:
     """Return the database to read an owner's memory from; without one, the first, where there is nothing of them."""
-    return _placed(owner) or FIRST
+    return _placed([owner]).get(owner, FIRST)
 
 
 def by_database(owners: Iterable[str]) -> dict[str, list[str]]:
     """Return the owners in each database, as `database_of` does, with one statement for those not looked up yet."""
-    asked = dict.fromkeys(owners)
-    found: dict[str, str] = {}
-    for some in batched([owner for owner in asked if owner not in _known]):
-        found |= MemoryOwner.objects.filter(pk__in=some).values_list("pk", "database_id")
-    for owner, database in found.items():
-        _remember(owner, database)
+    asked = list(dict.fromkeys(owners))
+    placed = _placed(asked)
     grouped: dict[str, list[str]] = {}
     for owner in asked:
-        grouped.setdefault(found.get(owner) or _known.get(owner, FIRST), []).append(owner)
+        grouped.setdefault(placed.get(owner, FIRST), []).append(owner)
     return grouped
 
 
@@ -93,7 +90,7 @@ def database_for(owner: str) -> str:
         MemoryMoving: it is being moved to another server, or its history is squashed.
         EngineUnavailable: no database takes new owners.
     """
-    database = _placed(owner) or _place(owner)
+    database = _placed([owner]).get(owner) or _place(owner)
     if place_of(database).is_moving:
         raise MemoryMoving(f"{database} is being moved")
     return database
@@ -101,16 +98,17 @@ def database_for(owner: str) -> str:
 
 def put_in(owner: str, database: str) -> None:
     """Place an owner whose rows were found in a database."""
-    if _placed(owner) is None:
+    if not _placed([owner]):
         MemoryOwner.objects.bulk_create([MemoryOwner(owner=owner, database_id=database)], ignore_conflicts=True)
 
 
-def _placed(owner: str) -> str | None:
-    if found := _known.get(owner):
-        return found
-    found = MemoryOwner.objects.filter(pk=owner).values_list("database_id", flat=True).first()
-    if found:
-        _remember(owner, found)
+def _placed(owners: Sequence[str]) -> dict[str, str]:
+    """Return the databases of those owners that have one."""
+    found = {owner: database for owner in owners if (database := _known.get(owner))}
+    for some in batched([owner for owner in owners if owner not in found]):
+        read = dict(MemoryOwner.objects.filter(pk__in=some).values_list("pk", "database_id"))
+        _remember(read)
+        found |= read
     return found
 
 
@@ -125,15 +123,19 @@ def _place(owner: str) -> str:
         )
         if made := cursor.fetchone():
             MemoryDatabase.objects.filter(name=made[0]).update(owners=F("owners") + 1)
-            _remember(owner, made[0])
-    if placed := _placed(owner):
-        return placed
+            _remember({owner: made[0]})
+    if placed := _placed([owner]):
+        return placed[owner]
     raise EngineUnavailable("no database of the memory takes new owners")
 
 
-def _remember(owner: str, database: str) -> None:
-    # Not before the row is there to stay.
-    transaction.on_commit(lambda: _known.__setitem__(owner, database))
+def _remember(placed: dict[str, str]) -> None:
+    def keep() -> None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known.update(placed)
+
+    transaction.on_commit(keep)  # not before the rows are there to stay
 
 
 def place_of(database: str) -> DatabasePlace:

@@ -42,10 +42,10 @@ class MemoryWrapper(BaseDatabaseWrapper):
         """Return this thread's connection to the first database."""
         return self._first or self
 
-    def another(self, database: str, settings: dict[str, Any]) -> MemoryWrapper:
+    def another(self, database: str, server: str, settings: dict[str, Any]) -> MemoryWrapper:
         """Return another connection for this thread, not opened yet."""
         made = self.__class__(settings, self.alias)
-        made.database, made._first = database, self.first
+        made.database, made.server, made._first = database, server, self.first
         return made
 
     def family(self) -> Iterator[MemoryWrapper]:

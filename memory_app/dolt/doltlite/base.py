@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from django.db.utils import Error as DatabaseError
 from django.db.utils import OperationalError
 
 from memory_app.databases import backups
@@ -18,11 +17,7 @@ from memory_app.dolt.types import FIRST, MAIN, Author
 from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
-_NO_REVISION = re.compile(
-    r"ref not found|invalid ref spec|invalid dolt_log revision|branch not found|no such branch|not found", re.I
-)
 _BUSY = re.compile(r"locked|busy")
-_UNREADABLE = re.compile(r"unable to open database|disk I/O error|malformed|not a database", re.I)
 
 
 class DoltLiteOperations(DoltOperations):
@@ -33,6 +28,13 @@ class DoltLiteOperations(DoltOperations):
     has_one_writer = True
     # dolt_merge silently truncates its message there; dolt_commit refuses more than about 20,000 characters.
     merge_message_limit = 255
+    _errors = (
+        ("unable to open database|disk I/O error|malformed|not a database", errors.EngineUnavailable),
+        ("nothing to commit", errors.NothingToCommit),
+        ("branch already exists", errors.BranchExists),
+        ("conflict", errors.MergeConflict),
+        ("^(?!.*no such table).*(invalid (ref spec|dolt_log)|no such branch|not found)", errors.RevisionNotFound),
+    )
     # Author and message as bytes: a message truncated inside a character would make the whole log unreadable.
     _log = (
         "SELECT commit_hash, CAST(committer AS BLOB), CAST(email AS BLOB), date, CAST(message AS BLOB), ("
@@ -70,20 +72,6 @@ class DoltLiteOperations(DoltOperations):
         if not self.hash_pattern.fullmatch(merged):
             raise errors.AlreadyMerged(head)  # the text "Already up to date"
         return merged
-
-    def translate(self, error: DatabaseError) -> errors.DoltError | None:
-        text = str(error)
-        if _UNREADABLE.search(text):
-            return errors.EngineUnavailable(text)
-        if "nothing to commit" in text:
-            return errors.NothingToCommit(text)
-        if "branch already exists" in text:
-            return errors.BranchExists(text)
-        if "conflict" in text.lower():
-            return errors.MergeConflict(text)
-        if "no such table" not in text and _NO_REVISION.search(text):
-            return errors.RevisionNotFound(text)
-        return None
 
     def is_retryable(self, error: BaseException) -> bool:
         return isinstance(error, OperationalError) and bool(_BUSY.search(str(error)))

@@ -35,21 +35,16 @@ _IDLE = 5
 _IDLE_FIRST = (60, 30, 15)
 #: The lock of a collection, for the whole server: a collection waits for the statements of all databases.
 _COLLECTING = "assent.gc"
-_UNKNOWN_DATABASE = 1049
 _DEADLOCK, _LOCK_TIMEOUT, _OTHER = 1213, 1205, 1105
 _GONE, _LOST = 2006, 2013
-_UNREACHABLE = {2002, 2003, 2005, _GONE, _LOST}
 _DANGLING = "dangling references requested during GC"
 # Dolt's races have the catch-all number 1105 and differ by their words only. The last one: another session dropped
 # the branch.
-_RACES = re.compile(
-    r"optimistic lock failed|not ancestor|cannot commit on stale|serialization failure|working set not found", re.I
-)
+_RACES = "optimistic lock failed|not ancestor|cannot commit on stale|serialization failure|working set not found"
 _NO_FOLDER = re.compile(r"permission denied|not found|no such file", re.I)
-_NO_REVISION = re.compile(
-    r"branch not found|invalid ref spec|invalid ancestor spec|target commit not found|could not find|"
-    r"unknown ref|no such (commit|branch)|ref not found|database not found|not a valid",
-    re.I,
+_NO_REVISION = (
+    "branch not found|invalid ref spec|invalid ancestor spec|target commit not found|could not find|"
+    "unknown ref|no such (commit|branch)|ref not found|database not found|not a valid"
 )
 
 
@@ -59,6 +54,15 @@ class DoltServerOperations(DoltOperations):
     copy_name = "memory.dolt"
     _run = "CALL"
     has_one_writer = False
+    # Each begins with its number: "(1105, 'branch not found')".
+    _errors = (
+        (r"^\((2002|2003|2005|2006|2013),", errors.EngineUnavailable),
+        ("nothing to commit", errors.NothingToCommit),
+        (r"^\(1105,.*branch.*already exists", errors.BranchExists),
+        (rf"^\(1105,(?!.*({_RACES})).*conflict", errors.MergeConflict),
+        (r"^\(1105,.*command denied", errors.CommandDenied),
+        (rf"^\(1049,|^\(1105,.*({_NO_REVISION})", errors.RevisionNotFound),
+    )
     # Not dolt_commit_ancestors: asked for one commit, it fails with error 1105 when that is a merge.
     _log = "SELECT commit_hash, committer, email, date, message, parents FROM dolt_log(%s, '--parents')"
 
@@ -99,26 +103,13 @@ class DoltServerOperations(DoltOperations):
         return str(merged)
 
     def translate(self, error: DatabaseError) -> errors.DoltError | None:
-        code, text = _code(error), str(error)
-        if code in _UNREACHABLE:
-            return errors.EngineUnavailable(text)
-        if "nothing to commit" in text:
-            return errors.NothingToCommit(text)
-        if code == _OTHER and "already exists" in text and "branch" in text:
-            return errors.BranchExists(text)
-        if "conflict" in text.lower() and code == _OTHER and not _RACES.search(text):
-            return errors.MergeConflict(text)
-        # A standby; at a commit it would be a fault of ours.
-        if code == _OTHER and "read-only" in text and "/" not in str(self.connection.settings_dict["NAME"]):
-            return errors.EngineUnavailable(text)
-        if code == _OTHER and "command denied" in text:
-            return errors.CommandDenied(text)
-        if code == _UNKNOWN_DATABASE or (code == _OTHER and _NO_REVISION.search(text)):
-            return errors.RevisionNotFound(text)
-        return None
+        is_read_only = _code(error) == _OTHER and "read-only" in str(error)
+        if is_read_only and "/" not in str(self.connection.settings_dict["NAME"]):
+            return errors.EngineUnavailable(str(error))  # a standby; at a commit it would be a fault of ours
+        return super().translate(error)
 
     def is_retryable(self, error: BaseException) -> bool:
-        is_race = _code(error) == _OTHER and _RACES.search(str(error)) is not None
+        is_race = _code(error) == _OTHER and re.search(_RACES, str(error), re.I) is not None
         return isinstance(error, DatabaseError) and (is_race or _code(error) in {_DEADLOCK, _LOCK_TIMEOUT})
 
     def lost_connection(self, error: BaseException) -> bool:
