@@ -306,7 +306,7 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
 
 
 def _require_empty() -> None:
-    contents = [what for what in (backups.contents_of_default(), dolt_of(FIRST).contents()) if what]
+    contents = [what for what in (backups.contents_of(connections["default"]), dolt_of(FIRST).contents()) if what]
     contents += map(str, _further_files())
     connections.close_all()
     if contents:

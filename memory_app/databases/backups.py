@@ -22,6 +22,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -175,7 +176,7 @@ def _database(values: dict[str, Any]) -> Database:
 # -- Copying SQLite's and DoltLite's files while others write, and replacing them by a copy.
 
 #: What an embedded database leaves beside its file, and what must not exist when a copy replaces it.
-BESIDE = ("{name}-wal", "{name}-shm", "{name}-journal", "{name}.gc-size")
+BESIDE = ("-wal", "-shm", "-journal", ".gc-size")
 
 
 #: sqlite3 retries for ever while a writer holds the lock it needs.
@@ -222,11 +223,8 @@ def _ends_at(end: float) -> Callable[[int, int, int], None]:
 
 def files_of(name: str) -> list[Path]:
     """Return the existing files of the database of this NAME, except empty ones."""
-    path = path_of(name)
-    names = [path.name, *(pattern.format(name=path.name) for pattern in BESIDE)]
-    return [
-        path.with_name(each) for each in names if path.with_name(each).exists() and path.with_name(each).stat().st_size
-    ]
+    files = [Path(f"{path_of(name)}{ending}") for ending in ("", *BESIDE)]
+    return [file for file in files if file.exists() and file.stat().st_size]
 
 
 def place(copied: Path, name: str) -> None:
@@ -301,28 +299,8 @@ _SETTINGS = {"HOST": "PGHOST", "PORT": "PGPORT", "USER": "PGUSER", "PASSWORD": "
 _OPTIONS = ("sslmode", "sslrootcert", "sslcert", "sslkey", "service", "passfile")
 
 
-def dump(settings: dict[str, Any], to: Path) -> None:
-    """Write a snapshot of the database to `to`, in pg_dump's own format. It blocks no writer.
-
-    Raises:
-        CopyFailed: pg_dump is not here, is older than the server, or failed.
-    """
-    _run("pg_dump", ["--format=custom", "--no-owner", "--no-privileges", f"--file={to}"], settings)
-    to.chmod(0o600)
-
-
-def load(settings: dict[str, Any], dumped: Path) -> None:
-    """Load a dump into the empty database: all of it, or nothing.
-
-    Raises:
-        CopyFailed: pg_restore is not here or failed; the database is as empty as before.
-    """
-    arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
-    _run("pg_restore", [*arguments, f"--dbname={settings['NAME']}", str(dumped)], settings)
-
-
-def _run(program: str, arguments: list[str], settings: dict[str, Any]) -> None:
-    found = shutil.which(program)
+def _run(program: str, *arguments: str) -> None:
+    settings, found = connection.settings_dict, shutil.which(program)
     if found is None:
         raise CopyFailed(
             f"{program} is not on PATH. Install PostgreSQL's client programs, at least of the server's version "
@@ -347,28 +325,30 @@ def copy_name() -> str:
 
 
 def back_up_default(to: Path) -> None:
-    """Copy `default` while others write. Raises CopyFailed."""
+    """Copy `default` while others write; from PostgreSQL a snapshot in pg_dump's own format. Raises CopyFailed."""
     if connection.vendor == "sqlite":
         copy_database(str(connection.settings_dict["NAME"]), to)
-    else:
-        dump(connection.settings_dict, to)
+        return
+    _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={to}")
+    to.chmod(0o600)
 
 
 def restore_default(copied: Path) -> None:
-    """Replace `default`, which is empty, by a copy. Raises CopyFailed."""
+    """Replace `default`, which is empty, by a copy; in PostgreSQL by all of it, or nothing. Raises CopyFailed."""
+    name = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite":
         connections["default"].close()
-        place(copied, str(connection.settings_dict["NAME"]))
-    else:
-        load(connection.settings_dict, copied)
+        place(copied, name)
+        return
+    options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
+    _run("pg_restore", *options, f"--dbname={name}", str(copied))
 
 
-def contents_of_default() -> str:
-    """Return what prevents a restore into `default`, in words for a person; empty when nothing does."""
-    if connection.vendor == "sqlite":
-        files = files_of(str(connection.settings_dict["NAME"]))
-        return ", ".join(map(str, files))
-    with connection.cursor() as cursor:
-        tables = connection.introspection.table_names(cursor)
-    name = connection.settings_dict["NAME"]
-    return f"{len(tables)} tables in the PostgreSQL database {name}" if tables else ""
+def contents_of(database: BaseDatabaseWrapper) -> str:
+    """Return what prevents a restore into a database, in words for a person; empty when nothing does."""
+    name = str(database.settings_dict["NAME"])
+    if database.vendor == "sqlite":
+        return ", ".join(map(str, files_of(name)))
+    with database.cursor() as cursor:
+        tables = database.introspection.table_names(cursor)
+    return f"{len(tables)} tables in the {database.display_name} database {name}" if tables else ""

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
 
+from memory_app.databases import backups
 from memory_app.dolt import errors
 from memory_app.dolt.types import KEPT, MAIN, NEXT, SQUASHED, Author, Commit, Row, RowDiff, aware
 from memory_app.text.trailers import Trailers
@@ -389,9 +390,9 @@ class DoltOperations(ABC):
     def restore(self, copied: Path) -> None:
         """Replace this database, which is empty, by a copy. Raises CopyFailed."""
 
-    @abstractmethod
     def contents(self) -> str:
         """Return what prevents a restore into this database, in words for a person; empty when nothing does."""
+        return backups.contents_of(self.connection)
 
     # -- plumbing ---------------------------------------------------------------------------------
 

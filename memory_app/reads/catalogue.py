@@ -229,31 +229,9 @@ def _facets(entry: NoteSummary) -> Iterable[_Facet]:
     return (_SOURCE, entry.source), *product(types, {None, *entry.tags})
 
 
-class _Catalogues:
-    """Owner → catalogue, least recently used out first. May be asked from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._owners: OrderedDict[str, NoteListCache] = OrderedDict()
-
-    def of(self, owner: str) -> NoteListCache:
-        require_reachable(owner)  # what is held is no answer while the memory is away
-        held = self._owners.get(owner)
-        held = (held and _follow(owner, held)) or _read(owner)
-        with self._lock:
-            self._owners[owner] = held
-            self._owners.move_to_end(owner)
-            while len(self._owners) > 1 and sum(each.nbytes for each in self._owners.values()) > ROOM:
-                self._owners.popitem(last=False)
-        return held
-
-    def clear(self) -> None:
-        with self._lock:
-            self._owners.clear()
-
-
-#: One for the process.
-catalogues = _Catalogues()
+#: Owner → catalogue, the least recently asked for first. May be asked from any thread.
+catalogues: OrderedDict[str, NoteListCache] = OrderedDict()
+_lock = threading.Lock()
 
 
 def catalogue(owner: str) -> NoteListCache:
@@ -262,7 +240,15 @@ def catalogue(owner: str) -> NoteListCache:
     Raises:
         EngineUnavailable: the memory could not be read.
     """
-    return catalogues.of(owner)
+    require_reachable(owner)  # what is held is no answer while the memory is away
+    held = catalogues.get(owner)
+    held = (held and _follow(owner, held)) or _read(owner)
+    with _lock:
+        catalogues[owner] = held
+        catalogues.move_to_end(owner)
+        while len(catalogues) > 1 and sum(each.nbytes for each in catalogues.values()) > ROOM:
+            catalogues.popitem(last=False)
+    return held
 
 
 class _Known(NamedTuple):

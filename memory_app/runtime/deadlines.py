@@ -116,8 +116,11 @@ class Deadline:
     def watch(self, connection: BaseDatabaseWrapper) -> None:
         """Apply this deadline to the connection too."""
         connection.execute_wrappers.append(_before_each_statement)
+        # Kept with the connection: or each deadline would ask for its lock timeout.
+        watched: _Watched = vars(connection).get(_WATCHED) or _Watched(connection)
+        vars(connection)[_WATCHED] = watched
         with self._lock:
-            self._watched[id(connection)] = watched = _Watched(connection)
+            self._watched[id(connection)] = watched
             watched.attach()
 
     def unwatch(self, connection: BaseDatabaseWrapper) -> None:
@@ -170,13 +173,17 @@ def _before_each_statement(
     return execute(sql, params, many, context)
 
 
+_WATCHED = "assent_watched"
+
+
 class _Watched:
     """One of Django's connections, and what another thread needs to interrupt it."""
 
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self.connection = connection
         self.raw: Any = None
-        self._lock_timeout: _LockTimeout | None = None
+        #: How long SQLite waits for a lock, in milliseconds: as configured, 0 when not asked for yet, and now.
+        self._configured = self._current = 0
         self.is_sqlite = connection.vendor == "sqlite"
         database: Any = connection
         self._error: type[Exception] = database.Database.Error  # the driver's own
@@ -185,8 +192,9 @@ class _Watched:
     def attach(self) -> None:
         """Take the driver's current connection; call this in the thread it belongs to."""
         self._close_socket()
-        self.raw = self.connection.connection
-        self._lock_timeout = None
+        if self.raw is not self.connection.connection:
+            self.raw = self.connection.connection
+            self._configured = 0
         if self.raw is None or self.is_sqlite:
             return
         # A duplicate handle: another thread must not use the driver's, whose number may be reused for another file.
@@ -213,55 +221,32 @@ class _Watched:
         The limit is set anew where it is too long, or shorter than half of what is left. Between two nested deadlines
         it stays.
         """
-        timeout = self._lock_timeout
-        if timeout is None:
+        if not self._configured:
             with self.connection.wrap_database_errors:  # the PRAGMA may be interrupted as well
-                timeout = self._lock_timeout = _lock_timeout_of(self.connection, self.raw)
+                self._configured = self._current = self.raw.execute("PRAGMA busy_timeout").fetchone()[0]
         wanted = int(left * 1000) + 11
-        if wanted > timeout.configured:
-            wanted = timeout.configured
-        if timeout.current - wanted > _LOCK_TIMEOUT_TOLERANCE or 2 * timeout.current < wanted:
+        if wanted > self._configured:
+            wanted = self._configured
+        if self._current - wanted > _LOCK_TIMEOUT_TOLERANCE or 2 * self._current < wanted:
             with self.connection.wrap_database_errors:
-                timeout.set(wanted)
+                self._set_lock_timeout(wanted)
+
+    def _set_lock_timeout(self, milliseconds: int) -> None:
+        self.raw.execute(f"PRAGMA busy_timeout = {milliseconds}")
+        self._current = milliseconds
 
     def detach(self) -> None:
         """Close our handle, and restore the lock timeout where it was shortened much."""
         self._close_socket()
-        timeout = self._lock_timeout
         # Most calls leave seconds, which the next deadline adjusts anyway.
-        if timeout and timeout.current < timeout.configured // 8 and self.raw is self.connection.connection:
+        if self._current < self._configured // 8 and self.raw is self.connection.connection:
             with contextlib.suppress(self._error):  # interrupted by the deadline, which closes the connection
-                timeout.set(timeout.configured)
+                self._set_lock_timeout(self._configured)
 
     def _close_socket(self) -> None:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-
-
-class _LockTimeout:
-    """How long a connection to SQLite waits for a lock, in milliseconds: as configured, and now."""
-
-    def __init__(self, raw: Any) -> None:
-        self.raw = raw
-        self.configured: int = raw.execute("PRAGMA busy_timeout").fetchone()[0]
-        self.current = self.configured
-
-    def set(self, milliseconds: int) -> None:
-        self.raw.execute(f"PRAGMA busy_timeout = {milliseconds}")
-        self.current = milliseconds
-
-
-_LOCK_TIMEOUT = "assent_lock_timeout"
-
-
-def _lock_timeout_of(connection: BaseDatabaseWrapper, raw: Any) -> _LockTimeout:
-    """Return the lock timeout of this connection; cached on Django's wrapper, or each deadline would query it."""
-    known: _LockTimeout | None = getattr(connection, _LOCK_TIMEOUT, None)
-    if known is None or known.raw is not raw:
-        known = _LockTimeout(raw)
-        setattr(connection, _LOCK_TIMEOUT, known)
-    return known
 
 
 _thread = threading.local()

@@ -108,48 +108,18 @@ def _run(tasks: list[str]) -> None:
             log.exception("periodic_task_failed", task=task)
 
 
-class _Upkeep:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
-        self.is_paused = False
-
-    def start(self) -> None:
-        if self.is_paused:
-            return
-        if self._thread is not None and self._thread.is_alive():  # a forked child has none
-            return
-        with self._lock:
-            if self._thread is not None and self._thread.is_alive():
-                return
-            load_tasks()  # here, not in the thread: while it ran, this process could import the same modules
-            self._stopping = threading.Event()
-            self._thread = threading.Thread(target=self._run, args=[self._stopping], name="upkeep", daemon=True)
-            self._thread.start()
-
-    def stop(self) -> None:
-        with self._lock:
-            thread, self._thread = self._thread, None
-            self._stopping.set()
-        if thread is None or not thread.is_alive():
-            return
-        thread.join(_LAST_CHORE)
-        if wal.size():
-            _survive(wal.checkpoint)
-
-    def _run(self, stopping: threading.Event) -> None:
-        log_of_default, tasks = _Log(), PeriodicTasks()
-        if wal.size():
-            _survive(wal.checkpoint)  # what the last process left
-        garbage_at = time.monotonic() + GARBAGE_TICK
-        while not stopping.wait(TICK):
-            _survive(log_of_default.look)
-            _survive(tasks.look)
-            if settings.EMBEDDED_MEMORY and time.monotonic() >= garbage_at:
-                _survive(_collect_garbage)
-                garbage_at = time.monotonic() + GARBAGE_TICK
-        background.settle(TASKS, _LAST_CHORE / 2)
+def _look_after() -> None:
+    log_of_default, tasks = _Log(), PeriodicTasks()
+    if wal.size():
+        _survive(wal.checkpoint)  # what the last process left
+    garbage_at = time.monotonic() + GARBAGE_TICK
+    while not _stopping.wait(TICK):
+        _survive(log_of_default.look)
+        _survive(tasks.look)
+        if settings.EMBEDDED_MEMORY and time.monotonic() >= garbage_at:
+            _survive(_collect_garbage)
+            garbage_at = time.monotonic() + GARBAGE_TICK
+    background.settle(TASKS, _LAST_CHORE / 2)
 
 
 def _collect_garbage() -> None:
@@ -168,7 +138,8 @@ def _survive(chore: Any) -> None:
         log.warning("upkeep_failed", chore=chore.__qualname__, error=f"{type(error).__name__}: {error}")
 
 
-_upkeep = _Upkeep()
+_THREAD = "upkeep"
+_lock, _stopping, _is_paused = threading.Lock(), threading.Event(), threading.Event()
 
 
 def start(**kwargs: Any) -> None:
@@ -176,14 +147,25 @@ def start(**kwargs: Any) -> None:
 
     Receives Django's `connection_created`.
     """
-    if settings.DEFAULT_FILE is not None or settings.EMBEDDED_MEMORY or not workers.are_expected():
-        _upkeep.start()
+    has_work = settings.DEFAULT_FILE is not None or settings.EMBEDDED_MEMORY or not workers.are_expected()
+    if not has_work or _is_paused.is_set() or background.is_at_work(_THREAD):
+        return
+    with _lock:
+        if not background.is_at_work(_THREAD):
+            load_tasks()  # here, not in the thread: while it ran, this process could import the same modules
+            _stopping.clear()
+            background.soon(_THREAD, _look_after)
 
 
 @signals.worker_process_shutdown.connect  # children of a pool of Celery's end without Python's `atexit`
 def stop(**kwargs: Any) -> None:
     """Stop in this process, emptying the log once more; before its files are replaced, and when it exits."""
-    _upkeep.stop()
+    with _lock:
+        _stopping.set()
+    if background.is_at_work(_THREAD):
+        background.settle(_THREAD, _LAST_CHORE)
+        if wal.size():
+            _survive(wal.checkpoint)
 
 
 @contextmanager
@@ -192,12 +174,12 @@ def paused() -> Iterator[None]:
 
     A task by the clock would open files that are to be empty, or mail what a backup says is news.
     """
-    _upkeep.is_paused = True
+    _is_paused.set()
     stop()
     try:
         yield
     finally:
-        _upkeep.is_paused = False
+        _is_paused.clear()
 
 
 atexit.register(stop)

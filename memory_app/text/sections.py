@@ -136,24 +136,21 @@ def update(text: str, header: str, content: str, *, line: int | None = None) -> 
         lead, trail = "", old
     # Without an empty line, the last line of the content may become a part of an underlined header, or an HTML block
     # go on to the next one.
-    updated = before + lead + put + trail + after
-    swallowed = _swallowed(there, index, len(text), updated)
-    if swallowed is not None:
-        updated = before + lead + put + trail + newline + after
+    for empty in ("", newline):
+        updated = before + lead + put + trail + empty + after
         swallowed = _swallowed(there, index, len(text), updated)
-    if swallowed is not None:
-        message = f"the content of {section.header!r} would swallow {swallowed.header!r}"
-        raise SectionError("section_unclosed", message, header=section.header, swallowed=swallowed.header)
-    return updated
+        if swallowed is None:
+            return updated
+    message = f"the content of {section.header!r} would swallow {swallowed.header!r}"
+    raise SectionError("section_unclosed", message, header=section.header, swallowed=swallowed.header)
 
 
 def without_header(content: str, header: str) -> str:
     """Return new content of a section without the section's own header, if it begins with that."""
-    first = next(iter(sections(content)), None)
-    is_first = first is not None and not content[: first.start].strip(_BLANK)
-    if first is None or not is_first or not _same([first], header):
-        return content
-    return content[first.content :]
+    for first in sections(content)[:1]:
+        if not content[: first.start].strip(_BLANK) and _same([first], header):
+            return content[first.content :]
+    return content
 
 
 def headers_beside(content: str, level: int) -> list[str]:

@@ -29,6 +29,12 @@ _VALUES: dict[str, re.Pattern[str]] = {
     "Operation": re.compile(r"[0-9a-f]{32}"),
 }
 
+#: The fields of `Trailers` that hold a value as it is; of the two that name a person the reviewer counts.
+_FIELDS = {
+    **{name: name.lower() for name in ("Action", "Owner", "Agent", "Undoes", "Operation")},
+    **dict.fromkeys(("Actor", "Reviewed-by"), "person"),
+}
+
 #: Left out, one after the other, where a message would be longer than the engine keeps: the rows that the commit
 #: changed and its second parent say the same.
 #: "Approve proposal 12: goals of alice" becomes "Approve proposal 12" before the reviewer's name goes.
@@ -76,15 +82,10 @@ class Trailers:
             else:
                 values[name] = value
         return cls(
-            action=values.get("Action", ""),
-            owner=values.get("Owner", ""),
             targets=tuple(targets),
             proposal_id=int(values["Proposal"]) if "Proposal" in values else None,
-            agent=values.get("Agent", ""),
-            person=values.get("Reviewed-by") or values.get("Actor", ""),
-            undoes=values.get("Undoes", ""),
             at=_read(values.get("At", "")),
-            operation=values.get("Operation", ""),
+            **{field: values[name] for name, field in _FIELDS.items() if name in values},
         )
 
 

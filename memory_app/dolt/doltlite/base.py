@@ -92,9 +92,6 @@ class DoltLiteOperations(DoltOperations):
         self.connection.close()
         backups.place(copied, str(self.connection.settings_dict["NAME"]))
 
-    def contents(self) -> str:
-        return ", ".join(map(str, backups.files_of(str(self.connection.settings_dict["NAME"]))))
-
 
 class DatabaseWrapper(MemoryWrapper, QuietSQLiteWrapper):
     display_name = "DoltLite"

@@ -184,28 +184,30 @@ class DoltServerOperations(DoltOperations):
             # Release the lock however the collection ended; it may also have ended the session.
             self.connection.close()
 
-    def _stop(self, session: int) -> None:
+    @contextmanager
+    def _from_another_session(self, failed: str) -> Iterator[Any]:
+        """Yield a cursor of another session; what the server refuses is logged as `failed`."""
         try:
             with closing(self.connection.copy()) as another, another.cursor() as cursor:
-                cursor.execute(f"KILL QUERY {session}")
+                yield cursor
         except DatabaseError as error:
-            log.warning("collection_not_stopped", session=session, error=str(error))
+            log.warning(failed, error=str(error))
+
+    def _stop(self, session: int) -> None:
+        with self._from_another_session("collection_not_stopped") as cursor:
+            cursor.execute(f"KILL QUERY {session}")
 
     def _end_sessions(self, seconds: int) -> None:
         """End our user's sessions that have done nothing for so long; they connect again."""
-        try:
-            with closing(self.connection.copy()) as another, another.cursor() as cursor:
-                cursor.execute(
-                    "SELECT id FROM information_schema.processlist "
-                    "WHERE command = 'Sleep' AND time >= %s AND user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)",
-                    [seconds],
-                )
-                idle = [int(row[0]) for row in cursor.fetchall()]
-                for session in idle:
-                    cursor.execute(f"KILL {session}")
-        except DatabaseError as error:
-            log.warning("idle_sessions_not_ended", error=str(error))
-        else:
+        with self._from_another_session("idle_sessions_not_ended") as cursor:
+            cursor.execute(
+                "SELECT id FROM information_schema.processlist "
+                "WHERE command = 'Sleep' AND time >= %s AND user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)",
+                [seconds],
+            )
+            idle = [int(row[0]) for row in cursor.fetchall()]
+            for session in idle:
+                cursor.execute(f"KILL {session}")
             if idle:
                 log.warning("idle_sessions_ended", sessions=len(idle))
 
@@ -230,11 +232,6 @@ class DoltServerOperations(DoltOperations):
             raise CopyFailed(f"Dolt could not restore the memory: {self._why_not(error, copied)}") from error
         finally:
             self.connection.close()  # its session is still at the database that was there before
-
-    def contents(self) -> str:
-        with self.connection.cursor() as cursor:
-            tables = self.connection.introspection.table_names(cursor)
-        return f"{len(tables)} tables in the Dolt database {self.connection.settings_dict['NAME']}" if tables else ""
 
     def _why_not(self, error: Exception, folder: Path) -> str:
         """Return the server's error, with what to do about the two usual ones."""

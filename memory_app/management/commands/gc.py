@@ -29,18 +29,14 @@ class Command(BaseCommand):
                 collected = maintenance.collect_garbage(database, force=force or not settings.EMBEDDED_MEMORY)
             except DoltError as error:
                 raise CommandError(f"The memory {database} cannot be collected now: {error}") from error
-            self._tell(collected)
+            if not (collected.done or settings.EMBEDDED_MEMORY):
+                raise CommandError("Dolt's server lets only an administrator do that; it also collects by itself.")
+            self.stdout.write(_said(collected))
 
-    def _tell(self, collected: maintenance.Collection) -> None:
-        if settings.EMBEDDED_MEMORY and collected.done:
-            self.stdout.write(
-                f"Collected: {filesizeformat(collected.before)} before, {filesizeformat(collected.after)} after."
-            )
-        elif settings.EMBEDDED_MEMORY:
-            self.stdout.write(
-                "There is too little to collect, or others are writing or collecting (--force does it anyway)."
-            )
-        elif collected.done:
-            self.stdout.write("Collected. Dolt's server also does that by itself.")
-        else:
-            raise CommandError("Dolt's server lets only an administrator do that; it also collects by itself.")
+
+def _said(collected: maintenance.Collection) -> str:
+    if not collected.done:
+        return "There is too little to collect, or others are writing or collecting (--force does it anyway)."
+    if not settings.EMBEDDED_MEMORY:
+        return "Collected. Dolt's server also does that by itself."
+    return f"Collected: {filesizeformat(collected.before)} before, {filesizeformat(collected.after)} after."

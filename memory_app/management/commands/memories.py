@@ -120,11 +120,9 @@ def _what_is_there(name: str) -> str:
         found = f"{len(branches(name))} branches"
     except (DatabaseError, DoltError) as error:
         return f"does not answer ({type(error).__name__})"
-    return (
-        f"{found}, {filesizeformat(Path(settings_of(name, '')['NAME']).stat().st_size)}"
-        if settings.EMBEDDED_MEMORY
-        else found
-    )
+    if settings.EMBEDDED_MEMORY:
+        found += f", {filesizeformat(Path(settings_of(name, '')['NAME']).stat().st_size)}"
+    return found
 
 
 def _state(database: MemoryDatabase) -> str:

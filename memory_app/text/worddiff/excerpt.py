@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from memory_app.text.worddiff.compare import Segment, is_word, tokens
 from memory_app.text.worddiff.moved import count_words
@@ -75,7 +76,7 @@ def _beginning(segment: Segment, words: int) -> Iterator[list[str]]:
     whole = _flat(segment.text)
     if whole.isspace() and "\n" in segment.text:
         whole = "¶"  # two lines were joined, or one was split: the space this would become shows nothing
-    shown = _first_words(whole, words, _LONGEST_PART)
+    shown = _some_words(whole, words, _LONGEST_PART)
     yield ["moved" if segment.move else segment.kind, shown]
     if shown != whole:
         yield _GAP
@@ -91,8 +92,8 @@ def _context(text: str, ends: tuple[bool, bool], *, after: bool, before: bool) -
         return
     # Of a long text only its two ends are shown.
     flat = _flat(text if len(text) <= 2 * LONGEST else text[:LONGEST] + text[-LONGEST:])
-    head = _first_words(flat, _CONTEXT_WORDS, _LONGEST_CONTEXT) if after else ""
-    tail = _last_words(flat, _CONTEXT_WORDS, _LONGEST_CONTEXT) if before else ""
+    head = _some_words(flat, _CONTEXT_WORDS, _LONGEST_CONTEXT) if after else ""
+    tail = _some_words(flat, _CONTEXT_WORDS, _LONGEST_CONTEXT, last=True) if before else ""
     if len(head) + len(tail) >= len(flat):
         if not (after or ends[0]):
             yield _GAP
@@ -113,27 +114,14 @@ def _without_stops(text: str, is_first: bool) -> str:
     return text if is_first or not begun or begun == text else f" {begun}"
 
 
-def _first_words(text: str, words: int, longest: int) -> str:
-    items = tokens(text[: longest + 1])
+def _some_words(text: str, words: int, longest: int, *, last: bool = False) -> str:
+    """Return the first words of a text, or the last ones."""
+    order = slice(None, None, -1) if last else slice(None)
+    items = tokens(text[-longest - 1 :] if last else text[: longest + 1])[order]
     if len(text) > longest and not "".join(items[:-1]).isspace():
         items = items[:-1] or items  # it may be half a word
-    return "".join(_few(items, words))[:longest]
-
-
-def _last_words(text: str, words: int, longest: int) -> str:
-    items = tokens(text[-longest - 1 :])
-    if len(text) > longest and not "".join(items[1:]).isspace():
-        items = items[1:] or items
-    return "".join(reversed(list(_few(items[::-1], words))))[-longest:]
-
-
-def _few(items: Sequence[str], words: int) -> Iterator[str]:
-    """Yield tokens until there are so many words."""
-    for piece in items:
-        words -= is_word(piece)
-        if words < 0:
-            return
-        yield piece
+    few = [piece for piece, count in zip(items, accumulate(map(is_word, items)), strict=True) if count <= words]
+    return "".join(few[order])[-longest if last else 0 :][:longest]
 
 
 def _flat(text: str) -> str:

@@ -211,21 +211,11 @@ class _Line:
 
 def _grouped(items: Iterable[Paragraph]) -> Iterator[list[Paragraph]]:
     """Yield the paragraphs of each change, and runs of unchanged ones between them."""
-    run: list[_Line] = []
-    unchanged: list[Paragraph] = []
-    for paragraph, is_start in with_starts(items):
-        if paragraph.changed:
-            if unchanged:
-                yield unchanged
-                unchanged = []
-            run.append(_Line(paragraph, is_start=is_start))
+    for is_changed, run in groupby(with_starts(items), key=lambda each: each[0].changed):
+        if is_changed:
+            yield from _changes([_Line(paragraph, is_start=is_start) for paragraph, is_start in run])
         else:
-            yield from _changes(run)
-            run = []
-            unchanged.append(paragraph)
-    if unchanged:
-        yield unchanged
-    yield from _changes(run)
+            yield [paragraph for paragraph, _ in run]
 
 
 def _changes(run: Sequence[_Line]) -> Iterator[list[Paragraph]]:

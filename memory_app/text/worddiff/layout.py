@@ -80,8 +80,6 @@ def paragraphs(segments: Iterable[Segment]) -> tuple[Paragraph, ...]:
     current: list[Segment] = []
 
     def finished() -> Paragraph:
-        if len(current) == 1 and current[0].kind == "same":  # most of a long text
-            return Paragraph((current[0],), before_line, after_line, changed=False)
         return Paragraph(
             segments=tuple(current),
             before_line=before_line if any(segment.kind != "added" for segment in current) else None,
