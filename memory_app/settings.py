@@ -143,7 +143,6 @@ LOGOUT_REDIRECT_URL = "sign_in"
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = ["memory_app.formats"]
 LANGUAGES = [("en", "English")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
@@ -261,11 +260,8 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # What of it `runtime.upkeep` does where there is no beat. The rest is done there when somebody reads or writes.
-WITHOUT_BEAT = (
-    *("continue batches", "recover everything", "expire", "remind", "send webhooks", "send digests"),
-    *("purge conversations", "purge idempotency keys", "purge webhook deliveries", "purge tool calls"),
-    *("purge sessions and audit", "end history", "keep counts", "correct counts"),
-)
+_WHEN_USED = ("recover", "reindex what was left behind", "collect garbage")
+WITHOUT_BEAT = [name for name in CELERY_BEAT_SCHEDULE if name not in _WHEN_USED]
 
 # -- Assent's own ---------------------------------------------------------------------------------
 
@@ -362,7 +358,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "POSTPROCESSING_HOOKS": ["agent_tools.http.openapi.add_tools"],
 }

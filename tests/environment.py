@@ -54,8 +54,10 @@ def once_a_run(name: str) -> Iterator[Path]:
 
 def _preload_doltlite() -> None:
     """For child processes: coverage and execnet import sqlite3 before anything of ours runs."""
-    from memory_app.dolt.library import library_path, load
+    from memory_app.dolt.library import load
 
     load()
+    from doltlite import libdoltlite_path  # not before it is loaded
+
     if "doltlite" not in os.environ.get("LD_PRELOAD", ""):
-        os.environ["LD_PRELOAD"] = f"{library_path()} {os.environ.get('LD_PRELOAD', '')}".strip()
+        os.environ["LD_PRELOAD"] = f"{libdoltlite_path()} {os.environ.get('LD_PRELOAD', '')}".strip()

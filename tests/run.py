@@ -82,7 +82,9 @@ def embedded(named: list[str], *, every: bool, measured: bool) -> int:
     _say("embedded leg: DoltLite and SQLite")
     with _environment() as environment:
         if sys.platform != "darwin":  # there load() has put it into the environment already
-            environment["LD_PRELOAD"] = " ".join([library.library_path(), *_preloaded()])
+            from doltlite import libdoltlite_path
+
+            environment["LD_PRELOAD"] = " ".join([str(libdoltlite_path()), *_preloaded()])
         folder = Path(environment["TMPDIR"])
         if measured:
             environment |= coverage_report.environment_for(folder)

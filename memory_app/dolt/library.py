@@ -48,13 +48,6 @@ _ADVICE = (
 )
 
 
-def library_path() -> str:
-    """Return the shared library to name in LD_PRELOAD where sqlite3 is imported before our settings."""
-    from doltlite import libdoltlite_path
-
-    return str(libdoltlite_path())
-
-
 def _preloaded() -> str:
     return os.environ.get("LD_PRELOAD", "") + os.environ.get("DYLD_INSERT_LIBRARIES", "")
 

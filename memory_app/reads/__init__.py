@@ -20,18 +20,15 @@ from django.utils.dateparse import parse_datetime
 
 from assent_client.text.memories_md import Memory
 from memory_app.databases.prepared import BATCH, batched
-from memory_app.dolt.connections import dolt, dolt_of, retrying
-from memory_app.dolt.connections import standing as standing
-from memory_app.dolt.connections import standing_on as standing_on
-from memory_app.dolt.errors import EngineUnavailable as EngineUnavailable
-from memory_app.dolt.errors import MemoryMoving as MemoryMoving
-from memory_app.dolt.errors import OutcomeUnknown as OutcomeUnknown
-from memory_app.dolt.errors import RevisionNotFound as RevisionNotFound
-from memory_app.dolt.placement import by_database as by_database
-from memory_app.dolt.placement import database_of
-from memory_app.dolt.placement import databases as databases
+from memory_app.dolt.connections import dolt, dolt_of, retrying, standing, standing_on
+from memory_app.dolt.errors import EngineUnavailable, MemoryMoving, OutcomeUnknown, RevisionNotFound
+from memory_app.dolt.placement import by_database, database_of, databases
 from memory_app.dolt.types import MAIN, Row, aware
 from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryNote, block_id, note_pk
+
+#: For who may not import the engine.
+__all__ = ["EngineUnavailable", "MemoryMoving", "OutcomeUnknown", "RevisionNotFound"]
+__all__ += ["by_database", "databases", "standing", "standing_on"]
 
 
 def canonical_sha256(content: dict[str, Any]) -> str:

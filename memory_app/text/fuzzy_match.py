@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import Literal
+from typing import Literal, get_args
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
@@ -66,8 +66,7 @@ def differences(needle: str, passage: str) -> Differences | None:
             words.append((_joined(ours[a:b]), _joined(theirs[c:d])))
     if words:
         forms.add("words")
-    order: tuple[Form, ...] = ("whitespace", "case", "quotes", "unicode", "words")
-    return Differences(tuple(form for form in order if form in forms), tuple(words)) if forms else None
+    return Differences(tuple(form for form in get_args(Form) if form in forms), tuple(words)) if forms else None
 
 
 def _forms(ours: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> set[Form]:

@@ -293,21 +293,16 @@ def _match_equal(old: Sequence[str], new: Sequence[str], match: Match) -> None:
         pairs = rising(single_pairs(old[start:end], new[new_start:new_end]))
         chain = [(start + index, new_start + new_index) for index, new_index in pairs]
         if not chain:
-            _match_common(old, new, (start, end, new_start, new_end), match)
+            if (end - start) * (new_end - new_start) <= _MOST_PAIRS:
+                changes = matched(*coded(old[start:end], new[new_start:new_end]))
+                for at, place in unchanged(changes, end - start):
+                    match[start + at] = new_start + place
             continue
         for index, new_index in chain:
             match[index] = new_index
             stack.append((start, index, new_start, new_index))
             start, new_start = index + 1, new_index + 1
         stack.append((start, end, new_start, new_end))
-
-
-def _match_common(old: Sequence[str], new: Sequence[str], where: Range, match: Match) -> None:
-    start, end, new_start, new_end = where
-    if (end - start) * (new_end - new_start) <= _MOST_PAIRS:
-        changes = matched(*coded(old[start:end], new[new_start:new_end]))
-        for at, place in unchanged(changes, end - start):
-            match[start + at] = new_start + place
 
 
 # -- similar units ----------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import chain
 from operator import add
 
 from memory_app.text import lines
-from memory_app.text.lines import MARKER, is_table_row
+from memory_app.text.lines import MARKER, is_table_row, with_ends
 from memory_app.text.merge.changes import Conflict, Conflicted, Part, agreed, joined
 from memory_app.text.merge.sequence import merged
 from memory_app.text.merge.units import paragraphs, rows, sentences
@@ -96,6 +97,8 @@ def _lists(text: str) -> Iterator[list[tuple[int, int]]]:
 
 # -- conflict marks -------------------------------------------------------------------------------
 
+_NONE = Conflict("", "", "")
+
 
 def marked(result: Conflicted, ours: str, theirs: str) -> tuple[str, int]:
     """Return the text with its conflicts marked, and how many there are: several on one line are marked as one.
@@ -117,37 +120,17 @@ def marked(result: Conflicted, ours: str, theirs: str) -> tuple[str, int]:
 
 
 def _by_lines(result: Conflicted) -> Iterator[Part]:
-    """Yield the parts, each of whole lines."""
-    pending: Conflict | None = None
-    begun = ""
-    for part in result.parts:
-        if isinstance(part, Conflict):
-            before = pending or Conflict(begun, begun, begun)
-            pending, begun = _followed(before, part), ""
-            continue
-        text = part
-        if pending:
-            end = 0 if _is_whole(pending) else text.find("\n") + 1 or len(text)
-            pending = _followed(pending, Conflict(*[text[:end]] * 3))
-            text = text[end:]
-            if not _is_whole(pending):
-                continue
-            yield pending
-            pending = None
-        start = text.rfind("\n") + 1
-        if text[:start]:
-            yield text[:start]
-        begun = text[start:]
-    if pending or begun:
-        yield pending or begun
-
-
-def _followed(conflict: Conflict, by: Conflict) -> Conflict:
-    return Conflict(*map(add, conflict, by))
-
-
-def _is_whole(conflict: Conflict) -> bool:
-    return all(not text or text.endswith("\n") for text in conflict)
+    """Yield the parts, each of whole lines; conflicts with nothing between them are one."""
+    pending, is_conflict = _NONE, False
+    pieces = (with_ends(part) if isinstance(part, str) else [part] for part in result.parts)
+    for part in chain.from_iterable(pieces):
+        is_next = isinstance(part, Conflict)
+        if not (is_next and is_conflict) and all(not text or text.endswith("\n") for text in pending):
+            yield pending if is_conflict else pending.base
+            pending, is_conflict = _NONE, False
+        is_conflict = is_conflict or is_next
+        pending = Conflict(*map(add, pending, part if isinstance(part, Conflict) else [part] * 3))
+    yield pending if is_conflict else pending.base
 
 
 def _ended(text: str, end: str) -> str:

@@ -7,7 +7,6 @@ import pytest
 from django.test import override_settings
 
 from memory_app.configuration.checks import databases_are_shared
-from memory_app.dolt.library import library_path
 from tests import environment
 from tests.support.places import manage, run
 
@@ -43,7 +42,9 @@ def test_a_default_database_served_by_dolt_is_refused(tmp_path: Path, served_by:
 def test_the_default_database_is_sqlite_although_doltlite_is_preloaded_beside_a_memory_on_a_server(
     tmp_path: Path,
 ) -> None:
-    place = {"ASSENT_DATA_DIR": str(tmp_path), "DATABASE_URL": "", "LD_PRELOAD": library_path()}
+    from doltlite import libdoltlite_path
+
+    place = {"ASSENT_DATA_DIR": str(tmp_path), "DATABASE_URL": "", "LD_PRELOAD": str(libdoltlite_path())}
     beside = {"MEMORY_DATABASE_URL": "mysql://nobody@127.0.0.1:1/memory"}
     done = manage("migrate", "-v", "0", "--skip-checks", "--database", "default", **place, **beside)
     assert done.returncode == 0, done.stderr
