@@ -255,11 +255,8 @@ def last_ids() -> dict[str, int]:
             return {str(table): int(last) for table, last in cursor.fetchall()}
         found = {}
         for table in _tables():
-            cursor.execute("SELECT pg_get_serial_sequence(%s, 'id')", [connection.ops.quote_name(table)])
-            sequence = cursor.fetchone()[0]
-            if sequence is None:
-                continue
-            cursor.execute("SELECT pg_sequence_last_value(%s::regclass)", [sequence])
+            name = connection.ops.quote_name(table)
+            cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, 'id')::regclass)", [name])
             found[table] = int(cursor.fetchone()[0] or 0)
         return found
 
@@ -267,12 +264,10 @@ def last_ids() -> dict[str, int]:
 def go_on_above(ids: Mapping[str, int]) -> None:
     """Never assign an id up to these again. Tables whose sequence is higher stay as they are."""
     present = last_ids()
-    behind = {table: last for table, last in ids.items() if last > present.get(table, 0)}
-    known = set(_tables())
+    there = set(_tables())  # others are of an older version; gone since
+    behind = {table: last for table, last in ids.items() if table in there and last > present.get(table, 0)}
     with connection.cursor() as cursor:
         for table, last in behind.items():
-            if table not in known:
-                continue  # of an older version; gone since
             if connection.vendor != "sqlite":
                 name = connection.ops.quote_name(table)
                 cursor.execute("SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", [name, last])

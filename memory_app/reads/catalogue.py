@@ -289,27 +289,28 @@ _NEWEST = Prepared(lambda owner: Change.objects.filter(owner=owner).order_by("-i
 def _look(owner: str, since: int) -> tuple[list[_Known], list[_Known]]:
     """Return the owner's rows of the ledger from this one on, in their order, and the writes it may not have yet.
 
+    Without a row there is one without a commit.
+
     Call it before notes are read: what is committed after it is then read once more, never missed.
     """
     found = [_Known(*row) for row in _SINCE.all(owner=owner, since=since)]
     recorded = sorted((each for each in found if each.id is not None), key=lambda each: each.id or 0)
-    return recorded, [each for each in found if each.id is None]
+    return recorded or [_Known(0, "", "", "")], [each for each in found if each.id is None]
 
 
 def _read(owner: str) -> NoteListCache:
     (newest,) = _NEWEST.first(owner=owner) or (0,)
     recorded, pending = _look(owner, newest)
     rows = dolt(owner).rows(NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))
-    last = recorded[-1] if recorded else _Known(0, "", "", "")
-    return _build(map(_entry, rows), last.id or 0, last.commit, {each.target for each in pending})
+    return _build(map(_entry, rows), recorded[-1].id or 0, recorded[-1].commit, {each.target for each in pending})
 
 
 def _follow(owner: str, held: NoteListCache) -> NoteListCache | None:
     """Return `held` with what changed since, or None where the ledger does not say what: it was rewritten."""
     recorded, pending = _look(owner, held.change_id)
-    if held.change_id and (not recorded or recorded[0][:2] != (held.change_id, held.commit)):
+    if held.change_id and recorded[0][:2] != (held.change_id, held.commit):
         return None
-    last = recorded[-1] if recorded else _Known(0, "", "", "")
+    last = recorded[-1]
     ids = {each.target for each in recorded if each.kind == TargetKind.NOTE and each.id != held.change_id}
     unsure = {each.target for each in pending if each.kind != TargetKind.BLOCK}
     rows = rows_of_notes(owner, ids | unsure, None, *_COLUMNS) if ids | unsure else {}

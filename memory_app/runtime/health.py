@@ -58,7 +58,8 @@ def parts() -> dict[str, Part]:
     """Return the state of each part (`default`, each memory, `disk`, `redis`), asked in parallel; one silent for
     `SECONDS` counts as down."""
     until = time.monotonic() + SECONDS
-    memories = {database: partial(_memory, database) for database in _databases(SECONDS / 2)}
+    known = _asked("databases", databases, SECONDS / 2) or [FIRST]  # without an answer, `default` says why
+    memories = {database: partial(_memory, database) for database in known}
     asked: dict[str, Callable[[], Part]] = {**memories, "default": _default}
     if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
         asked["disk"] = _disk
@@ -101,22 +102,19 @@ def _answer(name: str, answer: Future[Part], seconds: float) -> Part:
 def search() -> dict[str, Any] | None:
     """Return the source of vectors and how many owners' indices are behind, which does not make a site unready, but an
     operator should see it; None when finding out took too long, as the first time, when the embedder loads."""
-    try:
-        return _asking("search", _search).result(timeout=_SEARCH_SECONDS)
-    except (DatabaseError, TimeoutError) as error:
-        log.warning("search_not_known", error=type(error).__name__)
-        return None
+    return _asked("search", _search, _SEARCH_SECONDS)
 
 
 def _search() -> dict[str, Any]:
     return {"embedder": embedders.configured_name(), "owners_behind": len(index_state.owners_behind())}
 
 
-def _databases(seconds: float) -> list[str]:
+def _asked(name: str, ask: Callable[[], T], seconds: float) -> T | None:
     try:
-        return _asking("databases", databases).result(timeout=seconds)
-    except (DatabaseError, TimeoutError):
-        return [FIRST]  # `default` says why
+        return _asking(name, ask).result(timeout=seconds)
+    except (DatabaseError, TimeoutError) as error:
+        log.warning(f"{name}_not_known", error=type(error).__name__)
+        return None
 
 
 def _memory(database: str) -> Part:

@@ -8,7 +8,7 @@ are none, since replacing up to the next one would cut through what holds them.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -82,10 +82,14 @@ def sections(text: str) -> list[MarkdownSection]:
             words = " ".join(inline.content.split())
             first, after = token.map
             headers.append((f"{'#' * level} {words}".rstrip(), level, first, after))
-    ends = _ends([(level, at[first]) for _, level, first, _ in headers], len(text))
+
+    def end(number: int) -> int:
+        following = (headers[other] for other in range(number + 1, len(headers)))
+        return next((at[first] for _, level, first, _ in following if level <= headers[number][1]), len(text))
+
     return [
-        MarkdownSection(header, level, first + 1, at[first], at[min(after, len(lines))], end)
-        for (header, level, first, after), end in zip(headers, ends, strict=True)
+        MarkdownSection(header, level, first + 1, at[first], at[min(after, len(lines))], end(number))
+        for number, (header, level, first, after) in enumerate(headers)
     ]
 
 
@@ -139,10 +143,10 @@ def update(text: str, header: str, content: str, *, line: int | None = None) -> 
     for empty in ("", newline):
         updated = before + lead + put + trail + empty + after
         swallowed = _swallowed(there, index, len(text), updated)
-        if swallowed is None:
+        if not swallowed:
             return updated
-    message = f"the content of {section.header!r} would swallow {swallowed.header!r}"
-    raise SectionError("section_unclosed", message, header=section.header, swallowed=swallowed.header)
+    message = f"the content of {section.header!r} would swallow {swallowed!r}"
+    raise SectionError("section_unclosed", message, header=section.header, swallowed=swallowed)
 
 
 def without_header(content: str, header: str) -> str:
@@ -156,17 +160,6 @@ def without_header(content: str, header: str) -> str:
 def headers_beside(content: str, level: int) -> list[str]:
     """Return the headers in new content of a section that begin sections beside it: of its level or a higher one."""
     return [each.header for each in sections(content) if each.level <= level]
-
-
-def _ends(headers: Sequence[tuple[int, int]], end_of_text: int) -> list[int]:
-    """Return for each (level, start) where its section ends."""
-    ends = [end_of_text] * len(headers)
-    following: dict[int, int] = {}
-    for number in range(len(headers) - 1, -1, -1):
-        level, start = headers[number]
-        ends[number] = min((at for other, at in following.items() if other <= level), default=end_of_text)
-        following[level] = start
-    return ends
 
 
 def _index(there: Sequence[MarkdownSection], header: str, line: int | None) -> int:
@@ -254,18 +247,18 @@ def _ending(text: str) -> str:
     return text[len(text.rstrip(_BLANK)) :].lstrip(" \t")
 
 
-def _swallowed(there: Sequence[MarkdownSection], index: int, length: int, updated: str) -> MarkdownSection | None:
-    """Return the first header outside of the section's content that is none any more in the updated text.
+def _swallowed(there: Sequence[MarkdownSection], index: int, length: int, updated: str) -> str:
+    """Return the first header outside of the section's content that is none any more in the updated text, or "".
 
     One before it can be: a rule at the start of the text with a second one in the content is front matter.
     """
     now = sections(updated)
     from_start = {(each.header, each.start) for each in now}
     from_end = {(each.header, len(updated) - each.start) for each in now}
-    lost = (each for each in there[: index + 1] if (each.header, each.start) not in from_start)
+    lost = (each.header for each in there[: index + 1] if (each.header, each.start) not in from_start)
     following = (each for each in there[index + 1 :] if each.start >= there[index].end)
-    lost_after = (each for each in following if (each.header, length - each.start) not in from_end)
-    return next(lost, None) or next(lost_after, None)
+    lost_after = (each.header for each in following if (each.header, length - each.start) not in from_end)
+    return next(chain(lost, lost_after), "")
 
 
 def _paths(there: Sequence[MarkdownSection]) -> list[str]:

@@ -293,9 +293,8 @@ def _listen(bind: str) -> socket.socket:
 
 def _serve(application: str, listener: socket.socket, chosen: options.Options, alive: int) -> NoReturn:
     """Answer requests in this process until SIGTERM."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to every process; the first passes it on
-    signal.signal(signal.SIGQUIT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for name in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)  # a terminal sends them to every process; the first passes them on
     sys.setswitchinterval(_SWITCH)
     served = import_module(application).application
     threads = ThreadedTaskDispatcher()

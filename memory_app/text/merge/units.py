@@ -10,18 +10,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel, LCSseq
 
 from memory_app.text import lines
-from memory_app.text.worddiff.compare import (
-    coded,
-    coded_words,
-    is_spaced,
-    is_word,
-    matched,
-    rising,
-    single_pairs,
-    unchanged,
-    visible_words,
-    words,
-)
+from memory_app.text.worddiff import compare
 
 _CELL = re.compile(r"(?:\\.|[^|\\]|\\$)+|\|", re.DOTALL)
 _CLOSERS = re.escape(lines.CLOSERS)
@@ -218,7 +207,7 @@ def reconciled(old: Sequence[str], one: Side, other: Side) -> Match:
         new = place
         if place is None and before < changed.get(index, -1) < after:
             around = (at for at in (changed[index] - 1, changed[index] + 1) if before < at < after)
-            if not any(_is_inside(*coded_words([one.texts[at], old[index]])) for at in around):
+            if not any(_is_inside(*compare.coded_words([one.texts[at], old[index]])) for at in around):
                 new = changed[index]
         elif place is not None and one.texts[place] in put_in and similarity(old[index], one.texts[place]) < ALIKE:
             new = None
@@ -239,7 +228,7 @@ def _following(side: Side) -> list[int]:
 
 def similarity(one: str, other: str) -> float:
     """Return which share of the words and signs of two texts is in both, in the same order; from 0 to 1."""
-    return Indel.normalized_similarity(*coded_words([one, other]))
+    return Indel.normalized_similarity(*compare.coded_words([one, other]))
 
 
 def is_replaced(old: str, new: str, share: float) -> bool:
@@ -248,14 +237,14 @@ def is_replaced(old: str, new: str, share: float) -> bool:
     if old[:much] == new[:much] or old[-much:] == new[-much:]:
         return False
     words, new_words = _words(old), _words(new)
-    return bool(words and new_words) and Indel.normalized_similarity(*coded(words, new_words)) < share
+    return bool(words and new_words) and Indel.normalized_similarity(*compare.coded(words, new_words)) < share
 
 
 def _words(text: str) -> list[str]:
     """Return the words; of a script without spaces each two characters in a row, as a single one says little."""
-    found = [piece for piece in visible_words(text) if is_word(piece)]
+    found = [piece for piece in compare.visible_words(text) if compare.is_word(piece)]
     return [
-        word + after if len(word) == len(after) == 1 and not is_spaced(word) else word
+        word + after if len(word) == len(after) == 1 and not compare.is_spaced(word) else word
         for word, after in zip(found, [*found[1:], ""], strict=False)
     ]
 
@@ -264,7 +253,7 @@ def moved(gone: Sequence[str], put_in: Sequence[str]) -> frozenset[str]:
     """Return the units that were taken out at one place and put in at another, both as they were and as they are."""
     found = {*gone} & {*put_in}
     if len(gone) * len(put_in) <= _MOST_SIMILAR_PAIRS:
-        codes = coded_words([*gone, *put_in])
+        codes = compare.coded_words([*gone, *put_in])
         for old, code in zip(gone, codes, strict=False):
             for new, new_code in zip(put_in, codes[len(gone) :], strict=True):
                 if Indel.normalized_similarity(code, new_code) >= ALIKE:
@@ -290,12 +279,12 @@ def _match_equal(old: Sequence[str], new: Sequence[str], match: Match) -> None:
             match[end] = new_end
         if start == end or new_start == new_end:
             continue
-        pairs = rising(single_pairs(old[start:end], new[new_start:new_end]))
+        pairs = compare.rising(compare.single_pairs(old[start:end], new[new_start:new_end]))
         chain = [(start + index, new_start + new_index) for index, new_index in pairs]
         if not chain:
             if (end - start) * (new_end - new_start) <= _MOST_PAIRS:
-                changes = matched(*coded(old[start:end], new[new_start:new_end]))
-                for at, place in unchanged(changes, end - start):
+                changes = compare.matched(*compare.coded(old[start:end], new[new_start:new_end]))
+                for at, place in compare.unchanged(changes, end - start):
                     match[start + at] = new_start + place
             continue
         for index, new_index in chain:
@@ -327,7 +316,7 @@ def _match_similar(old: Sequence[str], new: Sequence[str], where: Range, match: 
             return
     if not count or not new_count or count * new_count > _MOST_SIMILAR_PAIRS:
         return
-    codes = coded_words([*old[start:end], *new[new_start:new_end]])
+    codes = compare.coded_words([*old[start:end], *new[new_start:new_end]])
     left, right = codes[:count], codes[count:]
     paired = list(_best_pairs(left, right))
     taken, new_taken = {index for index, _ in paired}, {index for _, index in paired}
@@ -375,7 +364,7 @@ def _is_part(part: _Coded, whole: _Coded) -> bool:
     if _is_inside(part[1], whole[1]):
         return True
     shared = {*sentences(part[0]).texts} & {*sentences(whole[0]).texts}
-    return any(len(words(text)) > 2 for text in shared)
+    return any(len(compare.words(text)) > 2 for text in shared)
 
 
 def _is_inside(part: str, whole: str) -> bool:
