@@ -12,7 +12,7 @@ import Stemmer  # type: ignore[import-not-found]  # compiled, without stubs
 from assent_client.text.invisible.tables import PILED
 
 # Forms that are other words as often ("saw", "left", "found", "felt", "lay", "ground", "wound") are listed too.
-_VERBS = """
+_IRREGULAR = """
 bear bore borne born; beat beaten; become became; begin began begun; bend bent; bind bound; bite bit bitten;
 bleed bled; blow blew blown; break broke broken; breed bred; bring brought; build built; burn burnt; buy bought;
 catch caught; choose chose chosen; cling clung; come came; creep crept; deal dealt; dig dug; draw drew drawn;
@@ -27,20 +27,12 @@ sing sang sung; sink sank sunk; sit sat; sleep slept; slide slid; speak spoke sp
 spring sprang sprung; stand stood; steal stole stolen; stick stuck; sting stung; strike struck; strive strove striven;
 swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach taught; tear tore torn;
 tell told; think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn;
-weave wove woven; win won; write wrote written
-"""
-_NOUNS = """
+weave wove woven; win won; write wrote written;
 man men; woman women; child children; foot feet; tooth teeth; mouse mice; person people; life lives; wife wives;
-knife knives; leaf leaves; half halves
+knife knives; leaf leaves; half halves; good better best; bad worse worst
 """
-
-
-def _roots(table: str) -> dict[str, str]:
-    return {form: root for root, *forms in (entry.split() for entry in table.split(";")) for form in forms}
-
-
 #: Irregular form → root form: no stemmer finds that "went" is "go" or "children" is "child".
-_ROOTS = _roots(_VERBS) | _roots(_NOUNS) | _roots("good better best; bad worse worst")
+_ROOTS = {form: root for root, *forms in map(str.split, _IRREGULAR.split(";")) for form in forms}
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 # Unicode's own bound (UAX 15, stream-safe text): to bring more of them in order takes the square of their number.
