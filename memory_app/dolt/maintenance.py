@@ -119,13 +119,10 @@ def _record_of(path: Path) -> Path:
 @contextmanager
 def _alone(path: Path, *, wait: bool) -> Iterator[bool]:
     """Keep other processes and threads from collecting at the same time; yield whether this one may."""
-    handle = os.open(path.with_name(f"{path.name}.gc-lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
+    with os.fdopen(os.open(path.with_name(f"{path.name}.gc-lock"), os.O_RDWR | os.O_CREAT, 0o600), "r+b") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield False
-            return
-        yield True
-    finally:
-        os.close(handle)
+        else:
+            yield True

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import Error as DatabaseError
+from django.db.utils import OperationalError
 
 from memory_app.databases import backups
 from memory_app.dolt import errors
@@ -44,6 +45,8 @@ class DoltOperations(ABC):
     merge_message_limit: ClassVar[int] = 16_000
     #: The statement that runs a `dolt_*` verb.
     _run: ClassVar[str]
+    #: What the engine says where another writer was first, in any case.
+    _retryable: ClassVar[str]
     #: What the engine says of an error, in any case, and our exception for it; the first that is found counts.
     _errors: ClassVar[Sequence[tuple[str, type[errors.DoltError]]]]
     #: The log of a revision as SQL: hash, author, e-mail, date, message and the hashes of the parents, with commas.
@@ -350,9 +353,9 @@ class DoltOperations(ABC):
         text = str(error)
         return next((kind(text) for said, kind in self._errors if re.search(said, text, re.I | re.S)), None)
 
-    @abstractmethod
     def is_retryable(self, error: BaseException) -> bool:
         """Whether the same work, begun again from BEGIN, may succeed."""
+        return isinstance(error, OperationalError) and bool(re.search(self._retryable, str(error), re.I | re.S))
 
     def lost_connection(self, error: BaseException) -> bool:
         """Whether the server went away, so that the outcome of a commit is unknown."""

@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from django.core.cache import cache
@@ -41,22 +41,17 @@ def taken(*names: str, by: str | None = None) -> Iterator[None]:
     Raises:
         Taken: another thread or process has one of them, or this process has as many as it may.
     """
-    if not _at_once.acquire(blocking=False):
-        raise Taken
     mine = by or secrets.token_hex(8)
-    keys = [key_of("turn", name) for name in names]
-    has: list[str] = []
-    try:
-        for key in keys:
+    with ExitStack() as held:
+        if not _at_once.acquire(blocking=False):
+            raise Taken
+        held.callback(_at_once.release)
+        for key in [key_of("turn", name) for name in names]:
             if not _take(key, mine):
                 raise Taken
-            has.append(key)
+            held.callback(_give_back, key, mine)
             _keep(key, LEASE)
         yield
-    finally:
-        for key in has:
-            _give_back(key, mine)
-        _at_once.release()
 
 
 #: Seconds after which the place of a killed process is free again; less than `_PATIENCE`, so that nobody misses it.

@@ -17,8 +17,6 @@ from memory_app.dolt.types import FIRST, MAIN, Author
 from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
-_BUSY = re.compile(r"locked|busy")
-
 
 class DoltLiteOperations(DoltOperations):
     hash_pattern = re.compile(r"[0-9a-f]{40}")
@@ -28,6 +26,7 @@ class DoltLiteOperations(DoltOperations):
     has_one_writer = True
     # dolt_merge silently truncates its message there; dolt_commit refuses more than about 20,000 characters.
     merge_message_limit = 255
+    _retryable = "locked|busy"
     _errors = (
         ("unable to open database|disk I/O error|malformed|not a database", errors.EngineUnavailable),
         ("nothing to commit", errors.NothingToCommit),
@@ -72,9 +71,6 @@ class DoltLiteOperations(DoltOperations):
         if not self.hash_pattern.fullmatch(merged):
             raise errors.AlreadyMerged(head)  # the text "Already up to date"
         return merged
-
-    def is_retryable(self, error: BaseException) -> bool:
-        return isinstance(error, OperationalError) and bool(_BUSY.search(str(error)))
 
     def database_at(self, revision: str) -> str:
         return f"{self.connection.settings_dict['NAME']}@{revision}"

@@ -35,7 +35,7 @@ _IDLE = 5
 _IDLE_FIRST = (60, 30, 15)
 #: The lock of a collection, for the whole server: a collection waits for the statements of all databases.
 _COLLECTING = "assent.gc"
-_DEADLOCK, _LOCK_TIMEOUT, _OTHER = 1213, 1205, 1105
+_OTHER = 1105
 _GONE, _LOST = 2006, 2013
 _DANGLING = "dangling references requested during GC"
 # Dolt's races have the catch-all number 1105 and differ by their words only. The last one: another session dropped
@@ -54,7 +54,8 @@ class DoltServerOperations(DoltOperations):
     copy_name = "memory.dolt"
     _run = "CALL"
     has_one_writer = False
-    # Each begins with its number: "(1105, 'branch not found')".
+    # Each begins with its number: "(1105, 'branch not found')". 1213 is a deadlock, 1205 a lock waited for too long.
+    _retryable = rf"^\((1213|1205),|^\(1105,.*({_RACES})"
     _errors = (
         (r"^\((2002|2003|2005|2006|2013),", errors.EngineUnavailable),
         ("nothing to commit", errors.NothingToCommit),
@@ -107,10 +108,6 @@ class DoltServerOperations(DoltOperations):
         if is_read_only and "/" not in str(self.connection.settings_dict["NAME"]):
             return errors.EngineUnavailable(str(error))  # a standby; at a commit it would be a fault of ours
         return super().translate(error)
-
-    def is_retryable(self, error: BaseException) -> bool:
-        is_race = _code(error) == _OTHER and re.search(_RACES, str(error), re.I) is not None
-        return isinstance(error, DatabaseError) and (is_race or _code(error) in {_DEADLOCK, _LOCK_TIMEOUT})
 
     def lost_connection(self, error: BaseException) -> bool:
         raw = error.__cause__ if isinstance(error, errors.EngineUnavailable) else error
