@@ -166,13 +166,6 @@ def _wordings(written: Iterable[Sequence[int]]) -> tuple[Wording, ...]:
     return tuple(Wording(*each) for each in written)
 
 
-def blame(texts: Iterable[str]) -> tuple[SentenceOrigin, ...]:
-    """Return the sentences of the last of these versions and where each comes from."""
-    state = BlameState()
-    state.follow("", texts)
-    return state.origins
-
-
 @dataclass(frozen=True)
 class _CutText:
     """A text as its sentences, and what each says."""

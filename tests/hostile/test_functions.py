@@ -16,7 +16,7 @@ from memory_app.search.ranking.dates import cues
 from memory_app.search.ranking.query import marks, parse_query
 from memory_app.search.ranking.vocabulary import words
 from memory_app.text import edits
-from memory_app.text.blame import blame
+from memory_app.text.blame import BlameState
 from memory_app.text.folding import Folded, fold
 from memory_app.text.fuzzy_match import nearest
 from memory_app.text.sentences import sentences
@@ -69,7 +69,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], int]] = {
     "fold": (fold, BLOCK),
     "Folded": (Folded, BLOCK),
     "sentences": (sentences, BLOCK),
-    "blame": (lambda text: blame([text, text[1:] + "! " + text[:9], text[::-1]]), PARSED),
+    "blame": (lambda text: BlameState().follow("", [text, text[1:] + "! " + text[:9], text[::-1]]), PARSED),
     "edits.apply": (lambda text: edits.apply(text, [edits.Rewrite(text + "!")]), BLOCK),
     "chunking.sections": (lambda text: [*sections(text)], BLOCK),
     "chunking.cut": (lambda text: cut(text, 1_000), BLOCK),

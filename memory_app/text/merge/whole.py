@@ -36,7 +36,7 @@ def counted(parts: Sequence[Part]) -> list[Part]:
 
     After a conflict in which one side has more items, the items that follow count on from those of that side.
     """
-    versions = [_chosen(parts, side) for side in range(3)]
+    versions = [[part if isinstance(part, str) else part[side] for part in parts] for side in range(3)]
     numbers = [
         {place: items[0][1] + at for items in _lists("".join(version)) for at, (place, _) in enumerate(items)}
         for version in versions
@@ -57,10 +57,6 @@ def counted(parts: Sequence[Part]) -> list[Part]:
             found.append(Conflict(*map(_with_numbers, texts, here)))
         starts = [start + text.count("\n") for start, text in zip(starts, texts, strict=True)]
     return found
-
-
-def _chosen(parts: Sequence[Part], side: int) -> list[str]:
-    return [part if isinstance(part, str) else part[side] for part in parts]
 
 
 def _with_numbers(text: str, numbers: Mapping[int, int]) -> str:
@@ -147,8 +143,6 @@ def merge(base: str, ours: str, theirs: str) -> str | Conflicted:
     if end is None:
         return _merge(base, ours, theirs)
     result = _merge(*(text.replace("\r\n", "\n") for text in (base, ours, theirs)))
-    if end == "\n":
-        return result
     if isinstance(result, str):
         return result.replace("\n", end)
     return Conflicted(tuple(_with_line_ends(part, end) for part in result.parts))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.text import sentences as cutting
-from memory_app.text.blame import BlameState, blame
+from memory_app.text.blame import BlameState, SentenceOrigin
 from memory_app.text.sentences import sentences
 
 pytestmark = pytest.mark.pure
@@ -26,6 +26,13 @@ TEXTS = st.lists(
     max_size=12,
 ).map(lambda parts: " ".join(parts).replace(" \n", "\n"))  # fmt: skip
 HISTORIES = st.lists(TEXTS, min_size=1, max_size=7)
+
+
+def blame(texts: list[str]) -> tuple[SentenceOrigin, ...]:
+    """The sentences of the last of these versions and where each comes from."""
+    state = BlameState()
+    state.follow("", texts)
+    return state.origins
 
 
 def said(texts: list[str]) -> dict[str, int]:
