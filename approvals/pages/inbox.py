@@ -13,16 +13,9 @@ from typing import NamedTuple
 from django.db.models import Count, Q
 
 from approvals.models import DECIDED, PENDING, Event, Proposal, ProposalQuerySet, Status, User
+from approvals.pages import inbox_rows
 from approvals.pages.inbox_filters import MINE, Key, Listing, Order, Sort, Tab
-from approvals.pages.inbox_rows import (
-    MOST_COMPARED,
-    InboxRow,
-    compare,
-    gather,
-    plain_among,
-    rows_of,
-    with_contested,
-)
+from approvals.pages.inbox_rows import InboxRow
 from approvals.permissions import proposals_visible_to
 from approvals.review.turn import with_threads
 
@@ -148,7 +141,7 @@ def page(
     Args:
         gathers: show the same change for several people as one row, where the first of them stands.
     """
-    compared, alike = compare(proposals, order) if gathers else ([], [])
+    compared, alike = inbox_rows.compare(proposals, order) if gathers else ([], [])
     behind = {pk for group in alike for pk in group[1:]}
     proposals = proposals.exclude(pk__in=behind)
     # Of several owners the index gives the ids in no order: ids are sorted in 2 ms, 10,000 whole rows took 25.
@@ -159,16 +152,16 @@ def page(
     else:
         # The beginning of the list is known already, where it was compared.
         ids = [pk for pk in compared if pk not in behind][: PAGE_SIZE + 1] if not before else []
-        if len(ids) <= PAGE_SIZE and not (gathers and not before and len(compared) < MOST_COMPARED):
+        if len(ids) <= PAGE_SIZE and not (gathers and not before and len(compared) < inbox_rows.MOST_COMPARED):
             ids = _ids(order.sorted(order.beyond(proposals, before) if before else proposals))
         more_above, more_below = before is not None, len(ids) > PAGE_SIZE
         ids = ids[:PAGE_SIZE]
     ids += [pk for first, *others in alike if first in ids for pk in others]
-    read = with_contested(with_threads(Proposal.objects.select_related("agent", "decided_by", "assigned_to")))
-    found = read.in_bulk(ids)
+    read = with_threads(Proposal.objects.select_related("agent", "decided_by", "assigned_to"))
+    found = inbox_rows.with_contested(read).in_bulk(ids)
     if not found:
         return Page()
-    shown = gather(rows_of((found[pk] for pk in ids if pk in found), viewer=viewer), alike)
+    shown = inbox_rows.gather(inbox_rows.rows_of((found[pk] for pk in ids if pk in found), viewer=viewer), alike)
     totals = _totals(proposals, [row.proposal for row in shown]) if more_above or more_below else {}
     newest, oldest = (str(order.key(row.proposal)) for row in (shown[0], shown[-1]))
     return Page(
@@ -187,11 +180,11 @@ def plain_page(proposals: ProposalQuerySet, order: Order, *, gathers: bool, view
     Args:
         gathers: as for `page`.
     """
-    found, alike = compare(plain_among(proposals), order, MOST_PLAIN)
-    read = with_contested(with_threads(Proposal.objects.select_related("agent", "assigned_to")))
+    found, alike = inbox_rows.compare(inbox_rows.plain_among(proposals), order, MOST_PLAIN)
+    read = inbox_rows.with_contested(with_threads(Proposal.objects.select_related("agent", "assigned_to")))
     rows = read.in_bulk(found)
-    shown = rows_of((rows[pk] for pk in found if pk in rows), viewer=viewer)
-    shown = gather((row for row in shown if row.is_plain), alike if gathers else (), same=True)
+    shown = inbox_rows.rows_of((rows[pk] for pk in found if pk in rows), viewer=viewer)
+    shown = inbox_rows.gather((row for row in shown if row.is_plain), alike if gathers else (), same=True)
     return Page(groups=_grouped(shown, {}))
 
 
