@@ -49,10 +49,7 @@ def inbox(request: Request) -> HttpResponse:
     visible = Proposal.objects.visible_to(owners)
     keys = {name: Key.parse(request.GET.get(name, "")) for name in ("since", "read", "before", "after")}
     if keys["since"] and request.htmx:
-        waiting = queue.listed(visible, listing, user)
-        return _arrivals(
-            request, listing, queue.arrived(waiting, tab, keys["since"], user, read=keys["read"], owners=owners)
-        )
+        return _arrivals(request, listing, visible, owners, keys["since"], keys["read"])
 
     services.recover_on_read()
     _expire_overdue()
@@ -97,8 +94,17 @@ def inbox(request: Request) -> HttpResponse:
     return render(request, "inbox/list.html" if request.htmx else "inbox/inbox.html", context)
 
 
-def _arrivals(request: Request, listing: Listing, found: tuple[int, int]) -> HttpResponse:
-    new, changed = found
+def _arrivals(
+    request: Request,
+    listing: Listing,
+    visible: ProposalQuerySet,
+    owners: list[str] | None,
+    since: Key,
+    read: Key | None,
+) -> HttpResponse:
+    viewer = viewer_of(request)
+    waiting = queue.listed(visible, listing, viewer)
+    new, changed = queue.arrived(waiting, listing.tab, since, viewer, read=read, owners=owners)
     if not (new or changed):
         return HttpResponse(status=204)
     arrivals = {"arrived": new + changed, "new": new, "changed": changed, "list_url": listing.url}
