@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
-from agent_tools.console import agent_page, tokens_page, webhooks_page
+from agent_tools.console import agents_page, webhooks_page
 from agent_tools.views import api, mcp, memory
 
 _USER = "api/v1/users/<str:user_id>/"
@@ -43,11 +43,11 @@ urlpatterns = [
     path("llms.txt", api.llms, name="llms"),
     path("healthz", api.healthz, name="healthz"),
     path("readyz", api.readyz, name="readyz"),
-    path("agents/", tokens_page.agents, name="agents"),
-    path("agents/tokens/<int:pk>/revoke/", tokens_page.revoke, name="agent_token_revoke"),
-    path("agents/tokens/<int:pk>/rotate/", tokens_page.rotate, name="agent_token_rotate"),
-    path("agents/<str:agent>/", agent_page.activity, name="agent"),
-    path("agents/<str:agent>/calls/", agent_page.calls, name="agent_calls"),
+    path("agents/", agents_page.agents, name="agents"),
+    path("agents/tokens/<int:pk>/revoke/", agents_page.revoke, name="agent_token_revoke"),
+    path("agents/tokens/<int:pk>/rotate/", agents_page.rotate, name="agent_token_rotate"),
+    path("agents/<str:agent>/", agents_page.activity, name="agent"),
+    path("agents/<str:agent>/calls/", agents_page.calls, name="agent_calls"),
     path("agents/<str:agent>/webhooks/", webhooks_page.webhooks, name="agent_webhooks"),
     # The guides of earlier versions have this address.
     path("settings/agents/", RedirectView.as_view(pattern_name="agents", permanent=True)),

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 
-from agent_tools.console.agent_page import about_agent
+from agent_tools.console.agents_page import about_agent
 from agent_tools.forms import mark_used, new_nonce, was_used
 from agent_tools.models import DeliveryState, DisabledWhy, EventType, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, endpoints

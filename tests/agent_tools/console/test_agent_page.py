@@ -11,7 +11,7 @@ from django.utils import timezone
 from agent_tools import auth
 from agent_tools.answers import paging
 from agent_tools.calls import execution
-from agent_tools.console import agent_page
+from agent_tools.console import agents_page
 from agent_tools.models import AgentToken, ToolCall
 from approvals import services
 from approvals.models import Agent, User
@@ -89,7 +89,7 @@ def test_calls_are_narrowed_by_tool_and_outcome(browser: Client, call: Call, goa
 
 
 def test_pages_follow_each_other_without_a_gap(browser: Client, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_page, "ON_A_PAGE", 3)
+    monkeypatch.setattr(agents_page, "ON_A_PAGE", 3)
     for _ in range(4):
         call("list_memory_blocks")
         call("list_proposals")  # whose row names nobody
