@@ -1,7 +1,7 @@
 """The modules of the client that are written from the registry, as source text.
 
-`arguments` has a typed dict for each method, over those of arguments that many take; `answers` a class for each answer;
-`resources` the methods and what is sent where, each once: the resource of `AsyncAssent` has the same functions.
+`arguments` has the objects and choices among arguments; `answers` a class for each answer; `resources` the methods and
+what is sent where, each once: the resource of `AsyncAssent` has the same functions.
 """
 
 import textwrap
@@ -15,24 +15,6 @@ from agent_tools.client_code.methods import ClientMethod, client_methods
 
 _WRITTEN = "Written by `manage.py client_code`: not edited by hand."
 _WIDTH = 120
-#: Arguments of every method, which are of the client and not of the server.
-_OPTIONS = {
-    "user_id": ("str | None", "Whose memory; the client's `user` otherwise."),
-    "timeout": ("float | httpx2.Timeout | None", "Seconds; the client's otherwise."),
-}
-#: Typed dicts that others inherit: from which, and what they add, with `!` where it is required. A method takes the
-#: longest of which it has everything.
-_SHARED = {
-    "CallArguments": ("Options", "session_id"),
-    "PageArguments": ("CallArguments", "limit cursor"),
-    "BoundedArguments": ("CallArguments", "max_characters"),
-    "BoundedPageArguments": ("PageArguments", "max_characters"),
-    "WriteArguments": ("CallArguments", "idempotency_key"),
-    "ChangeArguments": ("WriteArguments", "evidence proposal_id force"),
-    "EditArguments": ("ChangeArguments", "reasoning! confidence expected_sha256"),
-    "NoteArguments": ("ChangeArguments", "reasoning"),
-    "FileArguments": ("NoteArguments", "confidence expected_sha256"),
-}
 
 
 @dataclass(frozen=True)
@@ -43,9 +25,16 @@ class _Argument:
     is_required: bool
 
     @property
-    def field(self) -> str:
-        kind = f"Required[{self.annotation}]" if self.is_required else f"{self.annotation} | None"
-        return f"    {self.name}: {kind}"
+    def parameter(self) -> str:
+        """Return it as the head of a method has it."""
+        return f"{self.name}: {self.annotation}" + ("" if self.is_required else " | None = None")
+
+
+#: Arguments of every method, which are of the client and not of the server.
+_OPTIONS = (
+    _Argument("user_id", "str", "Whose memory; the client's `user` otherwise.", is_required=False),
+    _Argument("timeout", "float | httpx2.Timeout", "Seconds; the client's otherwise.", is_required=False),
+)
 
 
 class ClientSource:
@@ -55,11 +44,7 @@ class ClientSource:
         self._answers = AnswerClasses()
         self._objects = ObjectArguments()
         self._methods = list(client_methods())
-        self._first: dict[str, list[_Argument]] = {}
-        self._rest: dict[str, list[_Argument]] = {}
-        for method in self._methods:
-            self._first[method.called], self._rest[method.called] = self._arguments(method)
-        self._typed_dicts, self._taken = self._shared()
+        self._given = {method.called: self._arguments(method) for method in self._methods}
 
     def modules(self) -> dict[str, str]:
         """Return the source of each module."""
@@ -71,7 +56,7 @@ class ClientSource:
         }
 
     def _arguments(self, method: ClientMethod) -> tuple[list[_Argument], list[_Argument]]:
-        """Return the arguments given by position, and the others."""
+        """Return the arguments that may be given by position, and the others."""
         schema = method.asked.schema
         required = {*schema["required"], *method.in_path}
         given = {
@@ -82,52 +67,24 @@ class ClientSource:
         if method.method == "DELETE":
             given.pop("idempotency_key", None)  # doing it twice deletes nothing more
         first = [given.pop(name) for name in method.in_path or [name for name in given if name in required][:1]]
-        return first, sorted(given.values(), key=lambda argument: not argument.is_required)
-
-    def _shared(self) -> tuple[dict[str, tuple[str, list[str]]], dict[str, str]]:
-        """Return base and fields of each typed dict, and which one a method takes: the same fields are one class."""
-        every = {
-            f"{each.name}{'!' if each.is_required else ''}": each.field for rest in self._rest.values() for each in rest
-        }
-        found: dict[str, tuple[str, list[str]]] = {}
-        whole: dict[str, set[str]] = {"Options": set()}
-        for name, (base, own) in _SHARED.items():
-            added = [every[field] for field in own.split()]
-            found[name], whole[name] = (base, added), whole[base] | {*added}
-        taken = {}
-        for called, rest in self._rest.items():
-            left = [each.field for each in rest]
-            base = max((name for name in whole if whole[name] <= {*left}), key=lambda name: len(whole[name]))
-            made = base, [field for field in left if field not in whole[base]]
-            equal = [name for name, other in found.items() if other == made] if made[1] else [base]
-            taken[called] = equal[0] if equal else _title(called.replace(".", "_"))
-            if not equal:
-                found[taken[called]] = made
-        return found, taken
+        return first, [*sorted(given.values(), key=lambda argument: not argument.is_required), *_OPTIONS]
 
     def _arguments_module(self) -> str:
         parts = [
-            f'"""What methods take, but for what is given by position. {_WRITTEN}"""',
+            f'"""Objects and choices among the arguments of methods. {_WRITTEN}"""',
             "",
-            "# No annotation is a string here: what is required is asked of these classes when a call is made.",
-            "from collections.abc import Mapping, Sequence",
-            "from typing import Any, Literal, Required, TypedDict",
-            "",
-            "import httpx2",
-            "",
-            "_USED: tuple[object, ...] = (Any, Mapping)",
+            "from typing import Literal, Required, TypedDict",
         ]
-        for name, schema in self._objects.classes.items():
+        for name, schema in self._objects.named.items():
+            if "choice" in schema:
+                parts += ["", f"{name} = {schema['choice']}"]
+                continue
             parts += _class(name, "TypedDict", schema.get("description", ""))
             required = schema.get("required", ())
             for field, each in schema["properties"].items():
                 kind = self._objects.annotation(field, each)
                 parts += _wrapped(each.get("description", ""), "    #: ", "    #: ")
                 parts.append(f"    {field}: {f'Required[{kind}]' if field in required else kind}")
-        parts += _class("Options", "TypedDict", "What every method takes.")
-        parts += [f"    {name}: {kind}" for name, (kind, _) in _OPTIONS.items()]
-        for name, (base, added) in self._typed_dicts.items():
-            parts += [*_class(name, base, ""), *added]
         return "\n".join([*parts, ""])
 
     def _resources_module(self) -> str:
@@ -137,10 +94,13 @@ class ClientSource:
             "",
             "from __future__ import annotations",
             "",
-            "from collections.abc import Sequence",
-            "from typing import Unpack",
+            "from collections.abc import Mapping, Sequence",
+            "from typing import Any, Literal",
             "",
-            "from assent_client._generated import answers, arguments",
+            "import httpx2",
+            "",
+            "from assent_client._generated import answers",
+            f"from assent_client._generated.arguments import {', '.join(self._objects.named)}",
             "from assent_client.exchange import Operation",
             "from assent_client.resource import Page, Resource, awaited, paged",
             "",
@@ -168,40 +128,33 @@ class ClientSource:
     def _method(self, method: ClientMethod) -> list[str]:
         item = self._answers.item_of.get(method.operation)
         answer = f"answers.{self._answers.of[method.operation]}"
-        first, rest = self._first[method.called], self._rest[method.called]
-        signature = ["self", *(f"{each.name}: {each.annotation}" for each in first)]
-        signature.append(f"**given: Unpack[arguments.{self._taken[method.called]}]")
+        first, rest = self._given[method.called]
+        parameters = ["self", *(each.parameter for each in first), "*", *(each.parameter for each in rest)]
         returns = f"Page[answers.{item}]" if item else answer
-        head = f"    def {method.name}({', '.join(signature)}) -> {returns}:"
-        if len(head) > _WIDTH:
-            head = f"    def {method.name}(\n        {', '.join(signature)}\n    ) -> {returns}:"
-        means = {each.name: each.means for each in [*first, *rest]} | {
-            name: text for name, (_, text) in _OPTIONS.items()
-        }
-        passed = [self._operation(method), "given", *(f"{each.name}={each.name}" for each in first)]
         return [
-            head,
+            f"    def {method.name}({', '.join(parameters)}) -> {returns}:",
             *_wrapped(f'"""{_escaped(method.asked.description.strip())}', " " * 8, " " * 8),
             "",
             "        Args:",
             *(
                 line
-                for name, text in means.items()
-                for line in _wrapped(f"{name}: {_escaped(text)}".rstrip(": "), " " * 12, " " * 16)
+                for each in (*first, *rest)
+                for line in _wrapped(f"{each.name}: {_escaped(each.means)}".rstrip(": "), " " * 12, " " * 16)
             ),
             '        """',
-            f"        return self.{'_page' if item else '_run'}({', '.join(passed)})",
+            f"        return self.{'_page' if item else '_run'}({self._operation(method)}, locals())",
             "",
         ]
 
     def _operation(self, method: ClientMethod) -> str:
         """Return what is sent where, as source."""
-        answer, taken = self._answers.of[method.operation], self._taken[method.called]
-        parts = [f'"{method.operation}"', f"answers.{answer}", f"arguments.{taken}"]
+        parts = [f'"{method.operation}"', f"answers.{self._answers.of[method.operation]}"]
         if method.path:
             parts += [f'"{method.method}"', f'"{method.path}"']
         if method.defaults:
             parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
+        if any(each.name == "idempotency_key" for each in self._given[method.called][1]):
+            parts.append("writes=True")
         return f"Operation({', '.join(parts)})"
 
 
@@ -226,6 +179,8 @@ def _escaped(text: str) -> str:
 # -- The classes of answers, and the Python types of what a method takes and is answered: arguments have a JSON Schema,
 # the fields of answers a type in the registry.
 
+#: Characters of a choice that has no name of its own.
+_LONG = 80
 _SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 
@@ -248,15 +203,16 @@ def _annotated(kind: str) -> str:
 
 
 class ObjectArguments:
-    """The annotations of arguments; objects among them become typed dicts, collected in `classes`."""
+    """The annotations of arguments; objects and long choices among them have a name, collected in `named`."""
 
     def __init__(self) -> None:
-        self.classes: dict[str, dict[str, Any]] = {}
+        self.named: dict[str, dict[str, Any]] = {}
 
     def annotation(self, name: str, schema: dict[str, Any]) -> str:
         """Return the type of an argument."""
         if "enum" in schema:
-            return f"Literal[{', '.join(map(_literal, schema['enum']))}]"
+            choice = f"Literal[{', '.join(map(_literal, schema['enum']))}]"
+            return choice if len(choice) <= _LONG else self._name(f"{name}_choice", {"choice": choice})
         if "anyOf" in schema:
             return " | ".join(self.annotation(name, form) for form in schema["anyOf"])
         kind = schema.get("type")
@@ -264,17 +220,12 @@ class ObjectArguments:
             items = schema.get("items", {})
             return f"Sequence[{self.annotation(name.removesuffix('s'), items)}]"
         if kind == "object":
-            return self._object(name, schema)
+            return self._name(f"{name}_param", schema) if schema.get("properties") else "Mapping[str, Any]"
         return _SIMPLE.get(str(kind), "Any")
 
-    def _object(self, name: str, schema: dict[str, Any]) -> str:
-        if not schema.get("properties"):
-            return "Mapping[str, Any]"
-        base = _title(name)
-        for called in (f"{base}Param", *(f"{base}{number}Param" for number in range(2, 9))):
-            if self.classes.setdefault(called, schema) == schema:
-                return called
-        raise ValueError(f"nine kinds of {name}")
+    def _name(self, name: str, schema: dict[str, Any]) -> str:
+        called = (f"{_title(name)}{number}" for number in ("", *range(2, 9)))
+        return next(each for each in called if self.named.setdefault(each, schema) == schema)
 
 
 def _literal(text: object) -> str:

@@ -83,39 +83,23 @@ class Operation(Generic[A]):
 
     Args:
         answer: how its answer is read.
-        takes: the TypedDict of its arguments; None where anything is sent as it is.
         method, path: its address, with `{user_id}` and arguments in braces; else that of the tool of its name.
         defaults: values of arguments that are left out.
-        may_write: whether it may change something, where `takes` is None and does not say it.
+        writes: whether it gets an idempotency key, so that a retry is never carried out twice.
         is_about_someone: takes `user_id`.
     """
 
     name: str
     answer: type[A]
-    takes: Any = None
     method: str = "POST"
     path: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    may_write: bool = False
+    writes: bool = False
     is_about_someone: bool = True
 
     @property
     def address(self) -> str:
         return self.path or f"/api/v1/tools/{segment('name', self.name)}/"
-
-    @property
-    def writes(self) -> bool:
-        """Whether it gets an idempotency key, so that a retry is never carried out twice."""
-        return self.may_write if self.takes is None else "idempotency_key" in self.takes.__optional_keys__
-
-    def require_known(self, arguments: Mapping[str, Any]) -> None:
-        """Raise TypeError for an unknown or missing argument, as Python does where a function names its own."""
-        if self.takes is None:
-            return
-        if unknown := sorted(arguments.keys() - self.takes.__required_keys__ - self.takes.__optional_keys__):
-            raise TypeError(f"{self.name} got an unexpected keyword argument '{unknown[0]}'")
-        if missing := sorted(self.takes.__required_keys__ - arguments.keys()):
-            raise TypeError(f"{self.name} is missing the argument '{missing[0]}'")
 
 
 @dataclass(frozen=True)
@@ -144,7 +128,7 @@ def build(
     timeout: float | httpx2.Timeout | None,
 ) -> Request:
     """Return the request of a call; None stands for an argument left out."""
-    given = {name: value for name, value in {**operation.defaults, **arguments}.items() if value is not None}
+    given = {**operation.defaults, **{name: value for name, value in arguments.items() if value is not None}}
     key = given.pop("idempotency_key", None)
     path = operation.address
     for name in [name for name in given if f"{{{name}}}" in path]:

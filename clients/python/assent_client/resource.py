@@ -124,20 +124,22 @@ class Resource:
         """The same methods, which return a `RawResponse`: status, headers, bytes, and `parse()`."""
         return type(self)(self._client, raw=True)
 
-    def _run(self, operation: Operation[A], given: Mapping[str, Any], **first: Any) -> A:
-        """Run an operation. `given` has `user_id` and `timeout` beside its own arguments."""
-        operation.require_known(given)
-        return self._answer(self._ask(operation, {**first, **given}))
+    def _run(self, operation: Operation[A], given: Mapping[str, Any]) -> A:
+        """Run an operation.
 
-    def _page(self, operation: Operation[Any], given: Mapping[str, Any], **first: Any) -> Page[Any]:
-        operation.require_known(given)
+        Args:
+            given: what a method was given, itself included: its own arguments, `user_id` and `timeout`.
+        """
+        return self._answer(self._ask(operation, given))
 
+    def _page(self, operation: Operation[Any], given: Mapping[str, Any]) -> Page[Any]:
         def ask(cursor: str | None) -> Steps[RawResponse[ListAnswer[Any]]]:
-            return self._ask(operation, {**first, **given} | ({} if cursor is None else {"cursor": cursor}))
+            return self._ask(operation, given if cursor is None else {**given, "cursor": cursor})
 
         return cast(Page[Any], self._client.page(ask, raw=self._raw))
 
-    def _ask(self, operation: Operation[A], arguments: dict[str, Any]) -> Steps[RawResponse[A]]:
+    def _ask(self, operation: Operation[A], given: Mapping[str, Any]) -> Steps[RawResponse[A]]:
+        arguments = {name: value for name, value in given.items() if name != "self"}
         user_id, timeout = arguments.pop("user_id", None), arguments.pop("timeout", None)
         steps: Steps[RawResponse[A]] = self._client.core.steps(operation, arguments, user_id, timeout)
         return steps

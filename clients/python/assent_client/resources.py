@@ -297,7 +297,7 @@ class Tools(generated.Tools):
             arguments: the tool's own, and `user_id` and `idempotency_key` where they are wanted.
         """
         # A tool this client does not know may change something: with a key, a retry of it never does so twice.
-        operation = Operation(name, ToolAnswer, may_write=name not in generated.READ_ONLY_TOOLS)
+        operation = Operation(name, ToolAnswer, writes=name not in generated.READ_ONLY_TOOLS)
         return self._run(operation, arguments)
 
 

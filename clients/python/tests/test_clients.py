@@ -162,7 +162,7 @@ def test_what_json_cannot_say_is_an_error_before_anything_is_sent(
 def test_an_argument_that_is_unknown_or_missing_is_not_sent(memory: Assent, script: Script) -> None:
     with pytest.raises(TypeError, match="got an unexpected keyword argument 'old'"):
         memory.blocks.propose_edit("goals", old="a", new_string="b", reasoning="c")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="is missing the argument 'reasoning'"):
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'reasoning'"):
         memory.blocks.propose_edit("goals", old_string="a", new_string="b")  # type: ignore[call-arg]
     assert script.requests == []
 
