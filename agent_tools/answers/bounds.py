@@ -100,6 +100,11 @@ class Cut:
     following: list[int] | None
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """Return `fields.PART` as `data` has them."""
+        return {"lines": self.lines, "view_range": self.shown, "next_range": self.following}
+
+    @property
     def is_whole(self) -> bool:
         return self.shown in (None, [1, self.lines])
 

@@ -166,13 +166,10 @@ def _as_word(sure: Any) -> Any:
     return min(_CONFIDENCE, key=lambda word: abs(_CONFIDENCE[word] - number))
 
 
-def as_confidence(sure: Any) -> Any:
-    """Return a word as the number it stands for, for `BeforeValidator`."""
-    return _CONFIDENCE.get(sure, sure) if isinstance(sure, str) else sure
-
-
-#: A confidence in a note's scale or in words. Models are shown the numbers.
-TakesConfidence = BeforeValidator(as_confidence, json_schema_input_type=float | _Word)
+#: A confidence in a note's scale, or in words, which stand for numbers of it. Models are shown the numbers.
+TakesConfidence = BeforeValidator(
+    lambda sure: _CONFIDENCE.get(sure, sure) if isinstance(sure, str) else sure, json_schema_input_type=float | _Word
+)
 
 
 class ChangeArguments(WriteArguments):

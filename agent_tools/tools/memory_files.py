@@ -58,10 +58,6 @@ def path_of(path: str) -> MemoryPath:
         raise ApiError(ErrorCode.PATH_REFUSED, str(error), help=[FAMILIES], details={"path": shown}) from error
 
 
-def _canonical(path: str) -> str:
-    return path_of(path).canonical
-
-
 FilePath = Annotated[
     str,
     Field(
@@ -69,7 +65,7 @@ FilePath = Annotated[
         min_length=1,
         max_length=1_000,
     ),
-    AfterValidator(_canonical),
+    AfterValidator(lambda path: path_of(path).canonical),
 ]
 
 
@@ -273,9 +269,7 @@ def view_file(call: Call, arguments: FileViewArguments) -> Answer:
     data = {
         "path": target.canonical,
         "content": part.text,
-        "lines": part.lines,
-        "view_range": part.shown,
-        "next_range": part.following,
+        **part.fields,
         "sha256": found.sha256,
         "title": found.title,
         "read_only": found.is_read_only,

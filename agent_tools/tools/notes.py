@@ -18,16 +18,7 @@ from agent_tools.answers.representations import Subject, named
 from agent_tools.calls import execution
 from agent_tools.calls.arguments import Name, NoteWriteArguments
 from agent_tools.calls.registry import Answer, Call, for_list, is_listed, tool
-from agent_tools.tools.note_arguments import (
-    STATEMENT,
-    Category,
-    Confidence,
-    Content,
-    NoteId,
-    Tags,
-    Type,
-    changed_by,
-)
+from agent_tools.tools import note_arguments as taken
 from approvals.models import Status
 from approvals.services import notes
 from memory_app import reads
@@ -54,12 +45,12 @@ _WRITTEN = {
 
 class SaveArguments(NoteWriteArguments):
     content: Annotated[
-        Content | Annotated[list[Content], Field(min_length=1, max_length=_MOST)],
+        taken.Content | Annotated[list[taken.Content], Field(min_length=1, max_length=_MOST)],
         # Of several forms, models are shown the first.
-        Field(description=STATEMENT),
+        Field(description=taken.STATEMENT),
     ]
-    category: Category = None
-    tags: Tags = Field(default_factory=list)
+    category: taken.Category = None
+    tags: taken.Tags = Field(default_factory=list)
 
 
 @tool(
@@ -82,7 +73,7 @@ def memory_save(call: Call, arguments: SaveArguments) -> Answer:
 def _saved_several(call: Call, arguments: SaveArguments, contents: list[str]) -> Answer:
     with refusals.explained(Subject.of_write(call, arguments)):
         outcome, ids = notes.save_several(
-            by=changed_by(call, arguments),
+            by=taken.changed_by(call, arguments),
             owner=call.owner,
             contents=contents,
             tags=arguments.tags,
@@ -99,8 +90,8 @@ def _saved_several(call: Call, arguments: SaveArguments, contents: list[str]) ->
 
 
 class UpdateArguments(NoteWriteArguments):
-    note_id: NoteId
-    content: Content
+    note_id: taken.NoteId
+    content: taken.Content
 
 
 @tool(
@@ -118,7 +109,7 @@ def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
 
 
 class DeleteArguments(NoteWriteArguments):
-    note_id: NoteId
+    note_id: taken.NoteId
 
 
 @tool(
@@ -139,11 +130,11 @@ def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
 
 
 class RememberArguments(NoteWriteArguments):
-    content: Content
-    type: Type = Field(default="fact", description="Type of memory.")
-    confidence: Confidence = 0.8
+    content: taken.Content
+    type: taken.Type = Field(default="fact", description="Type of memory.")
+    confidence: taken.Confidence = 0.8
     rationale: str | None = Field(default=None, description="Why this is worth remembering.", max_length=2_000)
-    tags: Tags = Field(default_factory=list)
+    tags: taken.Tags = Field(default_factory=list)
     memory_id: str | None = Field(
         default=None,
         description="An id of your own, as in memories.md: mem-{unix time}-{4 of 0-9a-z}. One is made otherwise.",
@@ -227,7 +218,7 @@ def _changed(
 ) -> notes.NoteChangeOutcome:
     """Return what came of a change of a note. Raise ApiError for what is refused."""
     with refusals.explained(Subject.of_write(call, arguments)):
-        return change(by=changed_by(call, arguments), owner=call.owner)
+        return change(by=taken.changed_by(call, arguments), owner=call.owner)
 
 
 def _told(

@@ -84,9 +84,7 @@ def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     told = bounds.that_fit(waiting, most)
     data = representations.block(block) | {
         "body": part.text,
-        "lines": part.lines,
-        "view_range": part.shown,
-        "next_range": part.following,
+        **part.fields,
         "commit": commit,
         "as_of": arguments.as_of,
         "open_proposals": waiting[:told],
