@@ -4,7 +4,7 @@ from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from agent_tools.console import agents_page, webhooks_page
-from agent_tools.views import api, mcp, memory
+from agent_tools.views import api, mcp
 
 _USER = "api/v1/users/<str:user_id>/"
 _BLOCKS = f"{_USER}blocks/"
@@ -15,24 +15,24 @@ urlpatterns = [
     path("api/v1/token/", api.TokenDetail.as_view(), name="api_token"),
     path("api/v1/tools/", api.ToolList.as_view(), name="api_tools"),
     path("api/v1/tools/<str:name>/", api.ToolRun.as_view(), name="api_tool"),
-    path(_BLOCKS, memory.BlockList.as_view(), name="api_blocks"),
-    path(f"{_BLOCKS}<str:label>/", memory.BlockDetail.as_view(), name="api_block"),
-    path(f"{_BLOCKS}<str:label>/history/", memory.BlockHistory.as_view(), name="api_block_history"),
-    path(f"{_BLOCKS}<str:label>/propose/", memory.BlockPropose.as_view(), name="api_block_propose"),
-    path(f"{_USER}notes/", memory.NoteList.as_view(), name="api_notes"),
-    path(f"{_USER}notes/<str:note_id>/", memory.NoteDetail.as_view(), name="api_note"),
-    path(f"{_USER}search/", memory.Search.as_view(), name="api_search"),
-    path(f"{_USER}context/", memory.ContextDetail.as_view(), name="api_context"),
-    path(f"{_USER}memories.md", memory.MemoriesFile.as_view(), name="api_memories_file"),
-    path(f"{_USER}conversations/", memory.Sessions.as_view(), name="api_sessions"),
-    path(_MESSAGES, memory.Messages.as_view(), name="api_messages"),
-    path(f"{_MESSAGES}<str:message_id>/", memory.MessageDetail.as_view(), name="api_message"),
-    path("api/v1/proposals/", memory.ProposalList.as_view(), name="api_proposals"),
-    path("api/v1/proposals/decisions/", memory.DecisionList.as_view(), name="api_decisions"),
-    path("api/v1/proposals/<int:proposal_id>/", memory.ProposalDetail.as_view(), name="api_proposal"),
+    path(_BLOCKS, api.BlockList.as_view(), name="api_blocks"),
+    path(f"{_BLOCKS}<str:label>/", api.BlockDetail.as_view(), name="api_block"),
+    path(f"{_BLOCKS}<str:label>/history/", api.BlockHistory.as_view(), name="api_block_history"),
+    path(f"{_BLOCKS}<str:label>/propose/", api.BlockPropose.as_view(), name="api_block_propose"),
+    path(f"{_USER}notes/", api.NoteList.as_view(), name="api_notes"),
+    path(f"{_USER}notes/<str:note_id>/", api.NoteDetail.as_view(), name="api_note"),
+    path(f"{_USER}search/", api.Search.as_view(), name="api_search"),
+    path(f"{_USER}context/", api.ContextDetail.as_view(), name="api_context"),
+    path(f"{_USER}memories.md", api.MemoriesFile.as_view(), name="api_memories_file"),
+    path(f"{_USER}conversations/", api.Sessions.as_view(), name="api_sessions"),
+    path(_MESSAGES, api.Messages.as_view(), name="api_messages"),
+    path(f"{_MESSAGES}<str:message_id>/", api.MessageDetail.as_view(), name="api_message"),
+    path("api/v1/proposals/", api.ProposalList.as_view(), name="api_proposals"),
+    path("api/v1/proposals/decisions/", api.DecisionList.as_view(), name="api_decisions"),
+    path("api/v1/proposals/<int:proposal_id>/", api.ProposalDetail.as_view(), name="api_proposal"),
     path(
         "api/v1/proposals/<int:proposal_id>/withdraw/",
-        memory.ProposalWithdraw.as_view(),
+        api.ProposalWithdraw.as_view(),
         name="api_proposal_withdraw",
     ),
     path("api/schema/", api.Schema.as_view(), name="api_schema"),

@@ -1,2 +1,2 @@
-"""What answers machines at the addresses of `agent_tools.urls`: `api` what all share, the tools, the schema and health;
-`memory` the same as tools by address; `mcp` the protocol. People's pages are in `agent_tools.console`."""
+"""What answers machines at the addresses of `agent_tools.urls`: `api` the tools, by name and by address, the schema and
+health; `mcp` the protocol. People's pages are in `agent_tools.console`."""
