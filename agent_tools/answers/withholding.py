@@ -37,11 +37,6 @@ def deleted_since(call: Call, proposal: Proposal) -> frozenset[str]:
     return frozenset(id_ for id_, then in was_there.items() if made_at.get(id_) != then)
 
 
-def _was_never_there(proposal: Proposal) -> bool:
-    """Whether its texts are the agent's own: a new block or note that is not in the memory."""
-    return proposal.kind in _MAKING and proposal.status not in _IN_MEMORY
-
-
 def _there_at(proposals: Sequence[Proposal]) -> dict[int, datetime]:
     """Return a time at which the target of each was there: before it, or made by it."""
     there_at = {each.pk: each.created_at for each in proposals}
@@ -63,7 +58,8 @@ def about_deleted(call: Call, proposals: Sequence[Proposal]) -> frozenset[int]:
     """
     if call.may_read_deleted:
         return frozenset()
-    was_there = [each for each in proposals if not _was_never_there(each)]
+    # A new block or note that is not in the memory is the agent's own.
+    was_there = [each for each in proposals if each.kind not in _MAKING or each.status in _IN_MEMORY]
     there_at = _there_at(was_there)
     blocks = [each for each in was_there if each.target_kind == TargetKind.BLOCK]
     made_at = reads.made_at_of_blocks((each.owner, each.target) for each in blocks)

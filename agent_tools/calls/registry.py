@@ -16,20 +16,13 @@ from django.conf import settings
 
 from agent_tools import auth
 from agent_tools.auth import Caller
-from agent_tools.calls.arguments import (
-    Arguments,
-    NoteWriteArguments,
-    WriteArguments,
-    json_schema,
-    shown_schema,
-    strict_schema,
-)
+from agent_tools.calls import arguments as taken
 from agent_tools.calls.foreign_names import nearest, stand_in
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.models import Scope
 from memory_app.text.sentences import sentences
 
-A = TypeVar("A", bound=Arguments)
+A = TypeVar("A", bound=taken.Arguments)
 
 _AFTER_A_SENTENCE = re.compile(r"(?<=\.)\s")
 #: Names in a text of ours. `recall` is a word of English, too, where it does not stand as a name.
@@ -132,7 +125,7 @@ class ApiOperation(Generic[A]):
 
     @property
     def effect(self) -> Effect:
-        return Effect.SIDE_EFFECTING if issubclass(self.arguments, WriteArguments) else Effect.READ_ONLY
+        return Effect.SIDE_EFFECTING if issubclass(self.arguments, taken.WriteArguments) else Effect.READ_ONLY
 
     @property
     def text_is_complete(self) -> bool:
@@ -157,7 +150,7 @@ class ApiOperation(Generic[A]):
     @property
     def schema(self) -> dict[str, Any]:
         """Return everything that is taken."""
-        return json_schema(self.arguments)
+        return taken.json_schema(self.arguments)
 
 
 #: Fields with a text to quote, or with the names that read one.
@@ -236,10 +229,10 @@ def _declared(run: Run[A], declared: dict[str, Any]) -> dict[str, Any]:
     arguments = get_type_hints(run)["arguments"]
     required = (name for name, field in arguments.model_fields.items() if field.is_required())
     target = next((name for name in required if name in _TARGETS), "")
-    if issubclass(arguments, NoteWriteArguments):
+    if issubclass(arguments, taken.NoteWriteArguments):
         scopes = {"scope": Scope.NOTES_WRITE, "or_scope": Scope.MEMORY_PROPOSE}
     else:
-        scopes = {"scope": Scope.MEMORY_PROPOSE if issubclass(arguments, WriteArguments) else Scope.MEMORY_READ}
+        scopes = {"scope": Scope.MEMORY_PROPOSE if issubclass(arguments, taken.WriteArguments) else Scope.MEMORY_READ}
     return {"arguments": arguments, "target": target, **scopes, **declared}
 
 
@@ -339,8 +332,8 @@ def definition(tool: Tool[Any], form: str, *, is_strict: bool = False) -> dict[s
         form: native, openai (Chat Completions), responses, anthropic or mcp.
         is_strict: with `strict_schema`, and marked so where the form has a mark for it.
     """
-    shown = shown_schema(tool.arguments)
-    schema = strict_schema(shown) if is_strict else shown
+    shown = taken.shown_schema(tool.arguments)
+    schema = taken.strict_schema(shown) if is_strict else shown
     named = {"name": tool.name, "description": described(tool)}
     function: dict[str, Any] = named | {"parameters": schema} | ({"strict": True} if is_strict else {})
     match form:

@@ -4,6 +4,7 @@
 what is sent where, each once: the resource of `AsyncAssent` has the same functions.
 """
 
+import json
 import textwrap
 from collections import defaultdict
 from dataclasses import dataclass
@@ -152,7 +153,7 @@ class ClientSource:
         if method.path:
             parts += [f'"{method.method}"', f'"{method.path}"']
         if method.defaults:
-            parts.append(f"defaults={dict(method.defaults)}".replace("'", '"'))
+            parts.append(f"defaults={json.dumps(dict(method.defaults))}")
         if any(each.name == "idempotency_key" for each in self._given[method.called][1]):
             parts.append("writes=True")
         return f"Operation({', '.join(parts)})"
@@ -211,7 +212,7 @@ class ObjectArguments:
     def annotation(self, name: str, schema: dict[str, Any]) -> str:
         """Return the type of an argument."""
         if "enum" in schema:
-            choice = f"Literal[{', '.join(map(_literal, schema['enum']))}]"
+            choice = f"Literal[{', '.join(map(json.dumps, schema['enum']))}]"
             return choice if len(choice) <= _LONG else self._name(f"{name}_choice", {"choice": choice})
         if "anyOf" in schema:
             return " | ".join(self.annotation(name, form) for form in schema["anyOf"])
@@ -226,10 +227,6 @@ class ObjectArguments:
     def _name(self, name: str, schema: dict[str, Any]) -> str:
         called = (f"{_title(name)}{number}" for number in ("", *range(2, 9)))
         return next(each for each in called if self.named.setdefault(each, schema) == schema)
-
-
-def _literal(text: object) -> str:
-    return f'"{text}"' if isinstance(text, str) else repr(text)
 
 
 #: Names for people; an answer that is in no row is named for its operation.

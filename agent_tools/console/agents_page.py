@@ -19,13 +19,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 
-from agent_tools import (
-    auth,
-    snippets,
-    tools,  # noqa: F401 - `tools` fills the registry
-)
+from agent_tools import auth, snippets
 from agent_tools.answers import paging
 from agent_tools.calls.registry import TOOLS
 from agent_tools.errors import ErrorCode
@@ -74,7 +69,6 @@ def _row(family: list[AgentToken], viewer: User) -> dict[str, Any]:
 
 
 @form_page
-@never_cache
 def agents(request: HttpRequest) -> HttpResponse:
     """Show the tokens that serve this person, and make one.
 
@@ -101,7 +95,6 @@ def agents(request: HttpRequest) -> HttpResponse:
 
 
 @partial(form_page, return_to=lambda pk: reverse("agents"))
-@never_cache
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then end a token; one that serves others too only stops serving this person."""
     viewer = viewer_of(request)
@@ -167,7 +160,6 @@ def tokens_page(
 
 
 @partial(form_page, return_to=lambda pk: reverse("agents"))
-@never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask how long the old secret stays valid, then show the new one, in the answer to the POST only."""
     viewer = viewer_of(request)
@@ -308,7 +300,6 @@ def about_agent(request: HttpRequest, agent: Agent) -> dict[str, Any]:
 
 
 @reading_page
-@never_cache
 def activity(request: HttpRequest, agent: str) -> HttpResponse:
     """Show an agent's tokens, and what became of its proposals, week by week."""
     viewer, context = viewer_of(request), about_agent(request, get_object_or_404(Agent, name=agent))
@@ -325,7 +316,6 @@ def activity(request: HttpRequest, agent: str) -> HttpResponse:
 
 
 @reading_page
-@never_cache
 def calls(request: HttpRequest, agent: str) -> HttpResponse:
     """Show what an agent called about the viewer's own memory. One that called nothing there is not found."""
     viewer, context = viewer_of(request), about_agent(request, get_object_or_404(Agent, name=agent))

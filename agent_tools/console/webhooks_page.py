@@ -19,7 +19,6 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.cache import never_cache
 
 from agent_tools.console.agents_page import about_agent
 from agent_tools.forms import mark_used, new_nonce, was_used
@@ -80,7 +79,6 @@ class NewEndpointForm(EndpointForm):
 
 
 @form_page
-@never_cache
 def webhooks(request: HttpRequest, agent: str) -> HttpResponse:
     """Show a person's webhooks of an agent, and create one. A new secret is in the answer to the POST only."""
     viewer = viewer_of(request)
@@ -110,7 +108,6 @@ def webhooks(request: HttpRequest, agent: str) -> HttpResponse:
 
 
 @form_page
-@never_cache
 def webhook(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a webhook with its log, and save its address and events."""
     endpoint = _own(request, pk)
@@ -125,7 +122,6 @@ def webhook(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @partial(form_page, return_to=lambda pk: reverse("webhook", args=[pk]))
-@never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then replace the secret; the answer to the POST shows the new one."""
     endpoint = _own(request, pk)
@@ -181,7 +177,6 @@ def send_test(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @partial(form_page, return_to=lambda pk: reverse("webhook", args=[pk]))
-@never_cache
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask, then delete a webhook with its log."""
     endpoint = _own(request, pk)
@@ -193,7 +188,6 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @reading_page
-@never_cache
 def delivery(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     """Show one message: what was sent, and every attempt. The part that changes is asked for again by itself."""
     endpoint = _own(request, pk)

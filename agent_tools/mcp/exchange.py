@@ -7,10 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent_tools import (
-    auth,
-    tools,  # noqa: F401 - `tools` fills the registry
-)
+from agent_tools import auth
 from agent_tools.auth import Caller
 from agent_tools.calls import execution, registry, toolsets
 from agent_tools.calls.arguments import Arguments

@@ -120,9 +120,7 @@ class RemoteMemories:
                 came = answer.data
                 done = ImportResult(
                     status=str(came["status"]),
-                    created=int(came["created"]),
-                    updated=int(came["updated"]),
-                    unchanged=int(came["unchanged"]),
+                    **{name: int(came[name]) for name in ("created", "updated", "unchanged")},
                     skipped=tuple((int(skipped["line"]), str(skipped["reason"])) for skipped in came["skipped"]),
                     proposal_id=came.get("proposal_id"),
                     review_url=str(came.get("review_url") or ""),
