@@ -283,6 +283,8 @@ def _known_since(owner: str, since: int) -> QuerySet[Any, Any]:
 
 
 _SINCE = Prepared(_known_since, owner=str, since=int)
+#: Later than any row of the ledger.
+_NO_ROW = 1 << 62
 _NEWEST = Prepared(lambda owner: Change.objects.filter(owner=owner).order_by("-id").values_list("id")[:1], owner=str)
 
 
@@ -296,6 +298,16 @@ def _look(owner: str, since: int) -> tuple[list[_Known], list[_Known]]:
     found = [_Known(*row) for row in _SINCE.all(owner=owner, since=since)]
     recorded = sorted((each for each in found if each.id is not None), key=lambda each: each.id or 0)
     return recorded or [_Known(0, "", "", "")], [each for each in found if each.id is None]
+
+
+def is_write_under_way(owner: str) -> bool:
+    """Whether a write may be on main that the ledger does not have yet.
+
+    Raises:
+        EngineUnavailable: the memory could not be read.
+    """
+    require_reachable(owner)  # what is held is no answer while the memory is away
+    return bool(_look(owner, _NO_ROW)[1])
 
 
 def _read(owner: str) -> NoteListCache:

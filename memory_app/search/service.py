@@ -5,10 +5,9 @@ Not here: the ranking (`ranking`), and how an answer is worded.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +16,7 @@ from django.utils import timezone
 from memory_app import reads, recall_counts
 from memory_app.databases.prepared import Prepared, batched
 from memory_app.models import Chunk as ChunkRow
-from memory_app.reads.catalogue import NoteListCache, catalogue
+from memory_app.reads.catalogue import is_write_under_way
 from memory_app.runtime import deadlines
 from memory_app.search import embedders, index_state, store
 from memory_app.search.cache import indices
@@ -25,7 +24,7 @@ from memory_app.search.ranking.chunking import Source, TextChunk, row_of
 from memory_app.search.ranking.index import ChunkHit, OwnerIndex, RankedChunks
 from memory_app.search.ranking.postings import ChunkFilters
 from memory_app.search.ranking.query import is_broad
-from memory_app.text import context_budget
+from memory_app.text.alike import said_by
 from memory_app.text.lines import first_words
 
 
@@ -120,6 +119,7 @@ def hit_of(chunk: TextChunk, found: ChunkHit | SearchHit) -> SearchHit:
         author=chunk.author,
         words=found.words,
         weak=found.weak,
+        same=found.same,
     )
 
 
@@ -135,13 +135,8 @@ SHORT_WAIT = 0.5
 #: An index of the past is made for one answer; above this many chunks, of words alone.
 MOST_EMBEDDED_AT_ONCE = 2_000
 
-
-#: Hits more than asked for that are looked for where notes say the same, since of these the first is answered.
-MOST_FOLDED = 100
-
-
-#: Searches the arrays. Takes ids of notes too, for a broad question (see `OwnerIndex.search`), and how many hits.
-Run = Callable[[OwnerIndex, Iterable[str] | None, int], RankedChunks]
+#: Searches the arrays.
+Run = Callable[[OwnerIndex], RankedChunks]
 
 
 def search(
@@ -171,22 +166,24 @@ def search(
     """
     filters = ChunkFilters(**{"sources": MEMORY, **limits})
     broad = for_agents and "user_memory" in filters.sources and is_broad(query)
+    recalled = recall_counts.counts(owner) if broad else None
 
-    def run(index: OwnerIndex, useful: Iterable[str] | None, most: int) -> RankedChunks:
+    def run(index: OwnerIndex) -> RankedChunks:
         return index.search(
             query,
             filters=filters,
-            top_k=most,
+            top_k=top_k,
             today=timezone.localdate(),
             cosine_floor=settings.COSINE_FLOOR,
             for_agents=for_agents,
-            useful=useful,
+            recalled=recalled,
         )
 
     if as_of is not None:
-        commit = reads.resolve_revision(owner, as_of)
-        return _search_the_past(owner, run, commit, top_k, with_deleted=with_deleted, is_broad=broad)
-    return _search_now(owner, run, filters, top_k, is_broad=broad)
+        answer = _search_the_past(owner, run, reads.resolve_revision(owner, as_of), with_deleted=with_deleted)
+    else:
+        answer = _search_now(owner, run, filters)
+    return replace(answer, results=answer.results[:top_k], is_broad=broad)
 
 
 def rank_notes(owner: str, query: str, *, top_k: int | None, **limits: Any) -> tuple[tuple[str, ...], bool, bool]:
@@ -229,7 +226,7 @@ def _up_to_date_state(owner: str) -> tuple[index_state.IndexState, bool]:
     return state, state.is_behind
 
 
-def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_broad: bool) -> SearchAnswer:
+def _search_now(owner: str, run: Run, filters: ChunkFilters) -> SearchAnswer:
     """Search the owner's arrays and read the row of each hit, and main where it may have changed since.
 
     A chunk may be replaced in between: 2 % of the searches for a note that was being changed did not find it. The
@@ -237,14 +234,11 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
     """
     of_memory = set(filters.sources) != {Source.CONVERSATION.value}
     # Before the state: what is committed after it came after this search began.
-    every = catalogue(owner) if of_memory else NoteListCache({}, 0, "")
-    recalled = recall_counts.counts(owner) if is_broad else {}
-    most = top_k + min(every.folded, MOST_FOLDED)
+    is_unsure = of_memory and is_write_under_way(owner)
     state, is_behind = _up_to_date_state(owner)
     at: index_state.IndexState | None = state
     for _ in range(2):
-        useful = (each.id for each in every.by_worth(recalled)) if is_broad else None
-        found = run(indices.index_of(owner, at), useful, most)
+        found = run(indices.index_of(owner, at))
         chunks = _shown_chunks(owner, [hit.chunk_id for hit in found.hits])
         if len(chunks) == len(found.hits):
             break
@@ -255,13 +249,11 @@ def _search_now(owner: str, run: Run, filters: ChunkFilters, top_k: int, *, is_b
         is_behind = True
     results = [hit_of(chunks[hit.chunk_id], hit) for hit in found.hits if hit.chunk_id in chunks]
     # What the ledger does not have yet, the index, which follows it, does not know.
-    is_behind = is_behind or bool(every.under_way)
+    is_behind = is_behind or is_unsure
     if of_memory and is_behind:
         results = _as_they_are(owner, results, filters)
-    folded = islice(every.fold(results, lambda hit: hit.note_id), top_k)
     return SearchAnswer(
-        results=tuple(replace(hit, same=tuple(same)) if same else hit for hit, same in folded),
-        is_broad=is_broad,
+        results=tuple(results),
         is_near=found.is_near,
         index_behind=is_behind,
         words_only=found.by_words_only or state.embedder == embedders.WORDS_ONLY,
@@ -274,18 +266,23 @@ def _as_they_are(owner: str, hits: Sequence[SearchHit], filters: ChunkFilters) -
 
     What is gone is left out, and so is what changed, unless it still has a word of the query: then in its new words.
     """
-    notes = reads.find_notes(owner, [hit.note_id for hit in hits if hit.note_id]).values()
+    every = [(hit, id_) for hit in hits for id_ in (hit.note_id, *hit.same)]
+    notes = reads.find_notes(owner, {id_ for _hit, id_ in every if id_}).values()
     blocks = reads.find_blocks([(owner, hit.block_label) for hit in hits if hit.block_label]).values()
     there = {note.id: store.note_chunks(note) for note in notes if filters.include_superseded or not note.is_superseded}
     there_of_blocks = {block.label: store.block_chunks(block) for block in blocks}
+    says = {note.id: said_by(note.content) for note in notes if not note.is_superseded}
     found: dict[tuple[str, str], SearchHit] = {}
-    for hit in hits:
-        id_ = hit.note_id or hit.block_label or ""
-        now = (there if hit.note_id else there_of_blocks).get(id_, ())
-        if hit.message_id or any(chunk.text == hit.text for chunk in now):
-            found.setdefault((id_, hit.text), hit)
-        elif still := next((chunk for chunk in now if any(word in chunk.text.casefold() for word in hit.words)), None):
-            found.setdefault((id_, still.text), hit_of(still, hit))
+    for hit, id_ in every:
+        now, said = (there.get(id_, ()) if id_ else there_of_blocks.get(hit.block_label or "", ())), said_by(hit.text)
+        same = [chunk for chunk in now if said_by(chunk.text) == said]
+        near = same or [chunk for chunk in now if any(word in chunk.text.casefold() for word in hit.words)]
+        is_new = [hit_of(chunk, replace(hit, same=())) for chunk in near[:1]] or [hit] * bool(hit.message_id)
+        for one in is_new:
+            key = ("", says.get(id_, id_)) if id_ else (hit.block_label or hit.message_id or "", one.text)
+            first = found.setdefault(key, one)
+            if id_ and first is not one:
+                found[key] = replace(first, same=(*first.same, id_))
     return list(found.values())
 
 
@@ -323,26 +320,15 @@ def _chunks_of_the_past(owner: str, commit: str, *, with_deleted: bool) -> list[
     return store.memory_chunks(blocks, notes)
 
 
-def _most_useful(owner: str, chunks: Sequence[TextChunk]) -> Sequence[str]:
-    """Return the ids of the notes among them in the order in which `prime_memories` would take them."""
-    dated = {chunk.item_id: chunk.at for chunk in chunks if chunk.source is Source.USER_MEMORY and chunk.at}
-    recalled = recall_counts.counts(owner)
-    return sorted(dated, key=lambda id_: context_budget.worth(id_, dated[id_], recalled), reverse=True)
-
-
-def _search_the_past(
-    owner: str, run: Run, commit: str, top_k: int, *, with_deleted: bool, is_broad: bool
-) -> SearchAnswer:
+def _search_the_past(owner: str, run: Run, commit: str, *, with_deleted: bool) -> SearchAnswer:
     chunks = _chunks_of_the_past(owner, commit, with_deleted=with_deleted)
-    useful = _most_useful(owner, chunks) if is_broad else None
     embedder = embedders.configured() if len(chunks) <= MOST_EMBEDDED_AT_ONCE else None
     vectors, has_vectors = store.vectors_of(chunks, embedder)
     embedder = embedder if has_vectors else None
     rows = [row_of(number, chunk, vector) for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))]
-    found = run(OwnerIndex(rows, embedder), useful, top_k)
+    found = run(OwnerIndex(rows, embedder))
     return SearchAnswer(
         results=tuple(hit_of(chunks[hit.chunk_id], hit) for hit in found.hits),
-        is_broad=is_broad,
         is_near=found.is_near,
         words_only=embedder is None or found.by_words_only,
         commit=commit,

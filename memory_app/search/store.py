@@ -339,9 +339,7 @@ def _embedded(embedder: Embedder, chunks: Sequence[TextChunk]) -> list[Vector]:
 def _row(owner: str, chunk: TextChunk, vector: bytes, version: int) -> ChunkRow:
     stored_fields = row_of(0, chunk, vector)._asdict() | {"tags": list(chunk.tags)}
     del stored_fields["chunk_id"]
-    return ChunkRow(
-        owner=owner, version=version, text=chunk.text, title=chunk.title, section=chunk.section, **stored_fields
-    )
+    return ChunkRow(owner=owner, version=version, title=chunk.title, section=chunk.section, **stored_fields)
 
 
 # -- enqueueing -----------------------------------------------------------------------------------

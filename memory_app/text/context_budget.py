@@ -98,11 +98,12 @@ def tokens_of(text: str) -> int:
 
 def worth(id: str, created_at: datetime, recalled: Mapping[str, int]) -> tuple[float, str]:
     """Return the sort key of a note, highest for the most valuable: how new it is and how often it was recalled."""
-    return created_at.timestamp() + _bonus(recalled.get(id, 0)), id
+    return created_at.timestamp() + bonus(recalled.get(id, 0)), id
 
 
 @lru_cache(maxsize=1_000)
-def _bonus(recalls: int) -> float:
+def bonus(recalls: int) -> float:
+    """Return by how many seconds newer a note is that was recalled so often, by its worth."""
     return _WORTH_OF_DOUBLING.total_seconds() * math.log2(1 + recalls)
 
 

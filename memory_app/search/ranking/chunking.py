@@ -89,9 +89,8 @@ def meaning(text: str, title: str, section: str, author: str) -> str:
 class IndexRow(NamedTuple):
     """One chunk as the index stores it: enough to load the arrays of an owner again.
 
-    The text of the chunk is not part of it: hits name chunks, and the texts of the few shown are read then.
-
     Attributes:
+        text: only for telling which say the same; those of the few that are shown are read again.
         chunk_id: the key of the chunk in its table.
         terms: the words of the chunk in order, folded, stop words included, separated by single spaces. Words and not
             hashes of stems: similar and misspelt words are found through them, a changed stemmer or stop list needs no
@@ -109,6 +108,7 @@ class IndexRow(NamedTuple):
     terms: str
     marks: int
     vector: bytes = b""
+    text: str = ""
     type: str = ""
     tags: Sequence[str] = ()
     category: str = ""

@@ -5,7 +5,7 @@ Not here: keeping the indices of several owners within a bound on memory (`cache
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate
@@ -36,8 +36,9 @@ from memory_app.search.ranking.postings import (
     grown,
 )
 from memory_app.search.ranking.query import ExpressionKind, ParsedQuery, first_name, parse_query
-from memory_app.search.ranking.selection import WordVectors, best_slots
+from memory_app.search.ranking.selection import Scores, WordVectors, best_slots
 from memory_app.search.ranking.vocabulary import LONGEST_QUERY
+from memory_app.text import context_budget
 
 #: A chunk that shares no word with the query is listed from this cosine on. One in 360 chunks about other people's
 #: lives passes at .25 (1 in 84 at .2, 1 in 2,000 at .3), and so does "pass algebra" for "mathematics" (.256).
@@ -54,6 +55,7 @@ class ChunkHit:
         score: how much of what the query asks for it says, 0 to 1 (`scoring.score_chunks`, evidence); at most that of
             the hit before it.
         words: words of the query that the chunk has; of a word the query misspelt, the chunk's spelling.
+        same: ids of other notes that say the same, which are no hits.
         weak: it does not match; it is one of the nearest notes (`OwnerIndex.search`, `for_agents`).
     """
 
@@ -62,6 +64,7 @@ class ChunkHit:
     score: float
     words: tuple[str, ...] = ()
     weak: bool = False
+    same: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +188,9 @@ class OwnerIndex:
         today: date | None = None,
         cosine_floor: float = COSINE_FLOOR,
         for_agents: bool = False,
-        useful: Iterable[str] | None = None,
+        recalled: Mapping[str, int] | None = None,
     ) -> RankedChunks:
-        """Return the best chunks for a query, best first; of blocks and messages equal texts, and
-        chunks of one note or message, only once.
+        """Return the best chunks for a query, best first; equal texts, and chunks of one note or message, only once.
 
         A chunk matches if it shares a word with the query, is named by it, or reaches `cosine_floor`: there may be
         none. Of a long query the beginning counts (`LONGEST_QUERY`).
@@ -197,18 +199,17 @@ class OwnerIndex:
             today: what "last week" in the query is relative to; without it such words are no dates.
             for_agents: matching notes keep their places where passages of blocks score better, and where nothing
                 matches, the nearest notes are weak hits (`selection.best_slots_for_agents`).
-            useful: ids of notes, for a question about everything: those that do not match follow in this order.
+            recalled: for a question about everything, how often notes were recalled, by id: those that do not match
+                follow, the most valuable first (`context_budget.worth`).
         """
         filters = filters or ChunkFilters()
         # Before the lock is taken: a service that hangs for 5 s would hold up the owner's other searches one by one.
         whole = self._whole_vector(query, filters)
         with self._lock:
-            ranked = self._ranked(query, filters, max(top_k, 0), today, cosine_floor, whole, for_agents, useful)
+            ranked = self._ranked(query, filters, max(top_k, 0), today, cosine_floor, whole, for_agents, recalled)
             if ranked is None:
                 return RankedChunks(())
-            least = np.minimum.accumulate(ranked.evidence[ranked.slots]).tolist()
-            hits = (self._hit(slot, score, ranked) for slot, score in zip(ranked.slots, least, strict=True))
-            return RankedChunks(tuple(hits), ranked.by_words_only, ranked.is_near)
+            return RankedChunks(tuple(self._hits(ranked)), ranked.by_words_only, ranked.is_near)
 
     def rank_items(
         self,
@@ -227,7 +228,7 @@ class OwnerIndex:
         whole = self._whole_vector(query, filters)
         with self._lock:
             most = self._columns.size if top_k is None else top_k
-            ranked = self._ranked(query, filters, most, today, cosine_floor, whole)
+            ranked = self._ranked(query, filters, most, today, cosine_floor, whole, folded=False)
             columns = self._columns
             slots = ranked.slots if ranked else ()
             return tuple(dict.fromkeys(columns.strings.text(int(columns.items[slot])) for slot in slots))
@@ -260,7 +261,8 @@ class OwnerIndex:
         cosine_floor: float,
         whole: Vector | None,
         for_agents: bool = False,
-        useful: Iterable[str] | None = None,
+        recalled: Mapping[str, int] | None = None,
+        folded: bool = True,
     ) -> _Ranked | None:
         """Return the best slots for a query; None where the filters leave no chunk."""
         eligible = self._eligible(filters)
@@ -302,12 +304,20 @@ class OwnerIndex:
         if for_agents:
             notes = eligible & (columns.sources == NOTE)
             is_near = bool((evidence[notes] >= selection.near_from(notes)).any())
-            useful_items = None if useful is None else map(columns.strings.known, useful)
+            worth = None if recalled is None else self._worth(recalled)
             matching = selection.answers_for_agents(columns, evidence, matching, notes)
-            best = selection.best_slots_for_agents(columns, scores, evidence, matching, notes, useful_items, top_k)
+            best = selection.best_slots_for_agents(columns, scores, evidence, matching, notes, worth, top_k)
         else:
-            best = best_slots(columns, scores, matching, top_k)
+            best = best_slots(columns, scores, matching, top_k, folded=folded)
         return _Ranked(best, terms, matching, evidence, vector is None, is_near)
+
+    def _worth(self, recalled: Mapping[str, int]) -> Scores:
+        """Return how much each chunk is worth by its age, and by how often its note was recalled."""
+        strings = self._columns.strings
+        more = np.zeros(len(strings) + 1)  # the last one is of unknown ids
+        more[[strings.known(item) for item in recalled]] = [context_budget.bonus(each) for each in recalled.values()]
+        worth: Scores = self._columns.seconds + more[self._columns.items]
+        return worth
 
     def _vector_of_words(self, terms: Sequence[scoring.QueryTerm]) -> Vector | None:
         """Return the vector of a query made of its words; None without vectors of words.
@@ -344,12 +354,19 @@ class OwnerIndex:
             return np.zeros(self._columns.size, dtype=bool)
         return eligible & np.isin(self._columns.items, named)
 
-    def _hit(self, slot: int, score: float, ranked: _Ranked) -> ChunkHit:
-        columns = self._columns
-        return ChunkHit(
-            chunk_id=int(columns.chunk_ids[slot]),
-            item_id=columns.strings.text(int(columns.items[slot])),
-            score=round(score, 4),
-            words=tuple(term.surface for term in ranked.terms if slot in term.slots),
-            weak=not ranked.matching[slot],
-        )
+    def _hits(self, ranked: _Ranked) -> Iterator[ChunkHit]:
+        columns, slots = self._columns, np.array(ranked.slots, dtype=np.int32)
+        least = np.minimum.accumulate(ranked.evidence[slots])
+        # The slots of a term ascend.
+        sides = [[np.searchsorted(term.slots, slots, side) for side in ("left", "right")] for term in ranked.terms]
+        said = [(term.surface, after > before) for term, (before, after) in zip(ranked.terms, sides, strict=True)]
+        for place, slot in enumerate(slots.tolist()):
+            same = columns.same(slot) if columns.sources[slot] == NOTE else ()
+            yield ChunkHit(
+                chunk_id=int(columns.chunk_ids[slot]),
+                item_id=columns.strings.text(int(columns.items[slot])),
+                score=round(float(least[place]), 4),
+                words=tuple(surface for surface, has in said if has[place]),
+                weak=not ranked.matching[slot],
+                same=tuple(columns.strings.text(int(columns.items[each])) for each in same),
+            )

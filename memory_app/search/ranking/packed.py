@@ -20,6 +20,7 @@ from memory_app.search.ranking.chunking import IndexRow, Source
 from memory_app.search.ranking.dates import day_of
 from memory_app.search.ranking.dense import Embedder, WordEmbedder, loaded, quantised
 from memory_app.search.ranking.vocabulary import content_stems
+from memory_app.text.alike import said_by
 
 Array = npt.NDArray[Any]
 
@@ -34,8 +35,7 @@ PLAIN: dict[str, tuple[Any, Callable[[IndexRow], Any]]] = {
     "seconds": (np.float64, lambda row: row.at.timestamp() if row.at else 0.0),
     "order": (np.int64, lambda row: row.order),
     "superseded": (np.bool_, lambda row: row.superseded),
-    # Equal for equal words, in every process.
-    "texts": (np.int64, lambda row: int.from_bytes(blake2b(row.terms.encode(), digest_size=8).digest(), signed=True)),
+    "texts": (np.int64, lambda row: _checksum(row)),
 }
 #: Columns of texts, and the field of a row.
 NAMED = {
@@ -47,7 +47,7 @@ NAMED = {
     "sessions": "session_id",
 }
 #: Begins the bytes of a batch; raised whenever what follows means something else.
-_FORMAT = b"assent-1"
+_FORMAT = b"assent-2"
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,13 @@ def packed(rows: Sequence[IndexRow], embedder: Embedder | None, *, with_pieces: 
     if with_pieces and isinstance(embedder, WordEmbedder):
         arrays["pieces"], arrays["piece_sizes"], arrays["lengths"] = embedder.pieces(distinct)
     return PackedRows(arrays, {"strings": list(strings), "words": distinct, "stems": content_stems(distinct)})
+
+
+def _checksum(row: IndexRow) -> int:
+    """Return a number that is equal for equal words, of notes for those that say the same (`alike.said_by`): as words
+    alone, "likes C" and "likes C++" are one text. What is outdated says nothing any more."""
+    text = row.terms if row.source != Source.USER_MEMORY else row.item_id if row.superseded else said_by(row.text)
+    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), signed=True)
 
 
 def _numbering() -> defaultdict[str, int]:

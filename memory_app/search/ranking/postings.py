@@ -96,6 +96,26 @@ class Columns:
             self.named_days = np.concatenate([self.named_days, days + np.array([start, 0, 0, 0], dtype=np.int32)])
         self._link(np.unique(self.documents[first:]))
 
+    def said(self, slot: int) -> tuple[int, ...]:
+        """Return what the note of a chunk says: a number for the text of each of its chunks."""
+        while (before := int(self.before[slot])) >= 0:
+            slot = before
+        parts = []
+        while slot >= 0:
+            parts.append(int(self.texts[slot]))
+            slot = int(self.after[slot])
+        return tuple(parts)
+
+    def same(self, slot: int) -> list[int]:
+        """Return the first chunks of other notes that say what the note of this chunk says, the newest first."""
+        said, own = self.said(slot), int(self.documents[slot])
+        found = [
+            each
+            for each in np.flatnonzero(self.texts == said[0]).tolist()
+            if self.documents[each] != own and self.live[each] and self.before[each] < 0 and self.said(each) == said
+        ]
+        return sorted(found, key=lambda each: (self.seconds[each], each), reverse=True)
+
     def remove(self, slot: int) -> None:
         """Remove the chunk and link its neighbours with each other."""
         self.live[slot] = False

@@ -165,11 +165,12 @@ def score_chunks(
         fits = (columns.marks & parsed.kind) != 0
         weights = np.where(message_mask, np.float32(MESSAGE_KIND), np.float32(STATEMENT_KIND))
         scores += weights * np.float32(parsed.kind_certainty) * fits
-    alone = _statement_bm25(terms, postings) if statement_mask.any() else np.zeros_like(scores)
-    joined = _message_bm25(terms, postings, columns) if message_mask.any() else np.zeros_like(scores)
-    lexical = np.where(message_mask, joined, alone)
+    norms = postings.norms
+    lexical = _statement_bm25(terms, postings, norms) if statement_mask.any() else np.zeros_like(scores)
+    if message_mask.any():
+        lexical[message_mask] = _message_bm25(terms, norms, columns)[message_mask]
     # BM25 hardly falls with the length (b = .2): a word in passing would make a passage of 150 words be about it.
-    brevity = (1 + postings.norms) / (1 + K1 * np.maximum(postings.lengths / USUAL_LENGTH, 1))
+    brevity = (1 + norms) / (1 + K1 * np.maximum(postings.lengths / USUAL_LENGTH, 1))
     possible = max(sum(term.idf for term in terms), 1e-9) / (1 + K1)
     said = np.minimum(lexical * brevity / np.float32(possible), 1)
     lexical = np.where(columns.sources == BLOCK, lexical * brevity, lexical)
@@ -212,22 +213,18 @@ def _message_signals(
     return total
 
 
-def _statement_bm25(terms: Sequence[QueryTerm], postings: Postings) -> Values:
+def _statement_bm25(terms: Sequence[QueryTerm], postings: Postings, norms: Values) -> Values:
     """Return the BM25 of each chunk by itself. Where a chunk lacks a word, a similar term counts by its cosine."""
-    norms = postings.norms
     total = np.zeros(postings.slots, dtype=np.float32)
     best = np.zeros(postings.slots, dtype=np.float32)
     for term in terms:
+        best[:] = 0
         best[term.slots] = term.counts / (term.counts + norms[term.slots])
-        touched = [term.slots]
         for other, cosine in term.similar:
             slots, counts = postings.of(other)
             best[slots] = np.maximum(best[slots], np.float32(cosine) * counts / (counts + norms[slots]))
-            touched.append(slots)
-        for slots in touched:
-            # Emptied as it is added, so that a slot touched twice counts once.
-            total[slots] += np.float32(term.idf) * best[slots]
-            best[slots] = 0
+        # Of all slots at once: of those touched, it took four times as long at 2,000 notes.
+        total += np.float32(term.idf) * best
     return total
 
 
@@ -242,12 +239,12 @@ def _leading(terms: Sequence[QueryTerm], postings: Postings) -> Values:
     return total
 
 
-def _message_bm25(terms: Sequence[QueryTerm], postings: Postings, columns: Columns) -> Values:
+def _message_bm25(terms: Sequence[QueryTerm], norms: Values, columns: Columns) -> Values:
     """Return the BM25 of each chunk over its own words and, by share, those of its neighbours."""
-    norms, before, after = postings.norms, columns.before, columns.after
+    before, after = columns.before, columns.after
     questions = (columns.marks & ExpressionKind.QUESTION) != 0
-    total = np.zeros(postings.slots, dtype=np.float32)
-    count = np.zeros(postings.slots, dtype=np.float32)
+    total = np.zeros(columns.size, dtype=np.float32)
+    count = np.zeros(columns.size, dtype=np.float32)
     for term in terms:
         touched = [term.slots]
         count[term.slots] = term.counts

@@ -7,30 +7,41 @@ Not here: what matches (`index`), and the scores (`scoring`).
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from memory_app.search.ranking.dense import Pieces, Sizes, WordEmbedder, unit
 from memory_app.search.ranking.postings import BLOCK, NOTE, Columns, Mask, Postings, Slots, Values
 
-_TEXT = -1
+Scores = npt.NDArray[np.floating[Any]]
+
+#: Spaces of their own for hashes of texts.
+_TEXT, _SAID = -1, -2
 
 
-def best_slots(columns: Columns, scores: Values, matching: Mask, top_k: int) -> list[int]:
-    """Return the best of the matching slots, the newer first among equals; no text of
-    blocks and messages twice, no note or message twice."""
+def best_slots(
+    columns: Columns, scores: Scores, matching: Mask, top_k: int, *, folded: bool = True, beside: Sequence[int] = ()
+) -> list[int]:
+    """Return the best of the matching slots, the newer first among equals; no text of blocks and messages twice, no
+    note or message twice.
+
+    Arguments:
+        folded: whether of notes that say the same only the best is returned.
+        beside: slots that were returned already.
+    """
     slots = np.flatnonzero(matching).astype(np.int32)
     few = top_k * 4 + 50
     if len(slots) > few:
         # Sorting 100,000 hits takes 15 ms; the best few are nearly always distinct enough.
         chosen = slots[np.argpartition(-scores[slots], few)[:few]]
-        best = _first_distinct(columns, scores, chosen, top_k)
+        best = _first_distinct(columns, scores, chosen, top_k, folded, beside)
         if len(best) == top_k:
             return best
-    return _first_distinct(columns, scores, slots, top_k)
+    return _first_distinct(columns, scores, slots, top_k, folded, beside)
 
 
 #: At most so many notes that do not match are shown, where nothing matches.
@@ -63,11 +74,8 @@ def answers_for_agents(columns: Columns, evidence: Values, matching: Mask, notes
     return answers
 
 
-_Items = Iterable[int] | None
-
-
 def best_slots_for_agents(
-    columns: Columns, scores: Values, evidence: Values, answers: Mask, notes: Mask, useful: _Items, top_k: int
+    columns: Columns, scores: Values, evidence: Values, answers: Mask, notes: Mask, worth: Scores | None, top_k: int
 ) -> list[int]:
     """Return the slots for an agent: the answers, best first; where there are none, the nearest notes (MOST_WEAK).
 
@@ -76,40 +84,40 @@ def best_slots_for_agents(
     Arguments:
         answers: see `answers_for_agents`.
         notes: the eligible slots of notes.
-        useful: items of notes, for a question about everything: all notes follow the answers, in this order.
+        worth: of each slot, for a question about everything: all notes follow the answers, the most valuable first.
     """
-    if not answers.any() and useful is None:
+    if not answers.any() and worth is None:
         return best_slots(columns, evidence, notes & (evidence >= near_from(notes) / 2), min(top_k, MOST_WEAK))
     found = best_slots(columns, scores, answers & notes, top_k)
     passages = best_slots(columns, scores, answers & ~notes, max(top_k // 2, 1) if found else top_k)
     best = sorted((passages[:1] + found + passages[1:])[:top_k], key=lambda slot: -scores[slot])
-    if useful is not None:
-        rest = np.flatnonzero(notes & ~np.isin(columns.items, columns.items[best]))
-        slots = dict(zip(columns.items[rest].tolist(), rest.tolist(), strict=True))
-        following = (slots[item] for item in useful if item in slots)
-        best += islice(following, min(top_k - len(best), len(slots)))
+    if worth is not None:
+        best += best_slots(columns, worth, notes, top_k - len(best), beside=best)
     return best
 
 
-def _first_distinct(columns: Columns, scores: Values, slots: Slots, top_k: int) -> list[int]:
+def _first_distinct(
+    columns: Columns, scores: Scores, slots: Slots, top_k: int, folded: bool, beside: Sequence[int]
+) -> list[int]:
     best: list[int] = []
-    seen: set[tuple[int, int, int]] = set()
+    seen: set[tuple[int, ...]] = set()
     slots = slots[np.lexsort((slots, -columns.seconds[slots], -scores[slots]))]
+    every = np.concatenate([np.array(beside, dtype=np.int32), slots])
     fields = (columns.sources, columns.documents, columns.items, columns.texts)
-    for slot, source, document, item, text in zip(
-        slots.tolist(), *(column[slots].tolist() for column in fields), strict=True
+    for place, (slot, source, document, item, text) in enumerate(
+        zip(every.tolist(), *(column[every].tolist() for column in fields), strict=True), -len(beside)
     ):
         if len(best) == top_k:
             break
         # Passages of one block are different things, and so are messages of two sessions that have one id.
-        # A text is known by its hash, in a space of its own. Which notes say the same is decided more strictly
-        # (`alike.said_by`): as words alone, "likes C" and "likes C++" are one text.
-        keys = {(source, document, -slot if source == BLOCK else item)}
+        keys: set[tuple[int, ...]] = {(source, document, -slot if source == BLOCK else item)}
         if source != NOTE:
-            keys.add((_TEXT, 0, text))
+            keys.add((_TEXT, text))
+        elif folded:
+            keys.add((_SAID, *columns.said(slot)))
         if not seen & keys:
-            best.append(slot)
             seen |= keys
+            best += [slot] * (place >= 0)
     return best
 
 
@@ -249,7 +257,8 @@ class WordVectors:
         used = np.flatnonzero(is_used).astype(np.uint16)
         products: Values = unit(self._embedder.embed_words(words)) @ self._embedder.piece_vectors(used).T
         # One column more: a term without pieces begins where the last one ends.
-        each = np.pad(products[:, (np.cumsum(is_used) - 1)[pieces]], ((0, 0), (0, 1)))
+        each = products.take(np.append((np.cumsum(is_used) - 1)[pieces], 0), axis=1)
+        each[:, -1] = 0
         sizes = np.diff(self._ends[start:])
         sums = np.add.reduceat(each, self._ends[start:-1] - self._ends[start], axis=1)
         cosines: Values = np.where(sizes > 0, sums / np.maximum(sizes * self._lengths[start:], 1e-9), 0)

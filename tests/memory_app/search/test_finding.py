@@ -255,3 +255,43 @@ def test_of_two_notes_with_the_same_words_the_one_that_opens_with_what_is_asked_
     later = notes("Rome", "Oslo", "Tom took the train to Paris with Zoe", "Zoe took the train to Paris with Tom")
     index.add(rows_of(later[2:], first=10))
     assert found(index, "Where did Zoe go?") == ["note-3", "note-2"]
+
+
+def test_of_notes_that_say_the_same_one_is_found_and_names_the_others_the_newest_first() -> None:
+    long = " ".join(f"Likes painting number {number}." for number in range(120))
+    texts = ["Likes tea.", "likes tea", "Likes tea!", "Likes C.", "Likes C++.", long, long, f"{long} Now."]
+    made = [
+        chunk
+        for number, text in enumerate(texts)
+        for chunk in chunks_of_note(
+            note_id=f"note-{number}", content=text, at=datetime(2026, 1, 1 + number, tzinfo=UTC)
+        )
+    ]
+    assert len(made) == len(texts) + 3, "a long note has several chunks"
+    index = index_of(made)
+
+    def said(query: str, **options: Any) -> list[list[str]]:
+        hits = index.search(query, top_k=20, **options).hits
+        assert all(list(hit.same) == sorted(hit.same, reverse=True) for hit in hits)
+        return sorted(sorted([hit.item_id, *hit.same]) for hit in hits)
+
+    assert said("likes") == [["note-0", "note-1", "note-2"], ["note-3"], ["note-4"], ["note-5", "note-6"], ["note-7"]]
+    assert set(index.rank_items("likes")) == {f"note-{number}" for number in range(len(texts))}, "a list has them all"
+    index.remove([2])
+    index.add(rows_of(chunks_of_note(note_id="old", content="Likes tea.", superseded=True), first=50))
+    assert said("tea") == [["note-0", "note-1"]], "what is outdated says nothing"
+    assert said("tea", filters=ChunkFilters(include_superseded=True)) == [["note-0", "note-1"], ["old"]]
+
+
+def test_to_a_question_about_everything_the_newest_and_most_recalled_notes_follow() -> None:
+    days = (1, 2, 3, 20)
+    texts = [*NOTES[:3], NOTES[2].upper()]
+    made = [
+        chunk
+        for number, (day, text) in enumerate(zip(days, texts, strict=True))
+        for chunk in chunks_of_note(note_id=f"note-{number}", content=text, at=datetime(2026, 1, day, tzinfo=UTC))
+    ]
+    index = index_of(made)
+    asked = {"query": "What do you know about me?", "for_agents": True}
+    assert found(index, recalled={}, **asked) == ["note-3", "note-1", "note-0"]  # note-2 says what note-3 does
+    assert found(index, recalled={"note-0": 20, "gone": 9}, top_k=2, **asked) == ["note-0", "note-3"]

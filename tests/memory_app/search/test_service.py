@@ -21,6 +21,7 @@ from approvals.services.notes import ChangeContext
 from memory_app import conversations, reads
 from memory_app.models import Change, Chunk, Message, SearchIndex
 from memory_app.reads import Block
+from memory_app.reads.catalogue import catalogues
 from memory_app.runtime import background
 from memory_app.runtime.deadlines import DeadlineExceeded
 from memory_app.search import index_state, store
@@ -164,6 +165,19 @@ def test_an_index_left_behind_is_brought_up_by_the_next_search(alice: User) -> N
     indices.clear()
     assert texts("coffee") == ["Likes coffee."]
     assert not search("alice", "coffee").index_behind
+
+
+def test_a_first_search_reads_no_list_of_notes(alice: User) -> None:
+    """Which took three quarters of it, and a kilobyte for each note."""
+    imported(alice, 3, "Likes tea.")
+    store.reindex("alice")
+    up_to_date()
+    for query in ("tea", "What do you know about me?"):
+        indices.clear()
+        catalogues.clear()
+        (hit,) = search("alice", query, for_agents=True).results
+        assert len(hit.same) == 2
+        assert not catalogues._owners
 
 
 @pytest.mark.slow

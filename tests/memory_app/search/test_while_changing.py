@@ -26,6 +26,7 @@ from tests.agent_tools.conftest import Machine
 from tests.conftest import in_a_thread
 from tests.memory_app.search.indexed import save, texts, up_to_date
 from tests.support import acts
+from tests.support.acts import imported
 from tests.support.fixtures import MakeBlock
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("worker")]
@@ -90,26 +91,31 @@ def test_an_index_that_stays_behind_shows_nothing_that_is_gone(
     """As after a process that died with the lease: another minute passes until somebody may index."""
     block = make_block(alice, "boats", "Sails a red kayak on Sundays.\n")
     reworded, other, gone, old = (save(alice, f"Kayak in {colour}.") for colour in ("red", "blue", "green", "grey"))
-    assert len(texts("kayak")) == 5
+    imported(alice, 3, "A new kayak.")
+    up_to_date()
+    (doubled,) = (hit for hit in search("alice", "kayak", top_k=20).results if hit.same)
+    assert len(texts("kayak", top_k=20)) == 6
     by = ChangeContext(actor=alice)
     monkeypatch.setattr(background, "_GATHERING", 60.0)  # nothing is indexed by this process
     monkeypatch.setattr(service, "LONGEST_WAIT", 0.2)
     SearchIndex.objects.update(busy_until=timezone.now() + timedelta(hours=1))
     notes.update(by=by, owner="alice", note_id=reworded, content="Kayak in yellow.")
     notes.update(by=by, owner="alice", note_id=other, content="Keeps bees.")
-    notes.delete(by=by, owner="alice", note_id=gone)
+    for id_ in (gone, doubled.note_id, doubled.same[0]):
+        notes.delete(by=by, owner="alice", note_id=id_ or "")
     notes.supersede(by=by, owner="alice", note_id=old)
     acts.edit(alice, "boats", block.body, "Sails a kayak in Bonn.")
     answers = [answered(Machine(token).call(tool, query="kayak")) for tool in ("memory_search", "recall")]
     hits = answers[0]["data"]["results"]
-    assert sorted(hit["text"] for hit in hits) == ["Kayak in yellow.", "Sails a kayak in Bonn."]
+    assert sorted(hit["text"] for hit in hits) == ["A new kayak.", "Kayak in yellow.", "Sails a kayak in Bonn."]
+    assert next(hit for hit in hits if hit.get("note_id") == doubled.same[1]).get("same_notes") is None
     assert reworded in answers[1]["text"]
     assert gone not in answers[1]["text"]
     for answer in answers:
         assert answer["data"]["index_behind"]
         assert "does not know the newest changes yet" in answer["text"]
     SearchIndex.objects.update(busy_until=None)
-    assert set(texts("kayak")) - {"Keeps bees."} == {"Kayak in yellow.", "Sails a kayak in Bonn."}
+    assert set(texts("kayak")) - {"Keeps bees."} == {"A new kayak.", "Kayak in yellow.", "Sails a kayak in Bonn."}
 
 
 def test_what_a_process_without_its_lease_writes_late_is_written_again(alice: User, kayak: str) -> None:
