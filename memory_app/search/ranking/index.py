@@ -356,17 +356,19 @@ class OwnerIndex:
 
     def _hits(self, ranked: _Ranked) -> Iterator[ChunkHit]:
         columns, slots = self._columns, np.array(ranked.slots, dtype=np.int32)
+        ids, items, sources, texts = columns.chunk_ids, columns.items, columns.sources, columns.texts
         least = np.minimum.accumulate(ranked.evidence[slots])
         # The slots of a term ascend.
         sides = [[np.searchsorted(term.slots, slots, side) for side in ("left", "right")] for term in ranked.terms]
         said = [(term.surface, after > before) for term, (before, after) in zip(ranked.terms, sides, strict=True)]
         for place, slot in enumerate(slots.tolist()):
-            same = columns.same(slot) if columns.sources[slot] == NOTE else ()
+            is_doubled = sources[slot] == NOTE and np.count_nonzero(texts == texts[slot]) > 1
+            same = columns.same(slot) if is_doubled else ()
             yield ChunkHit(
-                chunk_id=int(columns.chunk_ids[slot]),
-                item_id=columns.strings.text(int(columns.items[slot])),
+                chunk_id=int(ids[slot]),
+                item_id=columns.strings.text(int(items[slot])),
                 score=round(float(least[place]), 4),
                 words=tuple(surface for surface, has in said if has[place]),
                 weak=not ranked.matching[slot],
-                same=tuple(columns.strings.text(int(columns.items[each])) for each in same),
+                same=tuple(columns.strings.text(int(items[each])) for each in same),
             )
