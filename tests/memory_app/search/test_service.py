@@ -177,7 +177,7 @@ def test_a_first_search_reads_no_list_of_notes(alice: User) -> None:
         catalogues.clear()
         (hit,) = search("alice", query, for_agents=True).results
         assert len(hit.same) == 2
-        assert not catalogues._owners
+        assert not catalogues
 
 
 @pytest.mark.slow
