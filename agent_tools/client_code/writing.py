@@ -89,7 +89,7 @@ class ClientSource:
         return "\n".join([*parts, ""])
 
     def _resources_module(self) -> str:
-        read_only = " ".join(name for name, tool in TOOLS.items() if tool.effect is Effect.READ_ONLY)
+        read_only = [f'"{name}"' for name, tool in TOOLS.items() if tool.effect is Effect.READ_ONLY]
         parts = [
             f'"""The resources of both clients, as the server\'s registry describes them. {_WRITTEN}"""',
             "",
@@ -101,12 +101,12 @@ class ClientSource:
             "import httpx2",
             "",
             "from assent_client._generated import answers",
-            f"from assent_client._generated.arguments import {', '.join(self._objects.named)}",
+            *_listed("from assent_client._generated.arguments import (", [*self._objects.named], ")", indent=4),
             "from assent_client.exchange import Operation",
             "from assent_client.resource import Page, Resource, awaited, paged",
             "",
             "#: Tools that change nothing, and so need no idempotency key.",
-            f'READ_ONLY_TOOLS = frozenset("{read_only}".split())',
+            *_listed("READ_ONLY_TOOLS = frozenset((", read_only, "))", indent=4),
         ]
         resources: dict[str, list[ClientMethod]] = defaultdict(list)
         for method in self._methods:
@@ -133,7 +133,7 @@ class ClientSource:
         parameters = ["self", *(each.parameter for each in first), "*", *(each.parameter for each in rest)]
         returns = f"Page[answers.{item}]" if item else answer
         return [
-            f"    def {method.name}({', '.join(parameters)}) -> {returns}:",
+            *_listed(f"    def {method.name}(", parameters, f") -> {returns}:", indent=8),
             *_wrapped(f'"""{_escaped(method.asked.description.strip())}', " " * 8, " " * 8),
             "",
             "        Args:",
@@ -167,6 +167,19 @@ def _class(name: str, base: str, means: str) -> list[str]:
 
 def _wrapped(text: str, first: str, following: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=following, break_long_words=False)
+
+
+def _listed(first: str, items: list[str], last: str, *, indent: int) -> list[str]:
+    """Return a list in brackets: on one line where it fits, else below its head, as many of it on a line as fit."""
+    whole = f"{first}{', '.join(items)}{last}"
+    if len(whole) <= _WIDTH:
+        return [whole]
+    kept_whole = ", ".join(each.replace(" ", "\xa0") for each in items) + ","
+    pad = " " * indent
+    lines = textwrap.wrap(
+        kept_whole, _WIDTH, initial_indent=pad, subsequent_indent=pad, break_long_words=False, break_on_hyphens=False
+    )
+    return [first, *(line.replace("\xa0", " ") for line in lines), f"{pad[4:]}{last}"]
 
 
 def _title(name: str) -> str:
