@@ -94,7 +94,7 @@ class Site:
     def inside(self, what: str, *more: str) -> Any:
         """What `inside` answers, as the site's own code sees it."""
         arguments = [sys.executable, "-m", "tests.torture.inside", what, *more]
-        run = {"cwd": ROOT, "env": self.environment, "capture_output": True, "text": True, "timeout": 120}
+        run = {"cwd": ROOT, "env": self.environment, "capture_output": True, "text": True, "timeout": 1_000}
         done = subprocess.run(arguments, check=False, **run)  # type: ignore[call-overload]
         if done.returncode:
             raise RuntimeError(f"{what} ended with {done.returncode}:\n{done.stderr[-3000:]}")
