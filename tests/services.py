@@ -27,7 +27,7 @@ from types import FrameType
 from typing import Any
 
 HOST = "127.0.0.1"
-START_SECONDS = 180
+START_SECONDS = 300
 STOP_SECONDS = 15
 
 _DOLT_CONFIG = """\
