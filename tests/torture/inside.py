@@ -77,7 +77,9 @@ def report() -> dict[str, Any]:
     return {
         "recovered": recovered.getvalue().strip(),
         "blocks": {f"{row['owner']}/blocks/{row['label']}": row["body"] for row in _rows(reads.BLOCKS)},
-        "notes": [{name: row[name] for name in ("id", "owner", "content")} for row in _rows(reads.NOTES)],
+        "notes": [
+            {"id": row["note_id"], "owner": row["owner"], "content": row["content"]} for row in _rows(reads.NOTES)
+        ],
         "proposals": list(Proposal.objects.order_by("pk").values("id", "status", "kind", "reasoning")),
         "ledger": list(Change.objects.order_by("pk").values("action", "target", "proposal_id", kind=F("target_kind"))),
         "problems": list(map(str, problems())),
