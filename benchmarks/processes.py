@@ -19,6 +19,15 @@ HOST = "127.0.0.1"
 START_SECONDS = 60
 
 
+def set_up_django() -> None:
+    """Make a new process ready for the product's code."""
+    import django
+    from django.conf import settings
+
+    settings.DATA_DIR  # noqa: B018 (reading the settings loads DoltLite, before anything imports sqlite3)
+    django.setup()
+
+
 @contextmanager
 def web_server(application: str, folder: Path, environment: Mapping[str, str]) -> Iterator[int]:
     """Serve the `application` of a module the way `make run` does, for the length of the block; yields the port."""
