@@ -84,8 +84,9 @@ def test_what_waits_and_what_is_there_know_of_each_other(call: Call, careful: Ma
 
 
 @pytest.mark.parametrize("policy", [Policy.Notes.APPLY, Policy.Notes.REVIEW])
-def test_of_many_at_once_one_is_saved(alice: User, issue: Issue, policy: str) -> None:
+def test_of_many_at_once_one_is_saved(alice: User, issue: Issue, settings: Any, policy: str) -> None:
     Policy.objects.create(owner="alice", notes=policy)
+    settings.CALLS_UNDER_WAY = 8
     token = issue(alice)
 
     def ask(number: int) -> dict[str, Any]:
