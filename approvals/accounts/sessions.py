@@ -8,7 +8,9 @@ from typing import Any
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -40,6 +42,15 @@ class SessionStore(DatabaseStore):
         if kept := data.get(_SIGNED_IN):
             row.browser, row.address, row.since = kept["browser"], kept["address"], datetime.fromisoformat(kept["at"])
         return row
+
+    def save(self, must_create: bool = False) -> None:
+        try:
+            super().save(must_create)
+        except UpdateError as error:
+            # Django takes every failure for a session that was ended meanwhile, which is answered as a bad request.
+            if isinstance(error.__context__, InterfaceError | OperationalError):
+                raise error.__context__ from None
+            raise
 
     def _get_session_from_db(self) -> BrowserSession | None:
         row: BrowserSession | None = super()._get_session_from_db()  # type: ignore[misc]

@@ -7,18 +7,22 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.tokens import default_token_generator
+from django.contrib.sessions.backends.base import UpdateError
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from approvals.accounts.sessions import browser_of
+from approvals.accounts.sessions import SessionStore, browser_of
 from approvals.models import AuditEvent, BrowserSession, User
 from approvals.tasks import purge_sessions_and_audit
 from memory_app.celery import app
+from memory_app.runtime import deadlines
 from tests.approvals.accounts.conftest import PASSWORD
 from tests.support.fixtures import ClientOf
+from tests.support.holding import held_table
 from tests.support.pages import words
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -133,3 +137,16 @@ def test_sessions_that_ended_are_deleted_by_the_clock_with_and_without_workers(
     purge_sessions_and_audit()
     assert BrowserSession.objects.get().session_key == here.session.session_key
     assert django_settings.SESSION_ENGINE == "approvals.accounts.sessions"
+
+
+def test_a_busy_database_is_not_taken_for_a_session_that_ended() -> None:
+    """It is answered as unavailable, and not as a bad request."""
+    session = SessionStore()
+    session.create()
+    session["seen"] = 1
+    with held_table(BrowserSession), deadlines.within(0.3), pytest.raises(OperationalError):
+        session.save()
+    session.save()
+    BrowserSession.objects.all().delete()
+    with pytest.raises(UpdateError):
+        session.save()
