@@ -30,7 +30,7 @@ from approvals.recovery.recover import RecoveryReport, recover
 from memory_app.databases import backups, clock
 from memory_app.databases.backups import BackupError, CopyFailed, Manifest
 from memory_app.dolt import moving, placement
-from memory_app.dolt.connections import dolt_of, settings_of
+from memory_app.dolt.connections import connect, dolt_of, settings_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.placement import databases, place_of
 from memory_app.dolt.types import FIRST
@@ -194,9 +194,11 @@ def verify(folder: Path) -> None:
 def _read_and_check(folder: Path) -> Manifest:
     manifest = Manifest.read(folder)
     manifest.require_known_migrations()
+    with connect(FIRST, "") as memory:
+        memory_engine = memory.dolt.engine
     for alias, made_on, here, variable in (
         ("default", manifest.default.engine, connection.vendor, "DATABASE_URL"),
-        ("memory", manifest.memory.engine, dolt_of(FIRST).engine, "MEMORY_DATABASE_URL"),
+        ("memory", manifest.memory.engine, memory_engine, "MEMORY_DATABASE_URL"),
     ):
         if made_on.lower() != here.lower():
             raise BackupError(
@@ -306,8 +308,9 @@ def _environment(given: dict[str, str]) -> dict[str, str]:
 
 
 def _require_empty() -> None:
-    contents = [what for what in (backups.contents_of(connections["default"]), dolt_of(FIRST).contents()) if what]
-    contents += map(str, _further_files())
+    with connect(FIRST, "") as memory:  # wherever it may be: looking that up would make a file of `default`
+        found = backups.contents_of(connections["default"]), memory.dolt.contents()
+    contents = [*filter(None, found), *map(str, _further_files())]
     connections.close_all()
     if contents:
         raise BackupError(

@@ -36,7 +36,8 @@ def stand_idle():
         print("ended", type(error).__name__)
     connections.close_all()
 
-call_command("migrate", database="memory", verbosity=0)
+for alias in ("default", "memory"):
+    call_command("migrate", database=alias, verbosity=0)
 write()
 has_begun, is_over = threading.Event(), threading.Event()
 copied = Path(FOLDER)
