@@ -25,6 +25,8 @@ from memory_app.models import MemoryDatabase, MemoryOwner
 
 #: What a database may be called. The ending names its file, or database, beside the first one's.
 NAME = re.compile(rf"{FIRST}(_[a-z0-9]{{1,20}})?")
+#: The ending of the files that say that an embedded database is not to be written.
+_HELD = ".held"
 #: Seconds until others may write again where a process died that kept a database from being written.
 LEASE = 30
 #: Seconds for which a process believes where databases are.
@@ -49,7 +51,7 @@ class DatabasePlace:
     is_moving: bool = False
 
 
-_HERE, _HELD = DatabasePlace(), DatabasePlace(is_moving=True)
+_HERE = DatabasePlace()
 _IS_MOVING = ExpressionWrapper(Q(moving_until__gt=Now()), output_field=BooleanField())
 
 _read_at = float("-inf")
@@ -91,7 +93,7 @@ def database_for(owner: str) -> str:
         EngineUnavailable: no database takes new owners.
     """
     database = _placed([owner]).get(owner) or _place(owner)
-    if place_of(database).is_moving:
+    if is_moving(database):
         raise MemoryMoving(f"{database} is being moved")
     return database
 
@@ -141,7 +143,7 @@ def _remember(placed: dict[str, str]) -> None:
 def place_of(database: str) -> DatabasePlace:
     """Return where a database is. Raises EngineUnavailable for one that is not in the table."""
     if settings.EMBEDDED_MEMORY:
-        return _HELD if _is_held(database) else _HERE
+        return _HERE
     global _read_at, _places
     place, now = _places.get(database), time.monotonic()
     if now - _read_at >= FRESH or place is None or place.epoch < 0:
@@ -154,12 +156,15 @@ def place_of(database: str) -> DatabasePlace:
 
 def marker_of(database: str) -> Path:
     """Return the file that says, by its time, that an embedded database is not to be written for `LEASE` seconds."""
-    return Path(settings.DATA_DIR) / f"{database}.held"
+    return Path(settings.DATA_DIR) / f"{database}{_HELD}"
 
 
-def _is_held(database: str) -> bool:
-    try:
-        return time.time() - os.stat(marker_of(database)).st_mtime < LEASE
+def is_moving(database: str) -> bool:
+    """Whether a database is not to be written now: it is being moved, or its history is squashed."""
+    if not settings.EMBEDDED_MEMORY:
+        return place_of(database).is_moving
+    try:  # each write asks four times, and making a Path takes longer than the look
+        return time.time() - os.stat(f"{settings.DATA_DIR}/{database}{_HELD}").st_mtime < LEASE
     except FileNotFoundError:
         return False
 

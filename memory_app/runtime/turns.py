@@ -62,9 +62,9 @@ _PLACE = 3
 def awaited(name: str, most: int = 1) -> Iterator[bool]:
     """Hold one of so many places of this name for the block, after those who have them; or until this thread waits for
     something else (`waits`). Whether one was free in time: the caller may go on without."""
-    keys = [key_of("turn", f"{name} {number}") for number in random.sample(range(most), most)]
+    names = [f"{name} {number}" for number in random.sample(range(most), most)]
     mine, end = secrets.token_hex(8), time.monotonic() + min(_PATIENCE, deadlines.remaining())
-    while (key := of_cache(lambda: _first_free(keys, mine), "", event="turn_without_cache")) is None:
+    while (key := of_cache(lambda: _first_free(names, mine), "", event="turn_without_cache")) is None:
         if time.monotonic() >= end:
             yield False
             return
@@ -77,8 +77,8 @@ def awaited(name: str, most: int = 1) -> Iterator[bool]:
         yield True
 
 
-def _first_free(keys: list[str], mine: str) -> str | None:
-    return next((key for key in keys if cache.add(key, mine, timeout=_PLACE)), None)
+def _first_free(names: list[str], mine: str) -> str | None:
+    return next((key for name in names if cache.add(key := key_of("turn", name), mine, timeout=_PLACE)), None)
 
 
 def is_taken(name: str) -> bool:

@@ -128,6 +128,6 @@ def _what_is_there(name: str) -> str:
 def _state(database: MemoryDatabase) -> str:
     if database.epoch < 0:
         return "being made: repeat `memories add`"
-    if placement.place_of(database.name).is_moving:
+    if placement.is_moving(database.name):
         return "being moved"
     return "takes new owners" if database.takes_owners else "drained"
