@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import pwd
-import random
 import shutil
 import signal
 import socket
@@ -267,16 +266,12 @@ def _ordinary_user() -> pwd.struct_passwd:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports nobody listens on, all different (each is held until the last is found). They lie below those that systems
-    give to outgoing connections (32768 and up), one of which could take a port before its server has it."""
+    """Ports nobody listens on, all different (each is held until the last is found)."""
     with contextlib.ExitStack() as held:
-        ports: list[int] = []
-        while len(ports) < count:
-            port = random.SystemRandom().randrange(20_000, 32_000)
-            with contextlib.suppress(OSError):
-                held.enter_context(socket.socket()).bind((HOST, port))
-                ports.append(port)
-        return ports
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind((HOST, 0))
+        return [one.getsockname()[1] for one in sockets]
 
 
 def greets(port: int) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -65,11 +66,21 @@ class Server:
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        eventually(self._is_port_free)  # its workers hold it until they are gone, a moment later
 
     def end(self) -> None:
         """End it at once: what it waits for when it is told to end takes seconds, and is tested beside."""
         if self.process and self.process.poll() is None:
             self.kill()
+
+    def _is_port_free(self) -> bool:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server has it
+            try:
+                probe.bind(("127.0.0.1", self.port))
+            except OSError:
+                return False
+        return True
 
     def _answers(self) -> bool:
         assert self.process is not None
