@@ -170,16 +170,19 @@ def stop(**kwargs: Any) -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Look after nothing in this process during the block: its databases are being restored.
+    """Look after nothing in this process during the block: its databases are being migrated or restored.
 
-    A task by the clock would open files that are to be empty, or mail what a backup says is news.
+    A task by the clock would open files that are to be empty, look for tables that are yet to come, take half a
+    migration of the memory for a change that nobody recorded, or mail what a backup says is news.
     """
+    was_paused = _is_paused.is_set()  # a restore migrates
     _is_paused.set()
     stop()
     try:
         yield
     finally:
-        _is_paused.clear()
+        if not was_paused:
+            _is_paused.clear()
 
 
 atexit.register(stop)

@@ -18,6 +18,7 @@ from memory_app.dolt import placement
 from memory_app.dolt.connections import MEMORY, dolt_of, standing_on
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
+from memory_app.runtime import upkeep
 
 ALIASES = ("default", "memory")
 
@@ -27,6 +28,7 @@ class Command(BaseCommand):
     # The database checks query tables that may not exist yet.
     requires_system_checks = []
 
+    @upkeep.paused()
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             behind = [alias for alias in ALIASES if is_behind(alias)]

@@ -18,12 +18,13 @@ from memory_app.celery import app
 from memory_app.runtime import background, upkeep
 from tests import environment
 from tests.conftest import eventually
-from tests.support.places import ROOT
+from tests.support.places import ROOT, python
 from tests.support.smtp import MailServer, mail_server
 from tests.support.workers import celery_worker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from memory_app.reads import Block
     from tests.support.fixtures import Propose
@@ -115,3 +116,35 @@ def test_a_worker_sends_it_when_beat_asks(waiting: None, smtp: MailServer) -> No
         eventually(lambda: smtp.mails, seconds=60)
         time.sleep(1)
     assert [to for to, _mail in smtp.mails] == ["tim@example.org"]
+
+
+MIGRATE = """
+from django.core.management import call_command
+from django.db.models.signals import post_migrate, pre_migrate
+from memory_app.runtime import background, upkeep
+def look(using, app_config, **kwargs):
+    if app_config.label == "approvals":
+        upkeep.start()  # as each new connection does
+        print(using, background.is_at_work("upkeep"))
+pre_migrate.connect(look)
+post_migrate.connect(look)
+call_command("prepare", stdout=sys.stderr)
+upkeep.start()
+print("after", background.is_at_work("upkeep"))
+"""
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own")
+def test_nothing_is_done_by_the_clock_while_tables_are_made(tmp_path: Path) -> None:
+    """A first start of over ten seconds met `no such table`, and took half a migration for somebody's change."""
+    printed = python(MIGRATE, ASSENT_DATA_DIR=str(tmp_path)).splitlines()
+    assert printed == ["default False", "default False", "memory False", "memory False", "after True"]
+
+
+def test_a_pause_within_a_pause_ends_with_the_outer_one() -> None:
+    """A restore pauses, and migrates what it restored."""
+    with upkeep.paused():
+        with upkeep.paused():
+            pass
+        upkeep.start()
+        assert not background.is_at_work("upkeep")
