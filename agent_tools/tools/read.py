@@ -18,7 +18,7 @@ from memory_app.databases.prepared import Prepared
 from memory_app.models import Change, TargetKind
 
 #: Beside a list of blocks, whose text says only what is in the memory.
-WAITING = {f"waiting[].{name}": meaning for name, meaning in fields.OPEN_PROPOSAL.items()}
+WAITING = fields.listed("waiting", fields.OPEN_PROPOSAL)
 
 
 class BlockListArguments(paging.PagedArguments, BoundedArguments):
@@ -51,7 +51,7 @@ READ = {
     **fields.PART,
     "commit": "string: the commit it was read at",
     "as_of": "string | null: as given, or null",
-    **{f"open_proposals[].{name}": meaning for name, meaning in fields.OPEN_PROPOSAL.items()},
+    **fields.listed("open_proposals", fields.OPEN_PROPOSAL),
     "open_proposals_left_out": "integer: how many more there are, which list_proposals names",
 }
 

@@ -144,10 +144,6 @@ class ProposedEdit(Answer):
     revision: int = absent()
     #: where people look at it
     review_url: str = absent()
-    #: open while it waits for a person; applied when a rule of the user let it through at once
-    status: str = absent()
-    #: as with notes, but for policy; null also where no rule is about it
-    waits_because: str | None = absent()
     #: the commit that holds it, or null while it waits
     commit: str | None = absent()
     #: the branch that holds it while it waits; null once it is applied or decided
@@ -156,6 +152,10 @@ class ProposedEdit(Answer):
     created: bool = absent()
     #: true when it is the next revision of a proposal that waited
     amended: bool = absent()
+    #: open while it waits for a person; applied when a rule of the user let it through at once
+    status: str = absent()
+    #: as with notes, but for policy; null also where no rule is about it
+    waits_because: str | None = absent()
     #: how many places the edits replace; 0 for additions, sections and a whole text
     occurrences_replaced: int = absent()
     #: edits that were made although they differ from the text in white space, line ends or quotation marks:
