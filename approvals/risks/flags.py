@@ -23,16 +23,11 @@ from approvals.markdown.unseen import dropped
 from approvals.risks import credentials
 from approvals.risks.prompt_injection import instructions
 from assent_client.text import invisible
+from memory_app.text import patterns
 from memory_app.text.worddiff import Segment, common_ends, diff
 
-_LINK = re.compile(
-    r"!?\[(?P<label>[^\[\]\n]{0,300})\]\(\s*<?(?P<target>[^\s()<>]{1,2000})"  # Markdown, images too
-    r"|^ {0,3}\[[^\[\]\n]{1,100}\]:\s*<?(?P<defined>[^\s<>]{1,2000})"
-    r"|\b(?:src|href)\s*=\s*[\"']?(?P<attribute>[^\s\"'<>]{1,2000})"
-    r"|(?P<bare>\b(?:https?|ftp)://[^\s<>\"'`\])]{1,2000}|\bwww\.[^\s<>\"'`\])]{2,2000})"
-    r"|(?P<scripted>\b(?:javascript|vbscript|data):[^\s<>\"'`\])]{1,2000})",
-    re.IGNORECASE | re.MULTILINE,
-)
+_READ = patterns.beside(__file__)
+_LINK = re.compile(_READ["link"], re.IGNORECASE | re.MULTILINE)
 _SCRIPT = re.compile(r"data:\w+/|(?:java|vb)script:\S*[(;=]", re.IGNORECASE)
 _LIKE_A_TARGET = re.compile(r"[/.#:]")
 _SHOWN_TARGET = re.compile(r"\s*(?:https?://|www\.)\S+", re.IGNORECASE)
@@ -156,15 +151,7 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _DANGEROUS_KINDS = frozenset[invisible.Kind](("zero_width", "bidi", "tag", "variation", "control"))
 
 _MAIL = re.compile(r"(?<![\w.+/-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b")
-# A telephone number begins with + or 0 or an area code in brackets, or has the American shape; dates and amounts do
-# not, but for 01/02/2026.
-_PHONE = re.compile(
-    r"(?<![\w.,:/+-])(?!\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b)(?:"
-    r"(?:\+\d{1,3}[ ./-]?(?:\(0?\d{1,5}\)[ ./-]?)?|\(0?\d{2,5}\)[ ./-]?|0\d{1,5}[ ./-])\d(?:[ ./-]?\d){4,11}"
-    r"|\d{3}[.-]\d{3}[.-]\d{4}"
-    r"|0\d{9,11}"
-    r")(?![\w/-]|[.,:]\d)"
-)
+_PHONE = re.compile(_READ["phone"])
 
 
 @dataclass(frozen=True)

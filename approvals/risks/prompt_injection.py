@@ -9,31 +9,23 @@ imperative and its object. What is missed is still shown to a person word for wo
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from assent_client.text import invisible
+from memory_app.text import patterns
 from memory_app.text.folding import QUOTES
 
 # A snippet is a reminder of where to look; the change itself is on the same page.
 _LONGEST_SNIPPET = 80
 
-_EXPRESSIONS = tomllib.loads(re.sub(r"\n {5,}", "", Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")))
-
-
-def _any_of(*kinds: str) -> str:
-    either = "|".join(f"(?:{each})" for kind in kinds for each in _EXPRESSIONS["patterns"][kind])
-    for name, part in _EXPRESSIONS["parts"].items():
-        either = either.replace(f"<{name}>", part)
-    return either
-
-
-_STRONG = re.compile(_any_of("overrides", "markup"))
-_WEAK = re.compile(_any_of("commands"))
+_READ = patterns.beside(__file__)["patterns"]
+_STRONG, _WEAK = (
+    re.compile("|".join(f"(?:{each})" for each in expressions))
+    for expressions in (_READ["overrides"] + _READ["markup"], _READ["commands"])
+)
 _SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"[\r\n\u2028\u2029]+")
 # What takes the place of one character: ⒪ is three. The few with more (ﷺ has 18) spell nothing above.

@@ -7,7 +7,7 @@ several lines is cut at its sentences, not at its lines. Not here: which version
 import re
 from collections.abc import Iterator
 
-from memory_app.text import lines
+from memory_app.text import lines, patterns
 
 #: What is between blank lines is cut on its own, so that an unchanged paragraph is cut once for all versions.
 _BLANK = re.compile(r"\n[^\S\n]*+\n(?:[^\S\n]*+\n)*+(?:[^\S\n]++\Z)?")
@@ -22,13 +22,7 @@ _END = re.compile(
     r"|(?<![。！？])[。！？]++[」』）”*_~]*+(?=[^\s」』）”])"
 )
 #: Words that sentences begin with and that no number of a day or of a class stands before: "got a 4. She".
-_BEGINNINGS = frozenset(
-    "a an the he she it they we you i this that these those there here his her its their my your in on at to for from "
-    "with but and so or if when while after before then now not no "
-    "er sie es wir ihr ich du der die das ein eine und aber oder denn weil wenn als im am an auf bei mit nach seit zu "
-    "für nicht jetzt danach dann "
-    "ella él ellos ellas el la los las un una y pero en con por para si cuando después".split()
-)
+_BEGINNINGS = frozenset(" ".join(patterns.beside(__file__)["beginnings"]).split())
 _WORD = re.compile(r"\w++")
 _SHORT_WORD = re.compile(r"\b[^\W\d]{1,3}$")
 _SHORT_NUMBER = re.compile(r"(?<!\S)[(\[\"'“„«*_]*\d{1,2}$")

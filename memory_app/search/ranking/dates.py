@@ -1,8 +1,8 @@
 """Days that texts and queries name, and how well a chunk agrees with those of a query.
 
 Belongs here: reading "8 May 2023", "May 8th", "8. Mai 2023", "8.5.2023", "2023-05-08", "am achten Mai", "8–10 May",
-"KW 19/2023", "in 2022", "last week" (words are English and German), and how well the days that a text names, and the
-day it was saved or said, agree.
+"KW 19/2023", "in 2022", "last week" (`dates.toml`: English and German), and how well the days that a text names, and
+the day it was saved or said, agree.
 Not here: times of day and time zones (a chunk's day is UTC's, and a named day reaches a week around), and questions
 *for* a date (`query`).
 
@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from memory_app.text import patterns
 from memory_app.text.stems import folded
 
 Days = npt.NDArray[np.int32]
@@ -32,47 +33,21 @@ UNDATED = -(2**31)
 MOST_CUES = 8
 
 _EPOCH = date(1970, 1, 1)
-_ENGLISH = "january february march april may june july august september october november december".split()
-_GERMAN = "januar februar marz april mai juni juli august september oktober november dezember".split()
-_MONTHS = {name[:end]: i for names in (_ENGLISH, _GERMAN) for i, name in enumerate(names, 1) for end in (3, None)}
-_MONTHS |= {"sept": 9, "mrz": 3, "maerz": 3, "janner": 1, "jaenner": 1, "feber": 2}
-_ANY_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_MONTH = re.compile(rf"(?<![^\W\d_])({_ANY_MONTH})\b\.?")
-# "may", "march" and "mar" are words as well: they are months after one of these, or beside a number.
+_READ = patterns.beside(__file__)
+_MONTHS = {name: number for number, names in enumerate(_READ["words"]["months"], 1) for name in names.split()}
+_MONTH = re.compile(_READ["month"])
+# "may", "march" and "mar" are words as well: they are months after `before_month`, or beside a number.
 _DOUBTFUL = frozenset("may march mar sep dec jan jun nov oct".split())
-_BEFORE_MONTH = re.compile(
-    r"\b(?:in|on|of|since|by|until|till|before|after|during|last|next|this|early|mid|late|from|to|and|or"
-    r"|im|seit|bis|ab|vor|nach|mitte|anfang|ende)[\s-]+$"
-)
-_DAY_BEFORE = re.compile(r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th)?[.,]?[\s-]*(?:of\s+)?$")
-_TO = r"(?:[-–—]|bis(?: zum)?\b|to\b|until\b|till\b|through\b)"
-_AND = r"(?:(?:and|und|or|oder)\b|[&/+])"
-_DAY_AFTER = re.compile(
-    r"\s*(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)?\b(?!\s*[:.]\d)"
-    rf"(?:\s*(?:{_TO}|{_AND})\s*(?:the\s)?(\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*[:.]\d))?"
-)
-# The first days of "20–22 November", "vom 20. bis 22.11.", "3, 4 and 5 May".
-_FIRST_DAYS = re.compile(
-    r"(?<![\w./:-])((?:\d\d?(?:st|nd|rd|th|\.)?,\s?){0,3}\d\d?)(?:st|nd|rd|th|\.)?"
-    rf"\s?(?:{_TO}|{_AND})\s?(?:the |dem )?\s{{0,20}}"
-    rf"(?=\d\d?(?:\.\s?\d\d?\.|(?:st|nd|rd|th|\.)?[\s-]?(?:of )?(?:{_ANY_MONTH})\b))"
-)
-_BETWEEN = re.compile(rf"(?:st|nd|rd|th|\.)?\s{{0,3}}(?:{_TO}|({_AND}))\s{{0,3}}(?:the |dem |zum )?\s{{0,20}}")
+_BEFORE_MONTH = re.compile(_READ["before_month"])
+_DAY_BEFORE = re.compile(_READ["day_before"])
+_DAY_AFTER = re.compile(_READ["day_after"])
+_FIRST_DAYS = re.compile(_READ["first_days"])
+_BETWEEN = re.compile(_READ["between"])
 _BOTH = ("between ", "between the ", "zwischen ", "zwischen dem ", "zw. ")
 #: Of a longer time each month counts and not each day. With so many days in a text, only the ends of times count.
 _LONGEST_SPAN, _MOST_DAYS = 31, 200
-_TENTHS_DE = "zehnte elfte zwolfte dreizehnte vierzehnte funfzehnte sechzehnte siebzehnte achtzehnte neunzehnte"
-_TENTHS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-_FIRSTS_DE = f"erste zweite dritte vierte funfte sechste siebte achte neunte {_TENTHS_DE} zwanzigste".split()
-_FIRSTS = f"first second third fourth fifth sixth seventh eighth ninth {_TENTHS} twentieth".split()
-_LASTS_DE = [f"{unit}undzwanzigste" for unit in "ein zwei drei vier funf sechs sieben acht neun".split()]
-_LASTS = [*(f"twenty-{first}" for first in _FIRSTS[:9]), "thirtieth", "thirty-first"]
-_IN_WORDS = [*_FIRSTS_DE, *_LASTS_DE, "dreissigste", "einunddreissigste"], [*_FIRSTS, *_LASTS]
-_DAYS_IN_WORDS = {word: number for words in _IN_WORDS for number, word in enumerate(words, 1)}
-_ANY_DAY = "|".join(_DAYS_IN_WORDS)
-_DAY_IN_WORDS = re.compile(
-    rf"\b({_ANY_DAY})[nrs]?(?= (?:(?:{_TO}|{_AND}) (?:the )?(?:{_ANY_DAY})[nrs]? )?(?:of )?(?:{_ANY_MONTH})\b)"
-)
+_DAYS_IN_WORDS = {name: number for number, names in enumerate(_READ["words"]["days"], 1) for name in names.split()}
+_DAY_IN_WORDS = re.compile(_READ["day_in_words"])
 _WEEK = re.compile(r"\b(?:kw|kalenderwoche|calendar week)\s?([1-4]?\d|5[0-3])[/,]?\s?((?:19|20)\d\d)\b")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b(?!-\d)")
 _YEAR_AFTER = re.compile(r",?[\s-]+((?:19|20)\d\d)\b")
@@ -81,28 +56,8 @@ _NEAR = 16
 _DIGIT, _DAY_NUMBER = re.compile(r"\d"), re.compile(r"\d\d?")
 # "10.-21.8." has a dash that is none of "10-21-2026".
 _AT_DASH = re.compile(r"(?<=\d\.)-(?=\d)")
-_NUMBERS = (
-    # 3.5. of "3.5.–4.6.2026"
-    re.compile(rf"(?<![\w./-])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?=\s?{_TO}\s?\d)"),
-    # 2026-11-20, 2026/11/20, 2026年11月20日; 2026-11; 20261120
-    re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-/.年](?P<month>\d\d?)[-/.月](?P<day>\d\d?)日?(?![\d-])"),
-    re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)[-年](?P<month>\d\d?)月?(?![\d-])"),
-    re.compile(r"(?<![\w.-])(?P<year>(?:19|20)\d\d)(?P<month>0\d|1[0-2])(?P<day>[0-2]\d|3[01])(?![\w-]|\.\d)"),
-    # 20.11.2026, 20. 11. 2026, 20/11/26; where only that makes sense, 11/20/2026
-    re.compile(
-        r"(?<![\w./-])(?P<day>\d\d?)([./-])\s?(?P<month>\d\d?)\2\s?(?P<year>(?:19|20)\d\d|(?<!-)\d\d)(?![\w/-]|\.\d)"
-    ),
-    # 20.11., and after a word for a day also 3.5., 3.5 and 3/5
-    re.compile(r"(?<![\w./-])(?P<day>\d\d)\.\s?(?P<month>\d\d)\.(?!\s?\d)"),
-    re.compile(
-        r"\b(?:am|vom|bis|zum|ab|seit|den|der|on|by|until|since|before|after)\s(?P<day>\d\d?)[./](?P<month>\d\d?)\b"
-        r"(?!\.?\s?[\d%/€$])"
-    ),
-)
-_RELATIVE = re.compile(
-    r"\b(?:(today|yesterday)|(last|this) (week|month|year)"
-    r"|(\d{1,3}|a|one|two|three|four|five|six|couple of|few) (day|week|month|year)s? ago)\b"
-)
+_NUMBERS = tuple(map(re.compile, _READ["numbers"]))
+_RELATIVE = re.compile(_READ["relative"])
 _COUNTS: dict[str, int | str] = {"a": 1, "couple of": 2, "few": 3}
 _COUNTS |= {word: number for number, word in enumerate("one two three four five six".split(), 1)}
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}

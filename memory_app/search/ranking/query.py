@@ -16,7 +16,10 @@ from enum import IntFlag
 
 from memory_app.search.ranking.dates import MOST_CUES, Cue, cues, named_days
 from memory_app.search.ranking.vocabulary import LONGEST_QUERY, is_stop, query_words, words
+from memory_app.text import patterns
 from memory_app.text.stems import folded, stems
+
+_READ = patterns.beside(__file__)
 
 # note-…, mem-…, message ids: what has a digit or a joint and is too long to be an everyday word.
 _ID = re.compile(r"(?<![\w-])(?=[\w.:-]{0,127}[\d_:-])[\w][\w.:-]{4,126}[\w](?![\w-])")
@@ -98,25 +101,14 @@ def _one_author(query: str, authors: Mapping[int, str]) -> int | None:
 
 # -- kinds of expression --------------------------------------------------------------------------
 
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_SPANS = "week|month|year|night|summer|winter|spring|fall|autumn|weekend"
-_COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|couple|few|several"
-_TIME = re.compile(
-    rf"\b(?:yesterday|today|tonight|tomorrow|ago|recently|just|since|weekend|{_DAYS}|{_MONTHS}"
-    rf"|(?:last|next|this) (?:{_SPANS}|morning|{_DAYS})s?|(?:19|20)\d\d"
-    rf"|(?:{_COUNTS}|\d+) (?:of )?(?:day|week|month|year)s?)\b",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(rf"\b(?:\d+|{_COUNTS}|once|twice|dozen|first|second|third)\b", re.IGNORECASE)
+_TIME, _NUMBER = (re.compile(_READ[name], re.IGNORECASE) for name in ("time", "number"))
 # A capital inside a sentence, or something in quotes: the names of people, places, books, firms.
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|[\"“][^\"“”]+[\"”]")
 _QUESTION_END = ("?", "？", "؟")
 
-_ASKS = (
-    (ExpressionKind.TIME, 1.0, re.compile(r"\A\W*+(?:when|what (?:year|month|day|date)|how long)\b", re.IGNORECASE)),
-    (ExpressionKind.NUMBER, 0.65, re.compile(r"\A\W*+how (?:many|much|often|old)\b", re.IGNORECASE)),
-    (ExpressionKind.NAME, 0.65, re.compile(r"\A\W*+(?:who|which|where|what (?:is|was) the name)\b", re.IGNORECASE)),
+_ASKS = tuple(
+    (ExpressionKind[kind.upper()], certainty, re.compile(pattern, re.IGNORECASE))
+    for kind, (certainty, pattern) in _READ["asks"].items()
 )
 
 
@@ -143,12 +135,7 @@ def asked_kind(query: str) -> tuple[ExpressionKind, float]:
 # -- broad queries --------------------------------------------------------------------------------
 
 #: Words that ask for everything known about somebody: "what do you know about me", "user preferences".
-_BROAD_WORDS = """
-anything background context detail everything fact get give information info know known learned learnt list memories
-memory note overview person personal preference prefer profile recall remember remembered saved say show store stored
-student summary summarise summarize tell thing told user
-"""
-_BROAD_STEMS = frozenset(stems(_BROAD_WORDS.split()))
+_BROAD_STEMS = frozenset(stems(" ".join(_READ["broad"]).split()))
 
 
 def is_broad(query: str) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import OSA
 
+from memory_app.text import patterns
 from memory_app.text.stems import folded, stems
 
 # -- words ----------------------------------------------------------------------------------------
@@ -28,15 +29,7 @@ _LONGEST_WORD = 64
 
 #: Wide on purpose, question words and auxiliaries included: with k1 .9 and b .2 this list lifts BM25's recall at 10
 #: on LoCoMo's turns from .584 to .653 (the narrow lists of search engines leave "what", "did", "does" in).
-_STOP = """
-a about after again against all also am an and any are as at be been before being between both but by can could did didn
-do does doesn doing don done down during each few for from further had hadn has hasn have haven having he her here hers
-herself him himself his how i if in into is isn it its itself just ll may me might mine more most must my myself no nor
-not of off on once only or other our ours out over own re same shall she should shouldn so some such than that the their
-theirs them themselves then there these they this those through to too under until up us ve very was wasn we were weren
-what when where which while who whom whose why will with won would wouldn you your yours yourself
-"""
-STOP_WORDS = frozenset(_STOP.split())
+STOP_WORDS = frozenset(" ".join(patterns.beside(__file__)["stop"]).split())
 
 # Scripts written without spaces, and Hangul, whose particles hang on to the words: all are searched by pairs of
 # characters. Thai to Myanmar, Khmer, kana, Han, Hangul.
