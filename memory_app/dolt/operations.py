@@ -171,9 +171,12 @@ class DoltOperations(ABC):
 
         Args:
             keep_as: a new branch at the head as it was, which keeps the former commits readable.
+
+        Raises:
+            EngineUnavailable: another writer was first; nothing changed but for the branch `keep_as`, maybe.
         """
         head = self.head(self.branch)
-        # On a server each of these verbs is there to stay at once. So the commit is made on another branch, and main
+        # Each of these verbs is there to stay at once. So the commit is made on another branch, and main
         # moves to it, with the same rows: a crash leaves main with its history, or squashed.
         self.drop_branch(NEXT)
         self.create_branch(NEXT, head)
@@ -181,6 +184,8 @@ class DoltOperations(ABC):
             self._call("dolt_reset", "--soft", self.log(head)[-1].hash)
             squashed = self.commit(message, author)
         self.create_branch(keep_as, head)
+        if self.head(self.branch) != head:  # whoever held the others off lost that right meanwhile
+            raise errors.EngineUnavailable("the memory was written while its history was squashed")
         self._call("dolt_reset", "--hard", squashed)
         self.drop_branch(NEXT)
         return squashed

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from memory_app import reads
 from memory_app.dolt import errors
 from memory_app.dolt.connections import retrying
+from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import Author
 from memory_app.models import MemoryBlock, block_id
 from memory_app.writing import rows
@@ -408,16 +409,26 @@ def test_a_squashed_history_can_be_read_where_it_is_kept_and_ends_where_it_is_dr
     assert reads.block("alice", "goals").body == "three"
 
 
-def test_writers_beside_a_squash_lose_nothing() -> None:
+def test_a_squash_beside_a_writer_is_refused_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a squash's verbs is there to stay at once, on both engines, and nobody keeps this writer away."""
     write()
+    writers: list[threading.Thread] = []
+    create_branch = DoltOperations.create_branch
 
-    def work(name: str) -> None:
-        for turn in range(15):
-            retrying(partial(write, label=name, body=f"{name} {turn}"))
+    def meanwhile(verbs: DoltOperations, name: str, at: str) -> None:
+        create_branch(verbs, name, at)
+        if name == "h/1":
+            works = partial(in_threads, [partial(retrying, partial(write, body="meanwhile"))])
+            writers.append(threading.Thread(target=works))
+            writers[0].start()
+            writers[0].join(2)
 
-    def squashes() -> None:
-        for turn in range(5):
-            retrying(partial(squash, f"h/{turn}"))
-
-    in_threads([partial(work, "a"), partial(work, "b"), squashes])
-    assert [reads.block("alice", name).body for name in "ab"] == ["a 14", "b 14"]
+    with monkeypatch.context() as patch:
+        patch.setattr(DoltOperations, "create_branch", meanwhile)
+        with pytest.raises(errors.EngineUnavailable, match="was written while"):
+            squash("h/1")
+    writers[0].join()
+    assert dolt().dirty_tables() == ()
+    assert reads.block("alice", "goals").body == "meanwhile"
+    squash("h/2")
+    assert [reads.block("alice", "goals").body, dolt().dirty_tables()] == ["meanwhile", ()]
