@@ -8,7 +8,7 @@ import pytest
 from agent_tools import tools  # noqa: F401 - fills the registry
 from agent_tools.calls.registry import FILE_TOOLS, TOOLS
 from agent_tools.errors import ErrorCode
-from agent_tools.snippets import claude_code_file
+from agent_tools.snippets import ways
 from tests.docs.documents import ROOT
 
 pytestmark = pytest.mark.pure
@@ -25,7 +25,8 @@ def front_matter() -> dict[str, str]:
 
 def test_its_configuration_is_the_one_of_the_agents_page() -> None:
     written = json.loads((PACK / ".mcp.json").read_text(encoding="utf-8"))
-    assert written == json.loads(claude_code_file("${MEMORY_URL}/mcp"))
+    shown = next(way for way in ways("${MEMORY_URL}", "asn_…") if way.key == "claude-code").snippets[-1]
+    assert written == json.loads(shown.text)
 
 
 def test_the_skill_is_named_as_its_folder_and_says_when_to_use_it() -> None:

@@ -136,6 +136,6 @@ def example(name: str) -> dict[str, Any]:
 
 def run_snippet(key: str) -> None:
     """Run what the agents page says to type, as it is shown there."""
-    ways = runpy.run_path(str(ROOT / "agent_tools" / "snippets.py"))["LIBRARIES"]
-    (code,) = (each.text for way in ways for each in way.snippets if each.key == key)
+    ways = runpy.run_path(str(ROOT / "agent_tools" / "snippets.py"))["ways"]
+    (code,) = (each.text for way in ways("http://127.0.0.1:8000", "asn_…") for each in way.snippets if each.key == key)
     exec(compile(code, key, "exec"), {"__name__": "example"})
