@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_tools.answers import fields
 from agent_tools.calls.registry import TOOLS, Effect
-from agent_tools.client_code.methods import ClientMethod, client_methods
+from agent_tools.client_code.methods import CLIENT, ClientMethod, client_methods
 
 _WRITTEN = "Written by `manage.py client_code`: not edited by hand."
 _WIDTH = 120
@@ -153,7 +153,7 @@ class ClientSource:
         if method.path:
             parts += [f'"{method.method}"', f'"{method.path}"']
         if method.defaults:
-            parts.append(f"defaults={json.dumps(dict(method.defaults))}")
+            parts.append(f"defaults={json.dumps(method.defaults)}")
         if any(each.name == "idempotency_key" for each in self._given[method.called][1]):
             parts.append("writes=True")
         return f"Operation({', '.join(parts)})"
@@ -242,42 +242,6 @@ class ObjectArguments:
         return next(each for each in called if self.named.setdefault(each, schema) == schema)
 
 
-#: Names for people; an answer that is in no row is named for its operation.
-_NAMES = {
-    "list_memory_blocks": "BlockList",
-    "read_memory_block": "Block",
-    "block_history": "BlockHistory",
-    "propose_memory_edit": "ProposedEdit",
-    "list_proposals": "ProposalList",
-    "get_proposal": "Proposal",
-    "withdraw_proposal": "WithdrawnProposal",
-    "comment_on_proposal": "PostedComment",
-    "memory_search": "SearchResults",
-    "memory_save": "ChangedNote",
-    "remember": "RememberedNote",
-    "recall": "RecalledNotes",
-    "forget": "ForgottenNote",
-    "prime_memories": "PrimedNotes",
-    "note_list": "NoteList",
-    "note_read": "Note",
-    "context_read": "ContextText",
-    "memory_list_sessions": "ConversationList",
-    "memory_read_session": "MessageList",
-    "message_keep": "KeptMessages",
-    "message_delete": "DeletedMessages",
-}
-_ITEMS = {
-    "BlockList.waiting": "BriefProposal",
-    "BlockList.items": "BlockSummary",
-    "BlockHistory.items": "BlockChange",
-    "ProposalList.items": "ProposalSummary",
-    "NoteList.items": "NoteItem",
-    "ConversationList.items": "Conversation",
-    "MessageList.items": "Message",
-    "SearchResults.results": "SearchResult",
-    "RecalledNotes.memories": "RecalledNote",
-    "ContextText.blocks": "ContextBlock",
-}
 #: Attributes of every answer: a field of that name is in `data` alone.
 _TAKEN = frozenset({"text", "data", "request_id", "decisions"})
 
@@ -323,7 +287,7 @@ class AnswerClasses:
             if name in self.item_of:
                 self.item_of[operation] = self.item_of[name]
             return name
-        name = _NAMES.get(operation) or _title(operation) + "Answer"
+        name = CLIENT["answers"].get(operation) or _title(operation) + "Answer"
         plain, nested = fields.split(returns)
         lists = {field: self._item(name, field, inner) for field, inner in nested.items()}
         if "items" in lists and "next" in plain:
@@ -343,7 +307,7 @@ class AnswerClasses:
         if key in self._named:
             return self._named[key]
         singular = _title(field.removesuffix("s"))
-        name = _ITEMS.get(f"{owner}.{field}") or f"{owner}{singular}"
+        name = CLIENT["items"].get(f"{owner}.{field}") or f"{owner}{singular}"
         self._write(name, "Record", _typed(returns), f"An item of `{owner}.{field}`.")
         self._named[key] = name
         return name
