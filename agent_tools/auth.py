@@ -27,7 +27,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, Throttled
 
-from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.errors import ApiError, ErrorCode, error_because
 from agent_tools.models import AgentToken, Scope
 from approvals import audit
 from approvals.models import Agent, AuditEvent, Event, Proposal, ProposalQuerySet, User
@@ -452,10 +452,5 @@ def _served(token: AgentToken) -> list[str]:
 
 
 def _bad_user_id(reason: str, *help: str) -> ApiError:
-    return ApiError(
-        ErrorCode.INVALID_ARGUMENTS,
-        f"Invalid arguments: user_id {reason}.",
-        text=f"Error: invalid arguments: user_id {reason}.",
-        help=help,
-        details={"fields": {"user_id": reason}},
-    )
+    message, details = f"invalid arguments: user_id {reason}.", {"fields": {"user_id": reason}}
+    return error_because(ErrorCode.INVALID_ARGUMENTS, "Error", message, help=help, details=details)

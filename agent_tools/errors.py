@@ -156,11 +156,11 @@ def invalid_token() -> ApiError:
     )
 
 
-def our_fault(code: ErrorCode, failing: str, message: str, **more: Any) -> ApiError:
-    """Return the error of a call that failed by our fault.
+def error_because(code: ErrorCode, failing: str, message: str, **more: Any) -> ApiError:
+    """Return an error whose text for the model says what failed, and goes on with why.
 
     Args:
-        failing: what could not be done: `Error creating edit proposal`.
+        failing: what could not be done: `Error creating edit proposal`, or `Error`.
         message: why, as the end of that sentence.
         more: as for `ApiError`.
     """

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from agent_tools.calls.json_values import taken
-from agent_tools.errors import ApiError, ErrorCode
+from agent_tools.errors import ApiError, ErrorCode, error_because
 
 #: Other names for an argument, taken for the first of these that a model is shown: from other systems' tools, and where
 #: two of our plans say one thing differently. A tool that has an argument of such a name means that one.
@@ -440,11 +440,10 @@ def invalid(fields: dict[str, str], *, called: str, known: Sequence[str] = (), m
     reasons = "; ".join(f"{name} {reason}" for name, reason in fields.items())
     if more:
         reasons += f"; and {more:,} more"
-    message = f"invalid arguments for {called}: {reasons}."
-    return ApiError(
+    return error_because(
         ErrorCode.INVALID_ARGUMENTS,
-        message[0].upper() + message[1:],
-        text=f"Error: {message}",
+        "Error",
+        f"invalid arguments for {called}: {reasons}.",
         help=[f"It takes: {', '.join(known)}."] if known else (),
         details={"fields": fields} | ({"accepted": known} if known else {}),
     )

@@ -23,7 +23,7 @@ from agent_tools.calls import idempotency, registry
 from agent_tools.calls.arguments import Arguments, invalid, parse
 from agent_tools.calls.idempotency import Finish, StoredAnswer
 from agent_tools.calls.registry import Answer, ApiOperation, Call, Effect
-from agent_tools.errors import ApiError, ErrorCode, our_fault
+from agent_tools.errors import ApiError, ErrorCode, error_because
 from agent_tools.models import AgentToken, ToolCall
 from approvals import services
 from assent_client.text import invisible
@@ -285,4 +285,4 @@ def _timed_out(tool: ApiOperation[Any], key: str | None) -> ApiError:
         if tool.if_timed_out:
             help.append(tool.if_timed_out)
     details = {"timeout": tool.time_limit} | more
-    return our_fault(ErrorCode.TIMEOUT, tool.failing, message, help=help, details=details, retry_after=_RETRY_AFTER)
+    return error_because(ErrorCode.TIMEOUT, tool.failing, message, help=help, details=details, retry_after=_RETRY_AFTER)

@@ -19,7 +19,7 @@ from rest_framework import exceptions
 
 from agent_tools.calls.execution import Audit, current_request_id
 from agent_tools.calls.json_values import as_object, check_texts, invalid_json, parse
-from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, find_row, invalid_token, our_fault
+from agent_tools.errors import ApiError, ErrorCode, ErrorRow, ErrorTable, error_because, find_row, invalid_token
 from memory_app.reads import MemoryMoving
 from memory_app.runtime.unavailable import is_away
 
@@ -163,7 +163,7 @@ def unavailable(*, failing: str = "Error", is_moving: bool = False) -> ApiError:
     if is_moving:
         message = "this memory is under maintenance. Try again in a few seconds."
     details = {"request_id": current_request_id()}
-    return our_fault(ErrorCode.ENGINE_UNAVAILABLE, failing, message, details=details, retry_after=_AWAY)
+    return error_because(ErrorCode.ENGINE_UNAVAILABLE, failing, message, details=details, retry_after=_AWAY)
 
 
 def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
@@ -171,7 +171,7 @@ def internal_error(error: BaseException, *, failing: str = "Error") -> ApiError:
     request_id = current_request_id()
     log.error("internal_error", error=type(error).__name__, exc_info=error)
     message = f"something went wrong on our side (request {request_id})."
-    return our_fault(ErrorCode.INTERNAL_ERROR, failing, message, details={"request_id": request_id})
+    return error_because(ErrorCode.INTERNAL_ERROR, failing, message, details={"request_id": request_id})
 
 
 def _not_authenticated(error: exceptions.NotAuthenticated, view: Any) -> ApiError:
