@@ -5,6 +5,7 @@ The first of it is what they have in common: whose memory, where it is, and the 
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
 import os
@@ -145,6 +146,16 @@ tags_option = click.option(
 )
 
 
+class CommandWithExamples(click.Command):
+    """A command whose docstring may end with examples: its help has them last, as they stand."""
+
+    def __init__(self, *, help: str = "", epilog: str = "", **more: Any) -> None:
+        said, _, examples = inspect.cleandoc(help).partition("\n\nExamples:\n")
+        if examples:
+            epilog += f"\n\n\b\nExamples:\n{examples}"
+        super().__init__(help=said, epilog=epilog, **more)
+
+
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""\b
@@ -175,6 +186,9 @@ def memory() -> None:
     """Short notes that outlive a session: what was learned, decided, fixed."""
 
 
+memory.command_class = CommandWithExamples
+
+
 FILE = Path(".agent/memories.md")
 
 
@@ -188,16 +202,7 @@ def init(force: bool) -> None:
     output.print_text(f"Created {FILE}")
 
 
-@memory.command(
-    "import",
-    epilog="""\b
-Examples:
-  memory import                       .agent/memories.md
-  memory import old.md
-  memory import MEMORY.md --items
-  memory export --owner alice | memory import --owner ben -
-""",
-)
+@memory.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default=FILE)
 @click.option("--items", is_flag=True, help="Take the list items of another file, as notes tagged with their heading.")
 @in_memory("table", "json")
@@ -206,6 +211,12 @@ def import_(session: CliContext, file: Path, items: bool, form: str) -> None:
 
     Memories the memory has already are updated, never doubled. What is malformed is skipped with a warning;
     two headings with one id refuse the file.
+
+    Examples:
+      memory import                       .agent/memories.md
+      memory import old.md
+      memory import MEMORY.md --items
+      memory export --owner alice | memory import --owner ben -
     """
     data = _read(file)
     try:
@@ -237,20 +248,17 @@ def import_(session: CliContext, file: Path, items: bool, form: str) -> None:
         output.print_waiting(came.review_url)
 
 
-@memory.command(
-    epilog=f"""With --portable: {memories_md.PORTABLE_EXPLAINED}
-
-\b
-Examples:
-  memory export > memories.md
-  memory export --portable .agent/memories.md
-"""
-)
+@memory.command(epilog=f"With --portable: {memories_md.PORTABLE_EXPLAINED}")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
 @click.option("--portable", is_flag=True, help="For programs that know only the four first sections, and mem- ids.")
 @in_memory()
 def export(session: CliContext, file: Path, portable: bool) -> None:
-    """Write the memory as a memories.md, to FILE or standard output."""
+    """Write the memory as a memories.md, to FILE or standard output.
+
+    Examples:
+      memory export > memories.md
+      memory export --portable .agent/memories.md
+    """
     data = session.memories.export_file(portable=portable)
     if portable:
         output.print_aside(memories_md.PORTABLE_EXPLAINED)
@@ -324,14 +332,7 @@ def mcp(session: CliContext, read_only: bool, tools: str | None, toolset: str | 
 SEARCH_LIMIT = 10
 
 
-@memory.command(
-    epilog="""\b
-Examples:
-  memory add "uses barrel exports" --type pattern --tags imports,structure
-  memory add "chose Zod for validation" -t decision --tags validation
-  memory add "ECONNREFUSED means start docker" -t fix --tags docker
-"""
-)
+@memory.command()
 @click.argument("content")
 @click.option(
     "-t", "--type", "type_", type=click.Choice(TYPES), default="pattern", show_default=True, help="Memory type."
@@ -339,7 +340,13 @@ Examples:
 @click.option("--tags", type=CommaSeparated(), default=(), metavar="TAGS", help="Comma-separated tags.")
 @in_memory("table", "json", "quiet")
 def add(session: CliContext, content: str, type_: str, tags: tuple[str, ...], form: str) -> None:
-    """Store a new memory."""
+    """Store a new memory.
+
+    Examples:
+      memory add "uses barrel exports" --type pattern --tags imports,structure
+      memory add "chose Zod for validation" -t decision --tags validation
+      memory add "ECONNREFUSED means start docker" -t fix --tags docker
+    """
     if not content.strip():
         raise Failed("There is nothing to store: the content is empty.")
     outcome = session.memories.add(content, type=type_, tags=tags)
@@ -354,14 +361,7 @@ def add(session: CliContext, content: str, type_: str, tags: tuple[str, ...], fo
             output.print_text(outcome.id)
 
 
-@memory.command(
-    epilog="""\b
-Examples:
-  memory search "authentication"
-  memory search --type fix --tags docker
-  memory search --format json
-"""
-)
+@memory.command()
 @click.argument("query", default="")
 @type_option
 @tags_option
@@ -370,7 +370,13 @@ Examples:
 def search(
     session: CliContext, query: str, type_: str | None, tags: tuple[str, ...], all_: bool, form: output.Format
 ) -> None:
-    """Find memories by words, type or tags."""
+    """Find memories by words, type or tags.
+
+    Examples:
+      memory search "authentication"
+      memory search --type fix --tags docker
+      memory search --format json
+    """
     limit = None if all_ else SEARCH_LIMIT
     output.print_memories(session.memories.find(query, type=type_, tags=tags, limit=limit), form)
 
@@ -400,15 +406,7 @@ def delete(session: CliContext, id: str) -> None:
     _say(session.memories.delete(id), "🗑️  Memory deleted:", "🗑️  Deletion proposed:")
 
 
-@memory.command(
-    epilog="""\b
-Examples:
-  memory prime                        all memories as Markdown
-  memory prime --budget 2000          as many as fit about 2,000 tokens
-  memory prime --type fix,pattern     only fixes and patterns
-  memory prime --recent 30            of the last 30 days
-"""
-)
+@memory.command()
 @click.option(
     "--budget", type=click.IntRange(min=0), default=0, metavar="TOKENS", help="Maximum tokens to include (0: no limit)."
 )
@@ -434,7 +432,14 @@ def prime(
     recent: int | None,
     form: PrimeFormat,
 ) -> None:
-    """Output memories for context injection."""
+    """Output memories for context injection.
+
+    Examples:
+      memory prime                        all memories as Markdown
+      memory prime --budget 2000          as many as fit about 2,000 tokens
+      memory prime --type fix,pattern     only fixes and patterns
+      memory prime --recent 30            of the last 30 days
+    """
     text = session.memories.prime(budget=budget, types=types, tags=tags, recent=recent, format=form)
     output.print_exact((text if text.endswith("\n") else f"{text}\n").encode())
 
