@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from agent_tools import tools  # noqa: F401 - fills the registry
 from agent_tools.calls.registry import TOOLS, Effect
 from tests.docs.documents import document
 
