@@ -30,15 +30,15 @@ ALREADY_APPLIED = "already_applied"
 _BELIEVED = timedelta(hours=1)
 #: Rows that one transaction counts or sums up, and seconds until the next: SQLite has one writer.
 _AT_ONCE, _PAUSE = 1_000, 0.1
+#: A text of a file of SQL, under a line that names it and says what it is for.
+_NAMED_TEXT = re.compile(r"^-- (\w+): .*\n((?:.+\n)+)", re.MULTILINE)
 
 
 @cache
 def _texts(engine: str) -> dict[str, str]:
     """Return the texts of `kept.sql`, and those that an engine says in its own way, by name."""
     files = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("kept.sql", f"kept.{engine}.sql"))
-    return {
-        name: text.strip() for file in files for name, text in re.findall(r"^-- (\w+): .*\n((?:.+\n)+)", file, re.M)
-    }
+    return {name: text.strip() for file in files for name, text in _NAMED_TEXT.findall(file)}
 
 
 def _said(name: str, *values: str) -> str:

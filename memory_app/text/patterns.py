@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+_LINE_THAT_GOES_ON = re.compile(r"\n {5,}")
+
 
 def beside(module: str) -> dict[str, Any]:
     """Return what the TOML file has that is named like a module.
@@ -21,7 +23,7 @@ def beside(module: str) -> dict[str, Any]:
         module: the module's `__file__`.
     """
     path = Path(module).with_suffix(".toml")
-    read = tomllib.loads(re.sub(r"\n {5,}", "", path.read_text(encoding="utf-8")))
+    read = tomllib.loads(_LINE_THAT_GOES_ON.sub("", path.read_text(encoding="utf-8")))
     parts: dict[str, str] = read.get("parts", {})
     for name, words in read.get("words", {}).items():
         parts[name] = "|".join(sorted(" ".join(words).split(), key=len, reverse=True))
