@@ -163,17 +163,10 @@ def chunks_of_block(
     if not passages:
         # An empty block is still found by its title.
         passages = [("", description or title)]
+    first = f"{label}\n{description}"
     return tuple(
         TextChunk(
-            source=Source.MEMORY_BLOCK,
-            document_id=label,
-            item_id=label,
-            order=order,
-            text=text,
-            title=title,
-            section=section,
-            at=at,
-            keywords=f"{label}\n{description}" if order == 0 else label,
+            Source.MEMORY_BLOCK, label, label, order, text, title, section, at=at, keywords=label if order else first
         )
         for order, (section, text) in enumerate(passages)
     )
@@ -187,18 +180,9 @@ def chunks_of_note(
     Args:
         more: `category`, `at`, `session_id` and `superseded` of each `TextChunk`.
     """
+    said: dict[str, Any] = {"type": type, "tags": tuple(tags), "keywords": rationale, **more}
     return tuple(
-        TextChunk(
-            source=Source.USER_MEMORY,
-            document_id=note_id,
-            item_id=note_id,
-            order=order,
-            text=text,
-            type=type,
-            tags=tuple(tags),
-            keywords=rationale,
-            **more,
-        )
+        TextChunk(Source.USER_MEMORY, note_id, note_id, order, text, **said)
         for order, text in enumerate(cut(content, LONGEST_STATEMENT))
     )
 
@@ -207,18 +191,10 @@ def chunks_of_message(
     session_id: str, id_: str, content: str, *, sequence: int, author: str, at: datetime | None = None
 ) -> tuple[TextChunk, ...]:
     """Return the chunks of a message, none of an empty one. `sequence` places it among the others of its session."""
+    said: dict[str, Any] = {"author": author, "at": at, "session_id": session_id}
     return tuple(
-        TextChunk(
-            source=Source.CONVERSATION,
-            document_id=session_id,
-            item_id=id_,
-            order=sequence * PARTS + part,
-            text=text,
-            author=author,
-            at=at,
-            session_id=session_id,
-        )
-        for part, text in enumerate(cut(content, LONGEST_STATEMENT))
+        TextChunk(Source.CONVERSATION, session_id, id_, order, text, **said)
+        for order, text in enumerate(cut(content, LONGEST_STATEMENT), sequence * PARTS)
         if text.strip()
     )
 
