@@ -88,18 +88,18 @@ class Version:
         return self.block.body if self.block else ""
 
 
-def history_entries(changes: Sequence[Change], *, older: Change | None = None) -> tuple[HistoryEntry, ...]:
+def history_entries(changes: Sequence[Change]) -> tuple[HistoryEntry, ...]:
     """Return the ledger's rows with names and proposals, in two queries for any number of them.
 
     Args:
-        changes: newest first; of one target, when `previous` is to mean anything.
-        older: the change after the last one, known from reading one row more than is shown.
+        changes: newest first; of one target, when `previous` is to mean anything. The last one's is known only from a
+            row more than is shown.
     """
     proposals = Proposal.objects.select_related("agent").in_bulk(
         [change.proposal_id for change in changes if change.proposal_id is not None]
     )
     names = display_names(change.actor for change in changes)
-    before = [*(change.commit for change in changes[1:]), older.commit if older else ""]
+    before = [*(change.commit for change in changes[1:]), ""]
     return tuple(
         HistoryEntry(change, names.get(change.actor, change.actor), proposals.get(change.proposal_id or 0), previous)
         for change, previous in zip(changes, before, strict=False)

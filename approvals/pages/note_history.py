@@ -50,13 +50,11 @@ def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[list[dict
     as it is now, when this change named one.
     """
     changes = reads.history(owner, TargetKind.NOTE, id_, limit=CHANGES_ON_A_PAGE + 1, before=before)
-    page = changes[:CHANGES_ON_A_PAGE]
-    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
     said = {change.commit: _note_at(owner, id_, change.commit) for change in changes}
     named = {note.superseded_by for note in said.values() if note and note.superseded_by}
     replacements = reads.find_notes(owner, named)
     made: list[dict[str, Any]] = []
-    for entry in history_entries(page, older=older):
+    for entry in history_entries(changes)[:CHANGES_ON_A_PAGE]:
         then, now = said.get(entry.previous or ""), said[entry.change.commit]
         texts = then.content if then else "", now.content if now else ""
         was_outdated, is_outdated = (bool(note and note.is_superseded) for note in (then, now))
@@ -74,7 +72,7 @@ def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[list[dict
                 "replacement": replacements.get(now.superseded_by) if now and now.superseded_by else None,
             }
         )
-    return made, page[-1].pk if older else None
+    return made, changes[CHANGES_ON_A_PAGE - 1].pk if len(changes) > CHANGES_ON_A_PAGE else None
 
 
 def _note_at(owner: str, id_: str, commit: str) -> Note | None:

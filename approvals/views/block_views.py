@@ -235,15 +235,14 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
         return render(request, "memory/version_part.html", context)
     before = whole_number(request.GET.get("before", ""), digits=17)
     changes = reads.history(owner, TargetKind.BLOCK, label, limit=CHANGES_ON_A_PAGE + 1, before=before)
-    page = changes[:CHANGES_ON_A_PAGE]
-    older = changes[CHANGES_ON_A_PAGE] if len(changes) > CHANGES_ON_A_PAGE else None
+    entries, has_older = blocks.history_entries(changes)[:CHANGES_ON_A_PAGE], len(changes) > CHANGES_ON_A_PAGE
     picked = context["picked"].last if "picked" in context else None
     context |= {
         "versions": len(found.changes),
         "kinds": [by for by in ChangeBy if any(bar.by == by for bar in context["strip"])],
-        "entries": [(entry, _leads_to(entry.change, picked)) for entry in blocks.history_entries(page, older=older)],
+        "entries": [(entry, _leads_to(entry.change, picked)) for entry in entries],
         "is_first_page": not before,
-        "older": urlencode({"before": page[-1].pk}) if older else "",
+        "older": urlencode({"before": entries[-1].change.pk}) if has_older else "",
     }
     return render(request, "memory/block.html", context)
 
