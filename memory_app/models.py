@@ -385,8 +385,7 @@ class PackedChunks(models.Model):
     data = models.BinaryField()
 
     class Meta:
-        verbose_name = _("packed chunks")
-        verbose_name_plural = _("packed chunks")
+        verbose_name = verbose_name_plural = _("packed chunks")
         constraints = [models.UniqueConstraint(fields=["owner", "after"], name="packed_once")]
 
     def __str__(self) -> str:

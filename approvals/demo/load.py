@@ -33,7 +33,7 @@ from approvals.models import (
     User,
 )
 from approvals.review.targets import current_state, fields_of
-from approvals.services.notes import ChangeContext, NoteChange, change_notes, new_note, stamped
+from approvals.services.notes import ACTIONS, ChangeContext, NoteChange, change_notes, new_note, stamped
 from memory_app import conversations, reads
 from memory_app.models import Change, NoteSource, TargetKind
 from memory_app.text import edits
@@ -42,14 +42,7 @@ from memory_app.text import edits
 Report = Callable[[int, int], None]
 
 #: How the ledger calls what people do themselves.
-_ACTIONS = {
-    "create": Change.Action.CREATED,
-    "edit": Change.Action.EDITED,
-    "save": Change.Action.CREATED,
-    "update": Change.Action.EDITED,
-    "forget": Change.Action.SUPERSEDED,
-    "delete": Change.Action.DELETED,
-}
+_ACTIONS = {"create": Change.Action.CREATED, "edit": Change.Action.EDITED, **ACTIONS}
 #: People and agent are there before the first step.
 _LEAD = story.STORY[0].age + timedelta(days=1)
 

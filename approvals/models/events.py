@@ -111,8 +111,7 @@ class Attention(models.Model):
     seen_at = models.DateTimeField(_("seen"), null=True, blank=True)
 
     class Meta:
-        verbose_name = _("attention")
-        verbose_name_plural = _("attention")
+        verbose_name = verbose_name_plural = _("attention")
         ordering = ["proposal", "person"]
         constraints = [models.UniqueConstraint(fields=["proposal", "person"], name="attention_once")]
 

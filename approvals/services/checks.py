@@ -17,17 +17,9 @@ from memory_app.dolt.errors import RevisionNotFound
 #: What the fields of a decision are where there is none: an approval that failed, or one that is taken back.
 UNDECIDED = {
     "status": Status.OPEN,
-    "decided_by_id": None,
-    "decided_at": None,
-    "approval": "",
-    "handed_back_at": None,
-    "decision_comment": "",
-    "decision_reason": "",
-    "seen_sha256": "",
-    "merge_operation": "",
-    "main_before": "",
-    "merge_commit": "",
-    "lease_expires_at": None,
+    **dict.fromkeys(("decided_by_id", "decided_at", "handed_back_at", "lease_expires_at")),
+    **dict.fromkeys(("approval", "decision_comment", "decision_reason", "seen_sha256"), ""),
+    **dict.fromkeys(("merge_operation", "main_before", "merge_commit"), ""),
 }
 
 

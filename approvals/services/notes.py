@@ -307,7 +307,7 @@ def commit_notes(
 
 
 #: Actions of people's changes in the ledger.
-_ACTIONS = {
+ACTIONS: dict[str, Change.Action] = {
     Kind.SAVE: Change.Action.CREATED,
     Kind.UPDATE: Change.Action.EDITED,
     Kind.DELETE: Change.Action.DELETED,
@@ -556,7 +556,7 @@ def change_notes(
         raise errors.NoChange(_("Nothing was changed."))
     if isinstance(by.actor, User):
         verb = kind.capitalize()
-        return commit_notes(by.actor, owner, _ACTIONS[kind], changes, verb=verb, comment=by.reasoning)
+        return commit_notes(by.actor, owner, ACTIONS[kind], changes, verb=verb, comment=by.reasoning)
     by, proposal = anew(by, owner)
     if by.answers and by.answers.kind != kind:
         raise errors.other_target(by.answers)
