@@ -28,7 +28,10 @@ from memory_app.text.lines import first_words
 
 def note_invalid(error: Refusal, subject: Subject) -> ApiError:
     message = error.message[:1].lower() + error.message[1:].rstrip(".")
-    return invalid({subject.argument(error.details["field"]): f"is refused: {message}"}, called=subject.call.called)
+    argument = subject.argument(error.details["field"])
+    if (index := error.details.get("index")) is not None:
+        argument = f"{argument}[{index}]"
+    return invalid({argument: f"is refused: {message}"}, called=subject.call.called)
 
 
 def note_waits(error: Refusal, subject: Subject) -> ApiError:

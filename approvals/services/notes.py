@@ -386,7 +386,7 @@ def save_several(
     Returns:
         The outcome, None where all are known; and for each text the id of the note that says it.
 
-    Raises: as `save`.
+    Raises: as `save`; the details of `note_invalid` have the `index` of the text.
     """
     every_said = [alike.said_by(content) for content in contents]
     if (outcome := earlier_outcome(by, owner)) is None:
@@ -394,21 +394,27 @@ def save_several(
         with ExitStack() as turn:
             for said in sorted(set(every_said)):
                 turn.enter_context(turns.awaited(_saying(owner, said)))
-            outcome = _save_unknown(by, owner, dict(zip(every_said, contents, strict=True)), tags, category)
+            texts = {said: (index, contents[index]) for index, said in enumerate(every_said)}
+            outcome = _save_unknown(by, owner, texts, tags, category)
     every = catalogue(owner)
     made = {alike.said_by(each.after.content): each.id for each in outcome.changes if each.after} if outcome else {}
     return outcome, [made.get(said) or every.saying(said)[-1].id for said in every_said]
 
 
 def _save_unknown(
-    by: ChangeContext, owner: str, texts: Mapping[str, str], tags: Sequence[str], category: str | None
+    by: ChangeContext, owner: str, texts: Mapping[str, tuple[int, str]], tags: Sequence[str], category: str | None
 ) -> NoteChangeOutcome | None:
     every, now, changes = catalogue(owner), timezone.now(), list[NoteChange]()
-    for said, content in texts.items():
+    for said, (index, content) in texts.items():
         if not every.saying(said):
             fields = {"content": content, "type": "note", "tags": tidied(tags), "category": category or None}
             made = new_note(by, owner, notes.new_id(), now, **fields, source=_source(by))
-            require_valid(made)
+            try:
+                require_valid(made)
+            except Refusal as refused:
+                if refused.details["field"] == "content":
+                    refused.details["index"] = index
+                raise
             changes.append(NoteChange(made.id, None, made))
     if not changes:
         return None

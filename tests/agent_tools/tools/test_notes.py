@@ -91,7 +91,8 @@ def test_a_list_waits_where_a_note_would(call: Call, needs: str, alice: User) ->
 
 def test_a_list_with_a_bad_text_saves_nothing(call: Call) -> None:
     for bad, why in {"": "empty", "x" * 2_001: "1 more than"}.items():
-        assert why in refused(call("memory_save", content=["Alice sails.", bad]), 400, "invalid_arguments")["message"]
+        error = refused(call("memory_save", content=["Alice sails.", bad]), 400, "invalid_arguments")
+        assert why in error["details"]["fields"]["content[1]"]
     assert not reads.notes("alice")
     for given, fields in (
         ([], {"content": 'must have at least 1 item, such as "…"'}),
