@@ -4,6 +4,7 @@ A class of its own has only what is caught by name. What agents are answered is 
 (`agent_tools.answers.refusals`), and so is the HTTP status of a page.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from django.utils.translation import gettext as _
 
 from approvals.models import Proposal
 from memory_app.reads import Block, NoteNotFound
+
+_CAPITAL_INSIDE = re.compile("(?<!^)(?=[A-Z])")
 
 
 class Refusal(Exception):
@@ -23,9 +26,13 @@ class Refusal(Exception):
             forms and tools, or `proposal`.
     """
 
+    #: A subclass has its name for a code, in small letters: `label_taken`.
     code = "refused"
     #: HTTP status of the page that says so, unless the code has its own.
     usual_status = 422
+
+    def __init_subclass__(cls) -> None:
+        cls.code = _CAPITAL_INSIDE.sub("_", cls.__name__).lower()
 
     def __init__(self, message: str, *, code: str = "", **details: Any) -> None:
         self.message, self.details = message, details
@@ -44,13 +51,9 @@ _STATUSES = {"branch_missing": 410, "import_under_way": 409, "label_taken": 409,
 class NoChange(Refusal):
     """The result is what is there. `proposal`, where there is one, asks for it already."""
 
-    code = "no_change"
-
 
 class ProposalNotFound(Refusal):
     """There is no such proposal, or this actor may not know of it."""
-
-    code = "proposal_not_found"
 
     def __init__(self) -> None:
         super().__init__(_("There is no such proposal."))
@@ -58,8 +61,6 @@ class ProposalNotFound(Refusal):
 
 class BlockChanged(Refusal):
     """The block changed since the form was loaded. `current` is the current one, None when deleted."""
-
-    code = "block_changed"
 
     def __init__(self, current: Block | None) -> None:
         self.current = current
@@ -69,13 +70,9 @@ class BlockChanged(Refusal):
 class LabelTaken(Refusal):
     """The owner has a block with this label."""
 
-    code = "label_taken"
-
 
 class NotesChanged(Refusal):
     """A note changed since it was read; nothing was written. `ids` are all notes of the change."""
-
-    code = "notes_changed"
 
     def __init__(self, ids: Sequence[str]) -> None:
         super().__init__(_("A note has changed since."), ids=tuple(ids))
@@ -96,7 +93,6 @@ class ReplacementNotFound(NoteNotFound):
 class DecisionRefused(Refusal):
     """A decision about a visible proposal is refused; nothing was changed."""
 
-    code = "decision_refused"
     usual_status = 409
 
     def __init__(self, proposal: Proposal, message: str, *, code: str = "", **details: Any) -> None:
@@ -107,38 +103,27 @@ class DecisionRefused(Refusal):
 class AlreadyDecided(DecisionRefused):
     """The proposal was decided before; `proposal` contains the decision."""
 
-    code = "already_decided"
-
 
 class BeingDecided(DecisionRefused):
     """Another decision holds the lease."""
-
-    code = "being_decided"
 
 
 class NewRevision(DecisionRefused):
     """The decision names another revision than the current one."""
 
-    code = "new_revision"
-
 
 class HasWarnings(DecisionRefused):
     """What would be approved has warnings, and its actor has not said that they approve it despite them."""
 
-    code = "has_warnings"
     usual_status = 422
 
 
 class WithAgent(DecisionRefused):
     """The proposal's agent is asked for changes, which the decision does not say that its actor knows."""
 
-    code = "with_agent"
-
 
 class TargetChanged(DecisionRefused):
     """The target changed since the reviewer saw it. `block` is the current one, None when deleted."""
-
-    code = "target_changed"
 
     def __init__(self, proposal: Proposal, block: Block | None) -> None:
         self.block = block
@@ -148,16 +133,12 @@ class TargetChanged(DecisionRefused):
 class AlreadyUndone(DecisionRefused):
     """The decision was undone before."""
 
-    code = "already_undone"
-
 
 class ChangedSince(DecisionRefused):
     """The memory changed after the decision: a person has to see first what undoing would do now.
 
     With the code `undo_conflict`, a later change touches the same text, and it cannot be undone at all.
     """
-
-    code = "changed_since"
 
 
 def require_within(text: str, limit: int) -> None:
