@@ -18,6 +18,7 @@ from django_stubs_ext import StrOrPromise
 
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields
+from approvals.services.blocks import MOST_DESCRIPTION, MOST_TITLE
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction
 from approvals.services.errors import Refusal
 from assent_client.text import notes
@@ -27,7 +28,6 @@ from memory_app.models import LABEL, MAX_BLOCK_LIMIT
 from memory_app.reads import Block, Note
 from memory_app.text.edits import ForbiddenCharacter
 
-MAX_DESCRIPTION = 1_000
 MAX_COMMENT = 1_000
 
 check_label = RegexValidator(
@@ -67,11 +67,11 @@ class BlockForm(forms.Form):
     """The content of a block as its owner edits it."""
 
     title = forms.CharField(
-        label=_("Title"), max_length=200, required=False, help_text=_("If empty, the label is shown.")
+        label=_("Title"), max_length=MOST_TITLE, required=False, help_text=_("If empty, the label is shown.")
     )
     description = forms.CharField(
         label=_("Description"),
-        max_length=MAX_DESCRIPTION,
+        max_length=MOST_DESCRIPTION,
         required=False,
         help_text=_("What belongs in this block. Agents read it too."),
         widget=forms.Textarea(attrs={"rows": 2}),

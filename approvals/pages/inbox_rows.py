@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -29,10 +28,10 @@ from approvals.models import (
 from approvals.pages.inbox_filters import Order
 from approvals.review.collisions import conflicts_on_list, current_revisions
 from approvals.review.note_changes import NoteChange
+from approvals.review.presentation import changed_words, compared_on_list
 from approvals.review.summary import risk_title
 from approvals.review.targets import TargetState, base_sha256, current_states
 from approvals.review.turn import ChangeRequest, change_requests
-from approvals.services import texts
 from approvals.services.several import why_not_plain
 from memory_app import reads
 from memory_app.dolt.errors import DoltError
@@ -285,20 +284,14 @@ def whole_change_of_note(before: reads.Note | None, after: reads.Note | None) ->
     if same == before:
         return _reworded(old, new)
     marked = replace(same, superseded_at=None, superseded_reason=None)
-    return _diff(old, new) if marked == before and old == new else ()
+    return compared_on_list(old, new) if marked == before and old == new else ()
 
 
 def _reworded(old: str, new: str) -> tuple[Segment, ...]:
     """Return the change of a text; empty where no word changes, or where a row has no room for all of it."""
-    segments = _diff(old, new)
+    segments = compared_on_list(old, new)
     is_wide = any(line.count("|") > MOST_BARS for line in f"{old}\n{new}".splitlines())
     return segments if any(worddiff.count_words(segments)) and not is_wide else ()
-
-
-@lru_cache(maxsize=512)
-def _diff(old: str, new: str) -> tuple[Segment, ...]:
-    # Of the texts themselves, which are short: lists show the same rows again and again.
-    return worddiff.diff(old, new)
 
 
 def _length(note: reads.Note) -> int:
@@ -409,14 +402,8 @@ def _changes(pks: Sequence[int]) -> dict[int, str]:
         "proposal_id", "base_text", "result_text"
     ):
         if max(len(before), len(after)) <= MOST_CHARACTERS:
-            said[pk] = _changed_words(before, after)
+            said[pk] = changed_words(before, after)
     return said
-
-
-@lru_cache(maxsize=1024)
-def _changed_words(before: str, after: str) -> str:
-    """Return the words that a new whole text removes and adds, wherever in it they stand."""
-    return repr([segment for segment in worddiff.diff(before, after) if segment.kind != "same"])
 
 
 # -- The same change for several people, decided on one page: for whom it can be approved as it is drawn once, and what
@@ -485,11 +472,3 @@ def _paragraphs(revision: Revision) -> tuple[tuple[Segment, ...], ...]:
         return ()
     redlined = worddiff.redlined(worddiff.diff(revision.base_text, revision.result_text))
     return tuple(tuple(paragraph.segments) for paragraph in redlined if paragraph.changed)
-
-
-def _forget_texts(_proposal: Proposal) -> None:
-    _diff.cache_clear()
-    _changed_words.cache_clear()
-
-
-texts.copies.append(_forget_texts)

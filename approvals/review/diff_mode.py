@@ -16,7 +16,7 @@ from approvals.markdown.fragments import drawn_in
 from approvals.markdown.redline import RenderedPassage, rendered_redline
 from approvals.markdown.words import TooLong
 from approvals.models import Mergeability
-from approvals.review.presentation import TEXTS_KEPT, Review, compared, hunks_of, reported
+from approvals.review.presentation import CACHES_OF_TEXTS, TEXTS_KEPT, Review, compared
 from memory_app.text import worddiff
 from memory_app.text.worddiff import Fold, Paragraph, Segment
 
@@ -124,7 +124,7 @@ def _laid_out(before: str, after: str, _language: str | None) -> Redline:
 
 def forget_texts() -> None:
     """Keep none of the texts any longer: the process removes texts."""
-    for kept in (compared, hunks_of, reported, _laid_out, drawn_in):
+    for kept in (*CACHES_OF_TEXTS, _laid_out, drawn_in):
         kept.cache_clear()
 
 

@@ -48,8 +48,18 @@ def compared(before: str, after: str) -> tuple[Segment, ...]:
     return worddiff.diff(before, after)
 
 
+#: The same for the short texts of a list, of which there are many.
+compared_on_list = lru_cache(maxsize=512)(worddiff.diff)
+
 #: The changes that can be approved one by one, in reading order.
 hunks_of = lru_cache(maxsize=TEXTS_KEPT)(worddiff.hunks_of)
+
+
+@lru_cache(maxsize=1024)
+def changed_words(before: str, after: str) -> str:
+    """Return the words that a new whole text removes and adds, wherever in it they stand."""
+    changed = (segment for segment in worddiff.diff(before, after) if segment.kind != "same")
+    return repr([(segment.kind, segment.text) for segment in changed])
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
@@ -57,6 +67,10 @@ def reported(before: str, after: str, *, is_deletion: bool, beside: tuple[str, s
     """Return the flags of a change, as `flags.report` does."""
     segments = compared(before, after)
     return flags.report(before, after, segments=segments, is_deletion=is_deletion, beside=beside, said=said)
+
+
+#: What `diff_mode.forget_texts` empties.
+CACHES_OF_TEXTS = (compared, compared_on_list, hunks_of, changed_words, reported)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from approvals.models import (
 from approvals.models.events import NOT_REACHED
 from approvals.permissions import ReviewAction, proposals_visible_to
 from approvals.recovery.recover import find_proposal
+from approvals.review.presentation import changed_words
 from approvals.review.targets import Assessment, BlockState, current_state
 from approvals.services import errors
 from approvals.services.approving import approve
@@ -50,7 +51,6 @@ from memory_app.databases import clock
 from memory_app.dolt.errors import EngineUnavailable, OutcomeUnknown
 from memory_app.runtime import background, deadlines
 from memory_app.runtime.workers import enqueue
-from memory_app.text import worddiff
 
 log = structlog.get_logger(__name__)
 
@@ -383,12 +383,7 @@ def _why_not_same_words(proposal: Proposal, revision: Revision, target: BlockSta
     require_fit(proposal, assessment)
     if proposal.risks or target.block is None or assessment.result_text is None:
         return why_not_plain(proposal, assessment)
-    shown = worddiff.diff(revision.base_text, revision.result_text)
-    now = worddiff.diff(target.block.body, assessment.result_text)
-    if _changed_words(shown) == _changed_words(now):
+    shown = changed_words(revision.base_text, revision.result_text)
+    if shown == changed_words(target.block.body, assessment.result_text):
         return ""
     return _("Another change you approved with it touches the same text. Open it to decide.")
-
-
-def _changed_words(segments: Iterable[worddiff.Segment]) -> list[tuple[str, str]]:
-    return [(segment.kind, segment.text) for segment in segments if segment.kind != "same"]
