@@ -14,9 +14,11 @@ import socket
 import sys
 import threading
 import time
+import tomllib
 from argparse import ArgumentParser
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, NoReturn
 
@@ -53,29 +55,14 @@ _FINISH = 8.0
 
 #: The code of JSON-RPC for what is refused below the protocol.
 _RPC_REFUSED = -32010
-_MALFORMED = ("400 Bad Request", "bad_request", "The request is not well-formed HTTP.")
-_REFUSALS = {
-    413: ("413 Content Too Large", "body_too_large", "The body is over the limit of this installation."),
-    431: (
-        "431 Request Header Fields Too Large",
-        "headers_too_large",
-        "The address and the headers are over 65,536 bytes. A tool takes a long query in the body.",
-    ),
-    500: ("500 Internal Server Error", "internal_error", "Something went wrong on our side."),
-}
-#: deploy/nginx.conf has the same.
-_TOO_LONG = (
-    "<!doctype html><html lang=en><meta charset=utf-8><title>That’s too long · Assent</title><h1>That’s too long</h1>"
-    "<p>What you sent is larger than Assent accepts at once. Nothing was changed. "
-    "Go back: your text is still in the form.</p></html>"
-)
+_REFUSALS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
 
 
 class _Refusal(ErrorTask):  # type: ignore[misc] # waitress has no types
     """The answer to what waitress could not read, in the shape of the address it was for; its own is bare text."""
 
     def execute(self) -> None:
-        self.status, code, message = _REFUSALS.get(self.request.error.code, _MALFORMED)
+        self.status, code, message = _REFUSALS.get(str(self.request.error.code), _REFUSALS["400"])
         media_type, body = _refusal(_path_asked(self.request), code, message)
         self.response_headers += [("Content-Type", media_type), ("Cache-Control", "no-store")]
         self.set_close_on_finish()
@@ -206,9 +193,8 @@ def _refusal(path: str, code: str, message: str) -> tuple[str, bytes]:
     if requests.is_mcp(path):
         refused = {"code": _RPC_REFUSED, "message": message, "data": {"code": code, "details": {}}}
         return "application/json", json.dumps({"jsonrpc": "2.0", "id": None, "error": refused}).encode()
-    page = (
-        _TOO_LONG if code == "body_too_large" else f"<!doctype html><title>Assent</title><p>{html.escape(message)}</p>"
-    )
+    page = f"<!doctype html><title>Assent</title><p>{html.escape(message)}</p>"
+    page = _REFUSALS["pages"].get(code, page)
     return "text/html; charset=utf-8", page.encode()
 
 
