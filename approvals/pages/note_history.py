@@ -23,7 +23,7 @@ from memory_app.text import worddiff
 CHANGES_ON_A_PAGE = 10
 
 #: One short line that Markdown would leave as it is.
-_HEADING = re.compile(r"(?![-+ ]|\d+[.)] )[^\n\r\t*_`#\[\]<>|~\\&]{1,160}")
+_HEADING = re.compile(r"(?![-+ ]|\d{1,9}[.)] )[^\n\r\t*_`#\[\]<>|~\\&]{1,160}")
 
 
 def fits_a_heading(note: Note) -> bool:
