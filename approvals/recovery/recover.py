@@ -124,8 +124,8 @@ def _branches_to_check(everything: bool) -> tuple[QuerySet[Revision], QuerySet[R
     waiting = [pk for status, current, number, pk, *_ in newest if status in DECIDABLE and number == current]
 
     def there(database: str) -> tuple[str, set[str]]:
-        names = (name for *_, name, owner in newest if database_of(owner) == database)
-        return database, set(filter(dolt_of(database).exists, names))
+        names = [name for *_, name, owner in newest if database_of(owner) == database]
+        return database, dolt_of(database).those_there(names)
 
     revisions = Revision.objects.filter(pk__in=[pk for _status, _current, _number, pk, *_ in newest])
     return revisions, Revision.objects.filter(pk__in=waiting), dict(_in_each(there))

@@ -7,7 +7,7 @@ its transaction is still open.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -73,6 +73,15 @@ class DoltOperations(ABC):
         except errors.RevisionNotFound:
             return False
         return True
+
+    def those_there(self, revisions: Collection[str]) -> set[str]:
+        """Return which of these exist. One statement where all do, as is usual, else one for each."""
+        if not revisions:
+            return set()
+        with suppress(errors.RevisionNotFound), self._named("one of several"):
+            self._query(f"SELECT {', '.join(['dolt_hashof(%s)'] * len(revisions))}", list(revisions))
+            return set(revisions)
+        return set(filter(self.exists, revisions))
 
     def create_branch(self, name: str, at: str) -> None:
         """Make branch `name` at commit `at`. Raises BranchExists, RevisionNotFound."""

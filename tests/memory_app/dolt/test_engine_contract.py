@@ -122,6 +122,15 @@ def test_an_unknown_revision_has_a_name() -> None:
             pass
 
 
+def test_of_several_revisions_those_that_exist_are_told_apart() -> None:
+    first = write()
+    dolt().create_branch("p/1", first)
+    assert dolt().those_there(["p/1", first, "main"]) == {"p/1", first, "main"}
+    assert dolt().those_there(["p/1", "p/2", "never_made"]) == {"p/1"}
+    assert dolt().those_there([]) == set()
+    assert write(body="two") == dolt().head()  # what was missing left nothing behind
+
+
 def test_branches_cannot_be_made_twice_and_can_be_dropped_twice() -> None:
     base = write()
     dolt().create_branch("p/1", base)
