@@ -27,8 +27,8 @@ _SAYS_NOTHING = re.compile(r"\s*+(?:[-*_=|:\s]*+\Z|```|~~~|\[[^\]\n]*+\]:)")
 #: The marks and tags of a rendered text; as one part what is written beside its words, what Markdown drops, and what
 #: begins and ends a block of code.
 _PARTS = re.compile(
-    rf"({_MARK.pattern.replace('(', '(?:')}|<span class=\"(?:sign|marker)\">.*?</span>|<p class=\"unseen.*?</p>"
-    r"|<pre><code>|</code></pre>|<[^>]*>)",
+    rf"({_MARK.pattern.replace('(', '(?:')}|<span class=\"(?:sign|marker)\">(?:(?!<span).)*?</span>"
+    r"|<p class=\"unseen(?:(?!<p).)*?</p>|<pre><code>|</code></pre>|<[^<>]*+>)",
     re.DOTALL,
 )
 _INLINE, _LINK_TAG = re.compile(r"</?(?:em|strong|s|br|a|span)\b|</?code>(?!<)"), re.compile(r"</?a\b")

@@ -45,10 +45,10 @@ class DoltOperations(ABC):
     merge_message_limit: ClassVar[int] = 16_000
     #: The statement that runs a `dolt_*` verb.
     _run: ClassVar[str]
-    #: What the engine says where another writer was first, in any case.
-    _retryable: ClassVar[str]
-    #: What the engine says of an error, in any case, and our exception for it; the first that is found counts.
-    _errors: ClassVar[Sequence[tuple[str, type[errors.DoltError]]]]
+    #: What the engine says where another writer was first.
+    _retryable: ClassVar[re.Pattern[str]]
+    #: What the engine says of an error, and our exception for it; the first that is found counts.
+    _errors: ClassVar[Sequence[tuple[re.Pattern[str], type[errors.DoltError]]]]
     #: The log of a revision as SQL: hash, author, e-mail, date, message and the hashes of the parents, with commas.
     _log: ClassVar[str]
 
@@ -365,11 +365,11 @@ class DoltOperations(ABC):
     def translate(self, error: DatabaseError) -> errors.DoltError | None:
         """Return our exception for an engine's error, or None when we have none for it."""
         text = str(error)
-        return next((kind(text) for said, kind in self._errors if re.search(said, text, re.I | re.S)), None)
+        return next((kind(text) for said, kind in self._errors if said.search(text)), None)
 
     def is_retryable(self, error: BaseException) -> bool:
         """Whether the same work, begun again from BEGIN, may succeed."""
-        return isinstance(error, OperationalError) and bool(re.search(self._retryable, str(error), re.I | re.S))
+        return isinstance(error, OperationalError) and bool(self._retryable.search(str(error)))
 
     def lost_connection(self, error: BaseException) -> bool:
         """Whether the server went away, so that the outcome of a commit is unknown."""

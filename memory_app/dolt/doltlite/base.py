@@ -26,13 +26,19 @@ class DoltLiteOperations(DoltOperations):
     has_one_writer = True
     # dolt_merge silently truncates its message there; dolt_commit refuses more than about 20,000 characters.
     merge_message_limit = 255
-    _retryable = "locked|busy"
+    _retryable = re.compile("locked|busy", re.I | re.S)
     _errors = (
-        ("unable to open database|disk I/O error|malformed|not a database", errors.EngineUnavailable),
-        ("nothing to commit", errors.NothingToCommit),
-        ("branch already exists", errors.BranchExists),
-        ("conflict", errors.MergeConflict),
-        ("^(?!.*no such table).*(invalid (ref spec|dolt_log)|no such branch|not found)", errors.RevisionNotFound),
+        (
+            re.compile("unable to open database|disk I/O error|malformed|not a database", re.I | re.S),
+            errors.EngineUnavailable,
+        ),
+        (re.compile("nothing to commit", re.I | re.S), errors.NothingToCommit),
+        (re.compile("branch already exists", re.I | re.S), errors.BranchExists),
+        (re.compile("conflict", re.I | re.S), errors.MergeConflict),
+        (
+            re.compile("^(?!.*no such table).*(invalid (ref spec|dolt_log)|no such branch|not found)", re.I | re.S),
+            errors.RevisionNotFound,
+        ),
     )
     # Author and message as bytes: a message truncated inside a character would make the whole log unreadable.
     _log = (

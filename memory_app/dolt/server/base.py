@@ -55,14 +55,14 @@ class DoltServerOperations(DoltOperations):
     _run = "CALL"
     has_one_writer = False
     # Each begins with its number: "(1105, 'branch not found')". 1213 is a deadlock, 1205 a lock waited for too long.
-    _retryable = rf"^\((1213|1205),|^\(1105,.*({_RACES})"
+    _retryable = re.compile(rf"^\((1213|1205),|^\(1105,.*({_RACES})", re.I | re.S)
     _errors = (
-        (r"^\((2002|2003|2005|2006|2013),", errors.EngineUnavailable),
-        ("nothing to commit", errors.NothingToCommit),
-        (r"^\(1105,.*branch.*already exists", errors.BranchExists),
-        (rf"^\(1105,(?!.*({_RACES})).*conflict", errors.MergeConflict),
-        (r"^\(1105,.*command denied", errors.CommandDenied),
-        (rf"^\(1049,|^\(1105,.*({_NO_REVISION})", errors.RevisionNotFound),
+        (re.compile(r"^\((2002|2003|2005|2006|2013),", re.I | re.S), errors.EngineUnavailable),
+        (re.compile("nothing to commit", re.I | re.S), errors.NothingToCommit),
+        (re.compile(r"^\(1105,.*(a branch named|branch already exists)", re.I | re.S), errors.BranchExists),
+        (re.compile(rf"^\(1105,(?!.*({_RACES})).*conflict", re.I | re.S), errors.MergeConflict),
+        (re.compile(r"^\(1105,.*command denied", re.I | re.S), errors.CommandDenied),
+        (re.compile(rf"^\(1049,|^\(1105,.*({_NO_REVISION})", re.I | re.S), errors.RevisionNotFound),
     )
     # Not dolt_commit_ancestors: asked for one commit, it fails with error 1105 when that is a merge.
     _log = "SELECT commit_hash, committer, email, date, message, parents FROM dolt_log(%s, '--parents')"
