@@ -216,7 +216,10 @@ def make_owner_rows(first: int, last: int) -> None:
             if each.decided_at
         )
         newest = {change.owner: change for change in changes}
-        _insert(SearchIndex(owner=name, change_id=newest[name].pk, commit=newest[name].commit) for name in names)
+        settled = {"writes": 1, "writes_indexed": 1}
+        _insert(
+            SearchIndex(owner=name, change_id=newest[name].pk, commit=newest[name].commit, **settled) for name in names
+        )
 
 
 # -- an owner with a history ----------------------------------------------------------------------

@@ -27,7 +27,7 @@ from approvals.models.counts import ORDERS
 from approvals.statistics import kept, weeks
 from approvals.views.request import reading_page
 
-PEOPLE_ON_A_PAGE = 200
+PEOPLE_ON_A_PAGE = 100
 
 
 class WeekOfOwner(NamedTuple):
