@@ -23,7 +23,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals import services
-from approvals.models import Agent, Kind, Proposal, User
+from approvals.models import Agent, Kind, User
 from approvals.recovery.recover import recover
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
@@ -126,7 +126,6 @@ def _by_owners(token: str) -> Iterator[Result]:
     population.make_open_rows(tuple(map(population.owner_name, range(OWNERS[-1]))), WAITING)
     for case, path in {"inbox": "/", "inbox, a word": "/?q=arranged", "inbox, a block": "/?block=goals-7"}.items():
         yield _cpu(f"{case}, {WAITING:,} waiting", partial(_get, admin, path))
-    Proposal.objects.filter(status="open").delete()
 
 
 def _by_decisions() -> Iterator[Result]:

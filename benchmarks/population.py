@@ -19,13 +19,15 @@ from django.utils import timezone
 from agent_tools.models import AgentToken, IdempotencyKey, ToolCall
 from approvals import services
 from approvals.demo import story
-from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User
+from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, Tutorship, User, WeekCount
 from approvals.review.summary import search_words
 from approvals.services.imports import import_memories
 from approvals.services.notes import ChangeContext
+from approvals.statistics import kept
 from assent_client.text import memories_md
 from assent_client.text.memories_md import TYPES, Memory, Parsed
 from memory_app.models import Change, Message, SearchIndex
+from memory_app.search import embedders
 from memory_app.text import edits, worddiff
 
 PASSWORD = "benchmark"
@@ -216,10 +218,13 @@ def make_owner_rows(first: int, last: int) -> None:
             if each.decided_at
         )
         newest = {change.owner: change for change in changes}
-        settled = {"writes": 1, "writes_indexed": 1}
+        settled = {"writes": 1, "writes_indexed": 1, "embedder": embedders.name_to_have() or ""}
         _insert(
             SearchIndex(owner=name, change_id=newest[name].pk, commit=newest[name].commit, **settled) for name in names
         )
+    # As the tasks of the clock leave the counts, which takes them two minutes for 10,000 owners.
+    WeekCount.objects.filter(is_new=True).delete()
+    kept.correct()
 
 
 # -- an owner with a history ----------------------------------------------------------------------

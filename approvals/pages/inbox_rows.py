@@ -115,8 +115,8 @@ class InboxRow:
     @property
     def odd_together(self) -> tuple[InboxRow, ...]:
         """Return the rows this one stands for that need a closer look for a reason that can be named."""
-        plain = self.plain_together
-        return tuple(row for row in self.together if row not in plain and row.why_not_plain)
+        plain = {row.proposal.pk for row in self.plain_together}
+        return tuple(row for row in self.together if row.proposal.pk not in plain and row.why_not_plain)
 
     @property
     def why_not_plain(self) -> str:
