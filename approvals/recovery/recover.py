@@ -106,29 +106,34 @@ _There = dict[str, set[str]]
 
 
 def _branches_to_check(everything: bool) -> tuple[QuerySet[Revision], QuerySet[Revision], _There]:
-    """Return the revisions whose branches are to be there or gone, those that wait, and the branches that are there.
+    """Return revisions whose branches may have to go, waiting ones whose branches may be missing, and those there are.
 
     A list of all branches takes as long as there are branches, so most runs ask by name for those that what happened
     last was about.
     """
     if everything:
-        listed = _in_each(lambda database: (database, {name for _database, name, _head in branches(database)}))
+        every = dict(_in_each(lambda database: (database, {name for _database, name, _head in branches(database)})))
         revisions = Revision.objects.exclude(branch="")
         is_current = Q(proposal__status__in=DECIDABLE, number=F("proposal__current_revision_number"))
-        return revisions, revisions.filter(is_current), dict(listed)
+        return revisions, revisions.filter(is_current), every
     last = set(Event.objects.order_by("-id").values_list("proposal_id", flat=True)[:LAST_EVENTS])
     columns = ("proposal__status", "proposal__current_revision_number", "number", "pk", "branch", "proposal__owner")
     about = Revision.objects.filter(proposal__in=last).exclude(branch="").order_by("-pk")
     newest = list(about.values_list(*columns)[:LAST_EVENTS])
-    # Found here: filtered by the status, SQLite reads all that waits (16 ms at 5,000).
-    waiting = [pk for status, current, number, pk, *_ in newest if status in DECIDABLE and number == current]
 
     def there(database: str) -> tuple[str, set[str]]:
         names = [name for *_, name, owner in newest if database_of(owner) == database]
         return database, dolt_of(database).those_there(names)
 
-    revisions = Revision.objects.filter(pk__in=[pk for _status, _current, _number, pk, *_ in newest])
-    return revisions, Revision.objects.filter(pk__in=waiting), dict(_in_each(there))
+    listed = dict(_in_each(there))
+    present = set().union(*listed.values())
+    # Found here: filtered by the status, SQLite reads all that waits (16 ms at 5,000). Mostly there are none of both.
+    waiting, others = set[int](), set[int]()
+    for status, current, number, pk, name, _owner in newest:
+        is_waiting = status in DECIDABLE and number == current
+        if is_waiting != (name in present):
+            (waiting if is_waiting else others).add(pk)
+    return Revision.objects.filter(pk__in=others), Revision.objects.filter(pk__in=waiting), listed
 
 
 def recreate_missing_branches(waiting: QuerySet[Revision], there: _There) -> int:
