@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,11 +30,11 @@ from approvals.recovery.recover import RecoveryReport, recover
 from memory_app.databases import backups, clock
 from memory_app.databases.backups import BackupError, CopyFailed, Manifest
 from memory_app.dolt import moving, placement
-from memory_app.dolt.connections import connect, dolt_of, settings_of
+from memory_app.dolt.connections import connect, dolt_of, settings_of, standing_on
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.placement import databases, place_of
 from memory_app.dolt.types import FIRST
-from memory_app.models import Change, Message, SearchIndex
+from memory_app.models import Change, MemoryDatabase, Message, SearchIndex
 from memory_app.runtime import upkeep
 
 log = structlog.get_logger(__name__)
@@ -63,7 +63,8 @@ def backup(folder: Path) -> Manifest:
     with _atomic_folder(folder) as partial:
         version = ".".join(map(str, connection.get_database_version()))
         default = _describe("default", connection.vendor, version, backups.copy_name())
-        memory = _describe("memory", verbs.engine, verbs.version(), verbs.copy_name)
+        with standing_on(FIRST):
+            memory = _describe("memory", verbs.engine, verbs.version(), verbs.copy_name)
         backups.back_up_default(partial / default.copy)
         head = verbs.head()
         commits, branches = len(verbs.log(head)), len(verbs.branches())
@@ -212,20 +213,21 @@ def _read_and_check(folder: Path) -> Manifest:
 def _restore_here(folder: Path, manifest: Manifest) -> Restored:
     left: list[str] = []
     try:
+        _require_empty_further(manifest)
         backups.restore_default(folder / manifest.default.copy)
         if connection.vendor != "sqlite":
             left.append(f"the PostgreSQL database {connection.settings_dict['NAME']}")
+        placement.forget()
+        if placement.place_of(FIRST).server:  # it had moved; here it is where the settings say, and that is empty
+            MemoryDatabase.objects.filter(name=FIRST).update(server="")
+            placement.look_again()
         dolt_of(FIRST).restore(folder / manifest.memory.copy)
         if not settings.EMBEDDED_MEMORY:
             left.append(f"the Dolt database {connections['memory'].settings_dict['NAME']}")
-        placement.forget()
         for database, further in manifest.further.items():
             verbs = dolt_of(database)
             if not settings.EMBEDDED_MEMORY:
-                moving.create_database(database, further.server)
                 left.append(f"the Dolt database {verbs.connection.settings_dict['NAME']}")
-                if contents := verbs.contents():
-                    raise BackupError(f"There is something already: {contents}.")
             verbs.restore(folder / further.copy)
         return _bring_up_to_date(manifest)
     except (BackupError, DatabaseError, DoltError) as error:
@@ -319,6 +321,16 @@ def _require_empty() -> None:
         )
 
 
+def _require_empty_further(manifest: Manifest) -> None:
+    """Make the further databases of a backup on their servers. Raises BackupError where one has something."""
+    for database, further in () if settings.EMBEDDED_MEMORY else manifest.further.items():
+        moving.create_database(database, further.server)
+        with connect(database, further.server) as there:
+            if contents := there.dolt.contents():
+                where = f"{contents} on server {further.server or 'first'}"
+                raise BackupError(f"There is something already: {where}. A backup is restored into an empty place.")
+
+
 def _in_files() -> list[Path]:
     """Return the paths of this site's databases that are files; of further memories, those there are."""
     paths = []
@@ -362,8 +374,10 @@ def _side_databases(manifest: Manifest) -> Iterator[dict[str, str]]:
 
 def _execute(alias: str, verb: str, name: str) -> None:
     try:
-        with connections[alias].cursor() as cursor:
-            cursor.execute(f"{verb} {connections[alias].ops.quote_name(name)}")
+        # Where the settings say; the first memory may have moved, and what it left been dropped.
+        reached = connect("", "") if alias == "memory" else nullcontext(connections[alias])
+        with reached as server, server.cursor() as cursor:
+            cursor.execute(f"{verb} {server.ops.quote_name(name)}")
     except DatabaseError as error:
         raise CopyFailed(
             f"{verb} {name} failed ({str(error).strip()}): to verify, the backup is restored into a database of this "

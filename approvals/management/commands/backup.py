@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from approvals import services
 from memory_app.databases.backups import BackupError
+from memory_app.dolt.errors import DoltError
 
 
 class Command(BaseCommand):
@@ -33,3 +35,5 @@ class Command(BaseCommand):
                 self.stdout.write("Verified: it opens, and both databases agree.")
         except BackupError as error:
             raise CommandError(str(error)) from error
+        except (DatabaseError, DoltError) as error:
+            raise CommandError(f"A database does not answer, and nothing was copied: {error}") from error

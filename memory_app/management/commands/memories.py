@@ -14,7 +14,7 @@ from django.template.defaultfilters import filesizeformat
 
 from memory_app.databases.backups import BackupError
 from memory_app.dolt import moving, placement
-from memory_app.dolt.connections import branches, settings_of
+from memory_app.dolt.connections import branches, connect, settings_of
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
 from memory_app.management.commands import prepare
@@ -50,6 +50,11 @@ class Command(BaseCommand):
         if not placement.NAME.fullmatch(name) or name == FIRST:
             raise CommandError(f"A database is called {FIRST}_ and up to 20 letters or digits, such as {FIRST}_2.")
         _require_server(server)
+        if not MemoryDatabase.objects.filter(name=name).exists():
+            moving.create_database(name, server)
+            with connect(name, server) as there:
+                if contents := there.dolt.contents():
+                    raise CommandError(f"There is something of that name already: {contents}. Choose another name.")
         made, is_new = MemoryDatabase.objects.get_or_create(
             name=name, defaults={"server": server, "takes_owners": False, "epoch": -1}
         )

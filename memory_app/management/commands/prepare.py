@@ -15,7 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import placement
-from memory_app.dolt.connections import MEMORY, dolt_of, standing_on
+from memory_app.dolt.connections import MEMORY, standing_on
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
 from memory_app.runtime import upkeep
@@ -30,25 +30,34 @@ class Command(BaseCommand):
 
     @upkeep.paused()
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            behind = [alias for alias in ALIASES if is_behind(alias)]
-        except DatabaseError as error:
-            raise CommandError(
-                f"A database does not answer ({str(error).strip()}): check DATABASE_URL and MEMORY_DATABASE_URL."
-            ) from error
-        if behind:
-            self.stdout.write(f"[3/4] preparing the databases ({describe_databases()})")
-        for alias in behind:
-            if alias == MEMORY:
-                dolt_of(FIRST).ready_to_migrate()
-            call_command("migrate", database=alias, verbosity=0, interactive=False)
+        self._is_told = False
+        if self._is_behind("default"):
+            call_command("migrate", database="default", verbosity=0, interactive=False)
+        with standing_on(FIRST) as verbs:  # wherever it moved to, which `default` knows
+            if self._is_behind(MEMORY):
+                verbs.ready_to_migrate()
+                call_command("migrate", database=MEMORY, verbosity=0, interactive=False)
         for database in placement.databases()[1:]:
             try:
                 migrate_memory(database)
             except (DatabaseError, DoltError) as error:  # the other owners can work
                 self.stderr.write(f"The memory {database} does not answer, and is not prepared: {error}")
-        self.check(tags=[Tags.database], databases=ALIASES)
+        with standing_on(FIRST):
+            self.check(tags=[Tags.database], databases=ALIASES)
         connections.close_all()
+
+    def _is_behind(self, alias: str) -> bool:
+        """Return `is_behind`, and say once that something is to be done."""
+        try:
+            found = is_behind(alias)
+        except (DatabaseError, DoltError) as error:
+            raise CommandError(
+                f"A database does not answer ({str(error).strip()}): check DATABASE_URL and MEMORY_DATABASE_URL."
+            ) from error
+        if found and not self._is_told:
+            self.stdout.write(f"[3/4] preparing the databases ({describe_databases()})")
+            self._is_told = True
+        return found
 
 
 def migrate_memory(database: str) -> None:

@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
 from approvals import services
 from approvals.models import User
+from approvals.recovery import backup
 from approvals.recovery.integrity import problems
 from memory_app import reads
 from memory_app.dolt import moving, placement
 from memory_app.dolt.connections import connect, dolt_of
 from memory_app.dolt.errors import EngineUnavailable, MemoryMoving
+from memory_app.dolt.types import FIRST
 from memory_app.models import Change, MemoryDatabase
 from memory_app.writing import ledger
 from tests import environment
@@ -154,6 +156,25 @@ def test_a_database_of_somebody_else_is_not_overwritten(owners: list[User], othe
     with pytest.raises(CommandError, match="another"):
         memories("move", SECOND, "first", "--folder", str(tmp_path))
     save(owners[1], "still on the other")
+
+
+def test_the_first_database_is_backed_up_and_prepared_where_it_moved_to(
+    owners: list[User],  # noqa: F811
+    other: str,
+    tmp_path: Path,
+) -> None:
+    memories("move", FIRST, "other", "--folder", str(tmp_path), "--drop")
+    try:
+        call_command("prepare")
+        backup.backup(tmp_path / "kept")
+        with connect(FIRST, "other") as moved:
+            before = moved.dolt.branches()
+        backup.verify(tmp_path / "kept")
+        with connect(FIRST, "other") as moved:
+            assert moved.dolt.branches() == before
+        save(owners[0], "where it is now")
+    finally:
+        memories("move", FIRST, "first", "--folder", str(tmp_path))
 
 
 def test_a_move_killed_before_any_write_is_finished_by_the_same_command(

@@ -177,6 +177,23 @@ def test_databases_are_made_listed_and_drained(second: str) -> None:
             memories("add", name)
 
 
+def test_a_database_of_somebody_else_is_not_taken(owners: list[User]) -> None:
+    MemoryOwner.objects.filter(database=SECOND).delete()
+    MemoryDatabase.objects.filter(name=SECOND).delete()  # as another site would find it
+    with pytest.raises(CommandError, match="something of that name"):
+        memories("add", SECOND)
+    assert placement.databases() == [FIRST]
+
+
+def test_a_backup_says_in_a_sentence_that_a_database_is_away(
+    owners: list[User], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_away(SECOND, monkeypatch)
+    with pytest.raises(CommandError, match="memory_2 is away"):
+        call_command("backup", str(tmp_path / "kept"))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("step", ["moving.create_database", "prepare.migrate_memory"])
 def test_a_database_half_made_is_finished_by_the_same_command(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def die(*arguments: Any) -> None:
