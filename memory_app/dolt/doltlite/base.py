@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
+from django.db import connection
 from django.db.utils import OperationalError
 
 from memory_app.databases import backups
@@ -105,6 +107,13 @@ class DatabaseWrapper(MemoryWrapper, QuietSQLiteWrapper):
     def get_new_connection(self, conn_params: Any) -> Any:
         deadlines.require()
         # SQLite would make an empty one: the first is made by a migration, others by `manage.py memories add` alone.
-        if self.database != FIRST and not Path(self.settings_dict["NAME"].partition("@")[0]).exists():
-            raise OperationalError(f"unable to open database file of {self.database}")
+        file = Path(self.settings_dict["NAME"].partition("@")[0])
+        if not file.exists() and (self.database != FIRST or _is_known()):
+            raise OperationalError(f"unable to open database file {file}: put it back, or restore a backup")
         return super().get_new_connection(conn_params)
+
+
+def _is_known() -> bool:
+    """Whether there was a first database already, as `default` says."""
+    change = apps.get_model("memory_app", "Change")
+    return change._meta.db_table in connection.introspection.table_names() and change.objects.exists()

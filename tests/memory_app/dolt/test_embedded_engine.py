@@ -22,6 +22,7 @@ from memory_app.dolt import errors
 from tests import environment
 from tests.memory_app.dolt.test_engine_contract import branch, write
 from tests.support.first import dolt, open_at
+from tests.support.places import manage, python
 
 pytestmark = [
     pytest.mark.slow,
@@ -167,6 +168,7 @@ import django; django.setup()
 from memory_app import reads
 from memory_app.dolt.connections import retrying
 from tests.support.first import dolt, open_at
+from tests.support.places import manage, python
 from tests.memory_app.dolt.test_engine_contract import write
 reads.block("alice", "goals")
 print("writing", flush=True)
@@ -181,3 +183,24 @@ while not told.is_set() or number < 5:
         retrying(lambda: write(body=f"proposed {number}"))
     retrying(lambda: dolt().drop_branch(f"p/{number}"))
 """
+
+
+def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    """An empty one would take writes, which are lost once the file is put back."""
+    made = manage("prepare", ASSENT_DATA_DIR=str(tmp_path))
+    assert made.returncode == 0, made.stderr
+    save = (
+        "from approvals import services; from approvals.models import User; "
+        "by = User.objects.get_or_create(username='alice')[0]; fields = services.BlockFields('', '', 'Sails.', 100); "
+        "services.create_block(actor=by, owner='alice', label='goals', fields=fields)"
+    )
+    python(save, ASSENT_DATA_DIR=str(tmp_path))
+    file = tmp_path / "memory.doltlite"
+    file.rename(tmp_path / "away")
+    for command in (["prepare"], ["shell", "-c", save.replace("'goals'", "'more'")]):
+        failed = manage(*command, ASSENT_DATA_DIR=str(tmp_path))
+        assert failed.returncode == 1
+        assert f"unable to open database file {file}: put it back" in failed.stderr
+        assert not file.exists()
+    (tmp_path / "away").rename(file)
+    python(save.replace("'goals'", "'more'"), ASSENT_DATA_DIR=str(tmp_path))
