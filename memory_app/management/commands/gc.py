@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 from django.template.defaultfilters import filesizeformat
 
 from memory_app.dolt import maintenance
@@ -24,14 +25,18 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, force: bool, **options: Any) -> None:
+        failed = []
         for database in databases():
             try:
                 collected = maintenance.collect_garbage(database, force=force or not settings.EMBEDDED_MEMORY)
-            except DoltError as error:
-                raise CommandError(f"The memory {database} cannot be collected now: {error}") from error
+            except (DatabaseError, DoltError) as error:  # the others have their turn
+                failed.append(f"The database {database} cannot be collected now: {error}")
+                continue
             if not (collected.done or settings.EMBEDDED_MEMORY):
                 raise CommandError("Dolt's server lets only an administrator do that; it also collects by itself.")
-            self.stdout.write(_said(collected))
+            self.stdout.write(f"{database}: {_said(collected)}")
+        if failed:
+            raise CommandError("\n".join(failed))
 
 
 def _said(collected: maintenance.Collection) -> str:

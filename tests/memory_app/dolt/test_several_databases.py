@@ -60,13 +60,12 @@ def owners(second: str, alice: User, ben: User, make_block: MakeBlock) -> list[U
 
 def take_away(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing connect to a database."""
-    known = connections["memory"].beside  # type: ignore[attr-defined]
+    kind = type(next(iter(connections["memory"].beside.values())))  # type: ignore[attr-defined]
     connections["memory"].close()
-    monkeypatch.setattr(f"{known[database].__module__}.DatabaseWrapper.get_new_connection", _but(database, known))
+    monkeypatch.setattr(kind, "get_new_connection", _but(database, kind.get_new_connection))
 
 
-def _but(database: str, known: dict[str, Any]) -> Any:
-    original = type(known[database]).get_new_connection
+def _but(database: str, original: Any) -> Any:
 
     def get_new_connection(self: Any, parameters: Any) -> Any:
         if self.database == database:
@@ -192,6 +191,17 @@ def test_a_backup_says_in_a_sentence_that_a_database_is_away(
     with pytest.raises(CommandError, match="memory_2 is away"):
         call_command("backup", str(tmp_path / "kept"))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("away", "there"), [(FIRST, SECOND), (SECOND, FIRST)])
+def test_garbage_of_the_others_is_collected_while_one_is_away(
+    owners: list[User], monkeypatch: pytest.MonkeyPatch, away: str, there: str
+) -> None:
+    take_away(away, monkeypatch)
+    out = StringIO()
+    with pytest.raises(CommandError, match=f"^The database {away} cannot be collected now: [^\n]*is away"):
+        call_command("gc", "--force", stdout=out)
+    assert out.getvalue().startswith(f"{there}: Collected")
 
 
 @pytest.mark.parametrize("step", ["moving.create_database", "prepare.migrate_memory"])
