@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
+from django.db import connection
 from django.db.models import Count, Q
 
 from approvals.models import DECIDED, PENDING, Event, Proposal, ProposalQuerySet, Status, User
@@ -93,8 +94,10 @@ def listed(
     """
     found, filters = _in_tab(proposals, listing.tab), listing.filters
     if listing.is_looked_through:
-        part = _looked_through(found, listing, before, after).values("pk")[:MOST_LOOKED_THROUGH]
-        found = Proposal.objects.filter(pk__in=part)
+        part = _looked_through(found, listing, before, after).values_list("pk", flat=True)[:MOST_LOOKED_THROUGH]
+        # Read first where a planner guesses: PostgreSQL believed that few have a word, and looked for each of 100,000
+        # among the 5,000 (9 s).
+        found = Proposal.objects.filter(pk__in=part if connection.vendor == "sqlite" else list(part))
     found = filters.apply(found, listing.tab)
     if filters.assigned:
         found = found.filter(assigned_to=viewer if filters.assigned == MINE else None)
