@@ -57,12 +57,12 @@ def test_staff_find_anybody_by_any_part_of_a_name(as_admin: Client, alice: User,
 
 
 def test_many_owners_come_page_by_page(as_admin: Client) -> None:
-    User.objects.bulk_create(User(username=f"student{number:03}", password="!") for number in range(240))
+    User.objects.bulk_create(User(username=f"student{number:03}", password="!") for number in range(140))
     first, second = content(as_admin, MEMORIES), content(as_admin, MEMORIES, page="2")
-    assert "student199" in first
-    assert "student200" not in first
-    assert "student200" in second
-    assert "student239" in second
+    assert "student099" in first
+    assert "student100" not in first
+    assert "student100" in second
+    assert "student139" in second
 
 
 def test_a_tutor_reads_their_own_memory_and_their_students(as_tim: Client, tim: User, ben: User) -> None:
