@@ -49,7 +49,7 @@ class Command(BaseCommand):
     def _add(self, name: str, server: str) -> None:
         if not placement.NAME.fullmatch(name) or name == FIRST:
             raise CommandError(f"A database is called {FIRST}_ and up to 20 letters or digits, such as {FIRST}_2.")
-        _require_server(server)
+        server = _server(server)
         if not MemoryDatabase.objects.filter(name=name).exists():
             moving.create_database(name, server)
             with connect(name, server) as there:
@@ -90,8 +90,7 @@ class Command(BaseCommand):
                 "Embedded databases are files of one folder and do not move by themselves. To move the whole site, "
                 "stop it and move ASSENT_DATA_DIR, or take a backup and restore it elsewhere."
             )
-        to = "" if server == "first" else server
-        _require_server(to)
+        to = _server(server)
         was = _known(name).server
         if was == to:
             self.stdout.write(f"{name} is on {server} already.")
@@ -109,9 +108,13 @@ class Command(BaseCommand):
         self.stdout.write(f"{name} is on {server}. On {was or 'first'}, `{left}` is {what}.")
 
 
-def _require_server(server: str) -> None:
-    if server and (settings.EMBEDDED_MEMORY or server not in settings.MEMORY_SERVERS):
-        raise CommandError(f"ASSENT_MEMORY_SERVERS has no server {server}.")
+def _server(called: str) -> str:
+    """Return the server of this name as `MemoryDatabase.server` has it. Raises CommandError."""
+    if called in ("", "first"):
+        return ""
+    if settings.EMBEDDED_MEMORY or called not in settings.MEMORY_SERVERS:
+        raise CommandError(f"ASSENT_MEMORY_SERVERS has no server {called}.")
+    return called
 
 
 def _known(name: str) -> MemoryDatabase:

@@ -164,6 +164,7 @@ def test_a_row_of_an_owner_is_not_remembered_before_it_is_there_to_stay(second: 
 
 def test_databases_are_made_listed_and_drained(second: str) -> None:
     assert "there already" in memories("add", second)
+    assert "there already" in memories("add", second, "--server", "first")
     assert memories("list").splitlines()[1].startswith(second)
     memories("drain", FIRST)
     assert {placement.database_for(f"student{number}") for number in range(3)} == {second}
