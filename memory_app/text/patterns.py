@@ -12,7 +12,7 @@ from typing import Any
 _LINE_THAT_GOES_ON = re.compile(r"\n {5,}")
 
 
-def beside(module: str, **more: str) -> dict[str, Any]:
+def beside(module: str) -> dict[str, Any]:
     """Return what the TOML file has that is named like a module.
 
     A line that begins with five blanks or more goes on from the line before. In each string, `<name>` stands for the
@@ -21,14 +21,13 @@ def beside(module: str, **more: str) -> dict[str, Any]:
 
     Args:
         module: the module's `__file__`.
-        more: parts that the module knows, such as characters of a table.
     """
     path = Path(module).with_suffix(".toml")
     read = tomllib.loads(_LINE_THAT_GOES_ON.sub("", path.read_text(encoding="utf-8")))
     parts: dict[str, str] = read.get("parts", {})
     for name, words in read.get("words", {}).items():
         parts[name] = "|".join(sorted(" ".join(words).split(), key=len, reverse=True))
-    filled: dict[str, Any] = _filled(read, parts | more)
+    filled: dict[str, Any] = _filled(read, parts)
     return filled
 
 

@@ -11,11 +11,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from memory_app.text import patterns
-
 _TRAILER = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
+_NAME = re.compile(r"\S(?:[^\n]{0,62}\S)?")
+
 #: What each trailer may say; a paragraph with any other line in it does not count as trailers.
-_VALUES = {name: re.compile(value) for name, value in patterns.beside(__file__)["values"].items()}
+_VALUES: dict[str, re.Pattern[str]] = {
+    "Action": re.compile(r"[a-z]{1,16}"),
+    "Owner": _NAME,
+    "Target": re.compile(r"(?:block|note)/\S{1,64}"),
+    "Targets": re.compile(r"[0-9]{1,9}"),
+    "Proposal": re.compile(r"[0-9]{1,19}"),
+    "Agent": _NAME,
+    "Reviewed-by": _NAME,
+    "Undoes": re.compile(r"[0-9a-v]{32,64}"),
+    "Actor": _NAME,
+    "At": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"),
+    "Operation": re.compile(r"[0-9a-f]{32}"),
+}
 
 #: The fields of `Trailers` that hold a value as it is; of the two that name a person the reviewer counts.
 _FIELDS = {

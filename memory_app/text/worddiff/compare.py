@@ -22,7 +22,6 @@ from typing import Literal, NamedTuple
 from rapidfuzz.distance import LCSseq, Postfix, Prefix
 
 from assent_client.text.invisible.tables import MARKS
-from memory_app.text import patterns
 from memory_app.text.lines import MARKER
 
 Kind = Literal["same", "removed", "added"]
@@ -60,9 +59,34 @@ def side_of(segments: Iterable[Segment], side: Kind) -> str:
 
 # -- tokens ---------------------------------------------------------------------------------------
 
-_READ = patterns.beside(__file__, marks=MARKS)
-_PIECE = re.compile("|".join(_READ["pieces"]), re.DOTALL)
-_UNSPACED_CHAR = re.compile(_READ["unspaced_char"])
+# Scripts written without spaces between words: a "word" of a whole Chinese sentence would make every
+# change of one character look like a new sentence. Kana, CJK, Thai to Lao, Myanmar, Khmer.
+_UNSPACED = (
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u1000-\u102a\u1780-\u17b3"
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
+)
+
+#: `\\w` lacks them, so Hindi would fall apart.
+_MARK = f"[{MARKS}\u200c\u200d]"
+_LETTER = rf"[^\W{_UNSPACED}]"
+# Possessive: what follows a word is never part of one, and giving letters back would take exponential time.
+_LETTERS = f"{_LETTER}++(?:{_MARK}++{_LETTER}*+)*+"
+# What prolongs an emoji: marks and variation selectors, skin tones, tags (regional flags), a joiner and the next one.
+_PROLONGED = f"(?:\u200d\\S|{_MARK}|[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f])*+"
+
+_PIECE = re.compile(
+    "|".join(
+        (
+            rf"{_LETTERS}(?:['’]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTERS})*+",
+            r"\r\n|[\r\n]",
+            r"[^\S\r\n]+",
+            rf"[\U0001f1e6-\U0001f1ff]{{2}}|[^\s]{_PROLONGED}",
+        )
+    ),
+    re.DOTALL,
+)
+_UNSPACED_CHAR = re.compile(f"[{_UNSPACED}]")
 _LINE_ENDS = frozenset(("\n", "\r\n", "\r"))
 
 
