@@ -159,6 +159,10 @@ def _sign_in_failed(credentials: dict[str, Any], **kwargs: Any) -> None:
     record(AuditEvent.Act.SIGN_IN_FAILED, owner=owner, detail="" if owner else "unknown name", actor="")
 
 
+#: Pages that a mailed link leads to.
+_MAILED = ("password_reset_confirm", "invitation")
+
+
 class RecordedPassword(MinimumLengthValidator):
     """The least length of a password; and, since Django tells validators of it, what follows from a new one.
 
@@ -170,7 +174,9 @@ class RecordedPassword(MinimumLengthValidator):
             return
         request = _request.get()
         match = request.resolver_match if request else None
-        is_mailed = match is not None and match.url_name == "password_reset_confirm"
+        is_mailed = match is not None and match.url_name in _MAILED
+        if is_mailed:
+            User.objects.filter(pk=user.pk).update(proved_email=user.email)
         record(AuditEvent.Act.PASSWORD_SET, owner=user.username, detail="by a mailed link" if is_mailed else "")
         session = getattr(request, "session", None)
         others = BrowserSession.objects.filter(user=user.pk)

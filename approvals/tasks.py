@@ -5,7 +5,7 @@ from functools import partial
 from celery import shared_task
 
 from approvals import audit, services
-from approvals.accounts import sign_in
+from approvals.accounts import invitations, sign_in
 from approvals.accounts.sessions import SessionStore
 from approvals.notifications import mail
 from approvals.recovery import history
@@ -56,6 +56,7 @@ collect_removed_texts = _retried(name="approvals.collect_removed_texts")(texts.c
 continue_batches = shared_task(name="approvals.continue_batches")(several.continue_batches)
 remind = shared_task(name="approvals.remind")(services.remind)
 send_digests = shared_task(name="approvals.send_digests")(mail.send_due)
+send_invitations = shared_task(name=invitations.TASK)(invitations.send_due)
 send_password_link = shared_task(name=sign_in.TASK)(sign_in.send)
 keep_counts = shared_task(name="approvals.keep_counts")(kept.keep)
 correct_counts = shared_task(name="approvals.correct_counts")(kept.correct)

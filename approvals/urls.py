@@ -4,7 +4,7 @@ from django.contrib.auth import views as django_views
 from django.urls import path
 from django.views.generic import RedirectView
 
-from approvals.accounts import sign_in
+from approvals.accounts import invitations, sign_in
 from approvals.notifications import feed, unsubscribe
 from approvals.statistics import board
 from approvals.views import (
@@ -101,6 +101,7 @@ urlpatterns = [
         django_views.PasswordChangeDoneView.as_view(template_name="registration/password_changed.html"),
         name="password_change_done",
     ),
+    path("invitation/<uidb64>/<token>/", invitations.AcceptInvitation.as_view(), name="invitation"),
     path("password/reset/", sign_in.PasswordReset.as_view(), name="password_reset"),
     # Their templates have the names that Django's views look for.
     path("password/reset/sent/", django_views.PasswordResetDoneView.as_view(), name="password_reset_done"),

@@ -245,6 +245,8 @@ CELERY_BEAT_SCHEDULE = {
     "remind": {"task": "approvals.remind", "schedule": 600.0},
     # A run that comes late finds nothing that the next one does not.
     "send digests": {"task": "approvals.send_digests", "schedule": 20.0, "options": {"expires": 20}},
+    # Those that the mail server did not take.
+    "send invitations": {"task": "approvals.send_invitations", "schedule": 3600.0},
     # What a decision leads to is found there; a run takes milliseconds, since threads do the sending.
     "send webhooks": {"task": "agent_tools.send_webhooks", "schedule": 5.0, "options": {"expires": 5}},
     "reindex what was left behind": {"task": "memory_app.reindex_all", "schedule": 60.0},
@@ -326,6 +328,8 @@ WEBHOOK_DELIVERY_DAYS = env.whole("ASSENT_WEBHOOK_DELIVERY_DAYS", default=30, mo
 RATE_LIMIT = env.whole("ASSENT_RATE_LIMIT", default=120, least=1)
 CALLS_UNDER_WAY = options.read(env).calls_under_way
 SIGN_IN_LIMIT = env.whole("ASSENT_SIGN_IN_LIMIT", default=10, least=1)
+# How long the link of an invitation works.
+INVITATION_DAYS = env.whole("ASSENT_INVITATION_DAYS", default=14, least=1, most=_LONGEST_DAYS)
 # How many proxies in front of us write `X-Forwarded-For`; what others wrote there is anybody's invention.
 TRUSTED_PROXIES = env.whole("ASSENT_TRUSTED_PROXIES", default=0, most=20)
 MOST_WAITING = options.read(env).threads // 3  # clients that wait for a decision: each holds a thread of its process

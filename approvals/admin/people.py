@@ -7,15 +7,19 @@ from types import SimpleNamespace
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from approvals import audit
+from approvals.accounts import invitations
 from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, register_read_only
 from approvals.forms.accounts import time_zones
@@ -25,7 +29,7 @@ from approvals.models import Agent, Attention, AuditEvent, Policy, SavedFilter, 
 class NewPersonForm(AdminUserCreationForm[User]):
     class Meta(AdminUserCreationForm.Meta):
         model = User
-        fields = ("username",)
+        fields = ("username", "first_name", "last_name", "email")
 
 
 class PersonForm(UserChangeForm[User]):
@@ -49,17 +53,18 @@ def _in_words(value: Any) -> str:
 class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
     form = PersonForm
     add_form = NewPersonForm
-    list_display = ["username", "first_name", "last_name", "email", "is_staff", "is_active", "last_login"]
+    list_display = ["username", "first_name", "last_name", "email", "is_staff", "is_active", "last_login", "invitation"]
     list_filter = ["is_active", "is_staff", "is_superuser", "groups"]
     search_fields = ["username", "first_name", "last_name", "email"]
     date_hierarchy = "date_joined"
-    readonly_fields = ["last_login", "date_joined"]
+    readonly_fields = ["last_login", "date_joined", "invitation"]
+    actions = ["invite"]
     names = ["username"]
     fieldsets = [
         (None, {"fields": ["username", "password"]}),
         (_("Person"), {"fields": ["first_name", "last_name", "email", "mail", "time_zone", "shortcuts"]}),
         (_("Rights"), {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
-        (_("Dates"), {"fields": ["last_login", "date_joined"]}),
+        (_("Dates"), {"fields": ["last_login", "date_joined", "invitation"]}),
     ]
     add_fieldsets = [
         (
@@ -67,7 +72,7 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
             {
                 "classes": ["wide"],
                 "description": _("The username is written into the history of the memory and can never be changed."),
-                "fields": ["username", "usable_password", "password1", "password2"],
+                "fields": [*NewPersonForm.Meta.fields, "usable_password", "password1", "password2"],
             },
         ),
     ]
@@ -76,6 +81,26 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         fixed = super().get_readonly_fields(request, obj)
         # Otherwise staff who may edit people could give themselves every right.
         return fixed if request.user.is_superuser else [*fixed, *_RIGHTS]
+
+    @admin.display(description=_("invitation"))
+    def invitation(self, obj: User) -> str:
+        said = invitations.state_of(obj)
+        return f"{said}, {date_format(localtime(obj.invited_at), 'SHORT_DATE_FORMAT')}" if obj.invited_at else said
+
+    @admin.action(description=_("Invite by mail to choose a password"), permissions=["change"])
+    def invite(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        chosen = [user for user in queryset if self.has_change_permission(request, user)]
+        invited = len(invitations.invite(chosen, by=viewer_of(request)))
+        said = ngettext("One invitation is on its way.", "%(number)d invitations are on their way.", invited)
+        self.message_user(request, said % {"number": invited})
+        if left_out := queryset.count() - invited:
+            said = ngettext(
+                "One person was left out: without an address, deactivated, signed in before, or not yours to change.",
+                "%(number)d people were left out: without an address, deactivated, signed in before, or not yours to "
+                "change.",
+                left_out,
+            )
+            self.message_user(request, said % {"number": left_out}, messages.WARNING)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save what was changed, not the row as it was read: a mail sent since would be sent once more."""

@@ -50,6 +50,11 @@ class User(AbstractUser):
     mail = models.CharField(_("mail"), max_length=8, choices=Mail, default=Mail.DAILY)
     mailed_at = models.DateTimeField(null=True, blank=True, editable=False)
     mail_failure = models.CharField(max_length=200, blank=True, default="", editable=False)
+    # When the person was last mailed a link to a first password, and whether that mail is still to be sent.
+    invited_at = models.DateTimeField(_("invited"), null=True, blank=True, editable=False)
+    invitation_due = models.BooleanField(default=False, db_default=False, editable=False)
+    # The address at which the person opened a mailed link. `email` is what they or an admin typed.
+    proved_email = models.CharField(max_length=254, blank=True, default="", db_default="", editable=False)
     # The secret part of the address of the person's feed; empty until the person asks for one.
     feed_key = models.CharField(max_length=64, blank=True, default="", editable=False)
     # The batch that the person's list names, `approvals.models.events`; empty once it is dismissed.
@@ -131,6 +136,11 @@ class AuditEvent(models.Model):
         SIGN_IN_FAILED = "sign_in_failed", _("sign-in failed")
         LIMITED = "limited", _("too many attempts")
         PASSWORD_SET = "password_set", _("password set")
+        INVITED = "invited", _("invited")
+        FACTOR_ADDED = "factor_added", _("second factor added")
+        FACTOR_REMOVED = "factor_removed", _("second factor removed")
+        PROVIDER_LINKED = "provider_linked", _("sign-in provider linked")
+        PROVIDER_UNLINKED = "provider_unlinked", _("sign-in provider unlinked")
         SESSIONS_ENDED = "sessions_ended", _("sessions ended")
         TOKEN_MADE = "token_made", _("token created")
         TOKEN_ROTATED = "token_rotated", _("token rotated")
