@@ -4,7 +4,7 @@ from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from agent_tools.console import agents_page, webhooks_page
-from agent_tools.views import api, mcp
+from agent_tools.views import api, mcp, metrics
 
 _USER = "api/v1/users/<str:user_id>/"
 _BLOCKS = f"{_USER}blocks/"
@@ -43,6 +43,7 @@ urlpatterns = [
     path("llms.txt", api.llms, name="llms"),
     path("healthz", api.healthz, name="healthz"),
     path("readyz", api.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("agents/", agents_page.agents, name="agents"),
     path("agents/tokens/<int:pk>/revoke/", agents_page.revoke, name="agent_token_revoke"),
     path("agents/tokens/<int:pk>/rotate/", agents_page.rotate, name="agent_token_rotate"),

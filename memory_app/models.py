@@ -390,3 +390,18 @@ class PackedChunks(models.Model):
 
     def __str__(self) -> str:
         return f"{self.owner} {self.after}–{self.last}"
+
+
+class SiteRecord(models.Model):
+    """Something that the site remembers of itself; see `runtime.records`."""
+
+    name = models.CharField(max_length=32, primary_key=True)
+    value = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("record of the site")
+        verbose_name_plural = _("records of the site")
+
+    def __str__(self) -> str:
+        return self.name

@@ -177,7 +177,7 @@ SECURE_HSTS_SECONDS = env.whole(
 # Not for machines: a redirect comes after the token was sent in the clear and turns a POST into a GET, and whoever
 # asks for our health, or calls from a container beside this one, has no TLS.
 SECURE_SSL_REDIRECT = env.switch("ASSENT_SSL_REDIRECT", default=_HTTPS)
-SECURE_REDIRECT_EXEMPT = ["^api/", "^mcp(/|$)", "^healthz$", "^readyz$"]
+SECURE_REDIRECT_EXEMPT = ["^api/", "^mcp(/|$)", "^healthz$", "^readyz$", "^metrics$"]
 SECURE_SSL_HOST = urlsplit(PUBLIC_URL).netloc if _HTTPS else None
 # Sub-domains, and the browsers' list of hosts that never use http, are not ours to promise.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
@@ -374,5 +374,8 @@ LOG_FORMAT = env.choice(
 )
 #: Names that are no settings though they look like it; said in the log when the program starts (`memory_app.apps`).
 UNKNOWN_SETTINGS = env.unknown()
+
+# Who asks for figures at /metrics says this (`Authorization: Bearer …`); without it there is no such address.
+METRICS_TOKEN = env.secret("ASSENT_METRICS_TOKEN")
 
 LOGGING = logs.configuration(level=LOG_LEVEL, form=LOG_FORMAT)

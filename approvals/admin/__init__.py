@@ -27,7 +27,7 @@ def sign_in(request: HttpRequest, extra_context: dict[str, Any] | None = None) -
 INTERNALS = frozenset(
     (
         "Attention Batch Chunk DirectWrite IdempotencyKey MemoryDatabase MemoryOwner NoteAccess OwnerCounts "
-        "PackedChunks ProposedNote Revision SavedFilter SearchIndex WeekCount"
+        "PackedChunks ProposedNote Revision SavedFilter SearchIndex SiteRecord WeekCount"
     ).split()
 )
 

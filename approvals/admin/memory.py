@@ -33,6 +33,7 @@ from memory_app.models import (
     MemoryNote,
     Message,
     NoteAccess,
+    SiteRecord,
     block_id,
     note_pk,
 )
@@ -208,3 +209,4 @@ register_read_only(
     DirectWrite, "at owner action actor operation", "owner operation actor comment", list_filter=["action"]
 )
 register_read_only(NoteAccess, "owner note_id count last_at", "owner note_id", list_filter=["last_at"])
+register_read_only(SiteRecord, "name at", "name")

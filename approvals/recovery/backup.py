@@ -35,11 +35,13 @@ from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.placement import databases, place_of
 from memory_app.dolt.types import FIRST
 from memory_app.models import Change, MemoryDatabase, Message, SearchIndex
-from memory_app.runtime import upkeep
+from memory_app.runtime import deadlines, records, upkeep
 
 log = structlog.get_logger(__name__)
 
 PARTIAL = ".partial"
+#: Seconds that recording when a backup was made may take: it is made all the same.
+_SECONDS = 5.0
 
 
 def backup(folder: Path) -> Manifest:
@@ -88,6 +90,8 @@ def backup(folder: Path) -> Manifest:
         )
         manifest.write(partial)
     log.info("backup_made", folder=str(folder), head=manifest.head, commits=manifest.commits)
+    with deadlines.briefly(_SECONDS, "backup_not_recorded"):
+        records.note(records.BACKUP)
     return manifest
 
 

@@ -49,6 +49,7 @@ from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.placement import database_of, databases
 from memory_app.models import Change
 from memory_app.reads.catalogue import unrecorded
+from memory_app.runtime import records
 from memory_app.text.trailers import Trailers
 from memory_app.writing import authors
 from memory_app.writing.rows import TargetMoved
@@ -359,6 +360,8 @@ def recover(
         texts_collected=_collect_removed_texts(),
     )
     recheck_unknown()
+    if finished:
+        records.add(records.RECOVERED, finished)
     if report != RecoveryReport():
         log.info("recovered", report=str(report))
     return report

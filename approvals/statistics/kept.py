@@ -21,6 +21,7 @@ from approvals.models import OwnerCounts, WeekCount
 from approvals.models.proposals import DECIDED
 from approvals.statistics import weeks
 from memory_app.databases.row_order import lock_owner
+from memory_app.runtime import records
 
 #: What `WeekCount` has for everyone together.
 EVERYONE = ""
@@ -125,6 +126,7 @@ def keep() -> None:
     _count(long_ago.values_list("person__username", flat=True)[:_AT_ONCE])
     while _sum_up():
         time.sleep(_PAUSE)
+    records.note(records.UPKEEP)  # this runs every minute, wherever tasks by the clock do
 
 
 def correct() -> None:

@@ -98,6 +98,22 @@ def _is_due(path: Path) -> bool:
     return status.st_size - live >= worth
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of the file of an embedded database, now and after its last collection (0 before the first)."""
+
+    now: int
+    collected: int
+
+
+def sizes(database: str) -> Sizes | None:
+    """Return the sizes of an embedded database; None on a server, which keeps its files to itself."""
+    if not settings.EMBEDDED_MEMORY:
+        return None
+    path = Path(settings_of(database, "")["NAME"])
+    return Sizes(now=path.stat().st_size, collected=_noted_size(path))
+
+
 # -- the size after the last collection, in a small file beside the database -----------------------
 
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -58,15 +58,15 @@ def parts() -> dict[str, Part]:
     """Return the state of each part (`default`, each memory, `disk`, `redis`), asked in parallel; one silent for
     `SECONDS` counts as down."""
     until = time.monotonic() + SECONDS
-    known = _asked("databases", databases, SECONDS / 2) or [FIRST]  # without an answer, `default` says why
+    known = memories_known(SECONDS / 2)
     memories = {database: partial(_memory, database) for database in known}
     asked: dict[str, Callable[[], Part]] = {**memories, "default": _default}
     if settings.EMBEDDED_MEMORY or not settings.DATABASE_URL:
         asked["disk"] = _disk
     if settings.REDIS_URL:
         asked["redis"] = _redis
-    asking = {name: _asking(name, ask) for name, ask in asked.items()}
-    return {name: _answer(name, answer, until - time.monotonic()) for name, answer in asking.items()}
+    found = together(asked, until - time.monotonic())
+    return {name: part or {**_works(), "ok": False} for name, part in found.items()}
 
 
 def is_ready(parts: dict[str, Part]) -> bool:
@@ -91,30 +91,37 @@ def _in_time(ask: Callable[[], T]) -> T:
         connections.close_all()  # this thread's; the next one may ask a restarted server
 
 
-def _answer(name: str, answer: Future[Part], seconds: float) -> Part:
+def memories_known(seconds: float) -> list[str]:
+    """Return the names of the databases of the memory, or of the first one while `default` does not say."""
+    return together({"databases": databases}, seconds)["databases"] or [FIRST]
+
+
+def together(asked: Mapping[str, Callable[[], T]], seconds: float) -> dict[str, T | None]:
+    """Ask for several things in parallel, each under a name of its own; None for what failed or took too long.
+
+    What goes wrong is logged.
+    """
+    until = time.monotonic() + seconds
+    asking = {name: _asking(name, ask) for name, ask in asked.items()}
+    return {name: _answer(name, answer, until - time.monotonic()) for name, answer in asking.items()}
+
+
+def _answer(name: str, answer: Future[T], seconds: float) -> T | None:
     try:
         return answer.result(timeout=max(0, seconds))
     except (DatabaseError, DoltError, RedisError, OSError, TimeoutError) as error:
         log.warning("not_ready", part=name, error=f"{type(error).__name__}: {error}")
-        return {**_works(), "ok": False}
+        return None
 
 
 def search() -> dict[str, Any] | None:
     """Return the source of vectors and how many owners' indices are behind, which does not make a site unready, but an
     operator should see it; None when finding out took too long, as the first time, when the embedder loads."""
-    return _asked("search", _search, _SEARCH_SECONDS)
+    return together({"search": _search}, _SEARCH_SECONDS)["search"]
 
 
 def _search() -> dict[str, Any]:
     return {"embedder": embedders.configured_name(), "owners_behind": len(index_state.owners_behind())}
-
-
-def _asked(name: str, ask: Callable[[], T], seconds: float) -> T | None:
-    try:
-        return _asking(name, ask).result(timeout=seconds)
-    except (DatabaseError, TimeoutError) as error:
-        log.warning(f"{name}_not_known", error=type(error).__name__)
-        return None
 
 
 def _memory(database: str) -> Part:

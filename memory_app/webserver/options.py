@@ -19,12 +19,14 @@ class Options:
 
     Attributes:
         bind: `host:port`, `unix:/path` or `fd://3`.
+        metrics_bind: the same, for `/metrics` alone; empty for none.
         silence: seconds without a byte after which a client is dropped.
         calls_under_way: of one token, at most.
         largest_call: bytes of a call of the agent API, or of /mcp.
     """
 
     bind: str
+    metrics_bind: str
     workers: int
     threads: int
     calls_under_way: int
@@ -41,7 +43,8 @@ class Options:
 def read(env: Environment) -> Options:
     """Return the settings. Raise BadSetting for a value that cannot be used."""
     return Options(
-        bind=_bind(env),
+        bind=_bind(env, "ASSENT_BIND", "127.0.0.1:8000"),
+        metrics_bind=_bind(env, "ASSENT_METRICS_BIND", ""),
         workers=env.whole("ASSENT_WORKERS", default=1, least=1, most=1_000),
         threads=env.whole("ASSENT_THREADS", default=8, least=1, most=1_000),
         calls_under_way=env.whole("ASSENT_CALLS_UNDER_WAY", default=4, least=1, most=100),
@@ -51,9 +54,9 @@ def read(env: Environment) -> Options:
     )
 
 
-def _bind(env: Environment) -> str:
-    value = env.text("ASSENT_BIND", default="127.0.0.1:8000")
+def _bind(env: Environment, name: str, default: str) -> str:
+    value = env.text(name, default=default)
     found = _BIND.fullmatch(value)
-    if not found or int(found["port"] or 0) > 65_535:
-        raise BadSetting(f"ASSENT_BIND is {value!r}: it has to be host:port (a port up to 65535) or unix:/path.")
+    if value and (not found or int(found["port"] or 0) > 65_535):
+        raise BadSetting(f"{name} is {value!r}: it has to be host:port (a port up to 65535) or unix:/path.")
     return value

@@ -29,7 +29,7 @@ def is_mcp(path: str) -> bool:
 
 def is_machine(path: str) -> bool:
     """Whether a path is one of those that machines ask for: they have no session."""
-    return path.startswith(("/api/", "/healthz", "/readyz")) or is_mcp(path)
+    return path.startswith(("/api/", "/healthz", "/readyz", "/metrics")) or is_mcp(path)
 
 
 def path_of(target: str) -> str:

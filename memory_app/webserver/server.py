@@ -209,10 +209,11 @@ def main() -> NoReturn:
     except BadSetting as error:
         sys.exit(f"\n{error}")  # it says what to do
     listener = _listen(given.bind or chosen.bind)
+    of_metrics = _listen(chosen.metrics_bind) if chosen.metrics_bind else None
     alive, held = os.pipe()  # ends in the others when this process does, however that ends
     _keep_serving(chosen.workers)
     os.close(held)
-    _serve(given.application, listener, chosen, alive)
+    _serve(given.application, listener, of_metrics, chosen, alive)
 
 
 def _keep_serving(workers: int) -> None:
@@ -277,8 +278,14 @@ def _listen(bind: str) -> socket.socket:
         sys.exit(f"{bind} cannot be listened on: {error.strerror}")
 
 
-def _serve(application: str, listener: socket.socket, chosen: options.Options, alive: int) -> NoReturn:
-    """Answer requests in this process until SIGTERM."""
+def _serve(
+    application: str, listener: socket.socket, of_metrics: socket.socket | None, chosen: options.Options, alive: int
+) -> NoReturn:
+    """Answer requests in this process until SIGTERM.
+
+    Args:
+        of_metrics: a second listening socket, where `/metrics` alone is answered, by a thread of its own.
+    """
     for name in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)  # a terminal sends them to every process; the first passes them on
     sys.setswitchinterval(_SWITCH)
@@ -304,6 +311,11 @@ def _serve(application: str, listener: socket.socket, chosen: options.Options, a
         ident=None,
     )
     server.channel_class = _Channel
+    if of_metrics:
+        figures = import_module("agent_tools.views.metrics").application
+        create_server(
+            figures, map=server._map, sockets=[of_metrics], threads=1, clear_untrusted_proxy_headers=False, ident=None
+        )
     _Request.limits = {"api": chosen.largest_call, "form": chosen.largest_form}
 
     def end(number: int, frame: FrameType | None) -> NoReturn:

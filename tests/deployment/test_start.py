@@ -218,3 +218,25 @@ def test_blas_has_no_threads_of_its_own() -> None:
     """Eight request threads share the processors; with BLAS's own beside them a search took twice its time."""
     out = subprocess.run([sys.executable, "-c", _MULTIPLY], check=True, capture_output=True, text=True, env={})
     assert out.stdout.strip() == "1"
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="needs databases of its own")
+def test_figures_are_answered_on_a_port_of_their_own_by_each_process_and_nothing_else_is(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    with serving(tmp_path, ASSENT_METRICS_BIND=f"{HOST}:{port}", ASSENT_WORKERS="2") as site:
+        bearer = {"Authorization": f"Bearer {site.token}"}
+        for _ in range(4):
+            assert httpx.get(f"http://{HOST}:{port}/metrics").status_code == 200
+        for _ in range(6):
+            assert httpx.get(f"{site.address}/api/v1/users/alice/blocks/", headers=bearer).status_code == 200
+
+        def counted() -> bool:
+            said = httpx.get(f"http://{HOST}:{port}/sign-in/").text  # whatever is asked for
+            assert "<html" not in said
+            return 'assent_calls_total{outcome="ok",tool="block_list"} 6.0' in said
+
+        eventually(counted, seconds=60)
+        assert httpx.get(f"{site.address}/metrics").status_code == 404
+        assert site.process.poll() is None
+        site.process.terminate()
+        assert site.process.wait(10) == 0

@@ -145,7 +145,7 @@ NO_PAGES = {
         sessions_end sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json",
     "Swagger's page, whose markup is not ours": "api_docs",
-    "for machines": "healthz readyz llms mcp mcp_below",
+    "for machines": "healthz readyz metrics llms mcp mcp_below",
 }
 
 
