@@ -54,7 +54,8 @@ def backup(folder: Path) -> Manifest:
         folder: must be missing or empty.
 
     Raises:
-        BackupError: the folder is not empty, or a database could not be copied; all files are removed then.
+        BackupError: the folder is not empty, a database could not be copied, or a memory was added, moved or squashed
+            meanwhile; all files are removed then.
     """
     folder, began_at = folder.absolute(), timezone.now()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -62,7 +63,7 @@ def backup(folder: Path) -> Manifest:
             f"{folder} is not empty: name a new folder, for example {folder}/{began_at:%Y-%m-%dT%H%M%SZ}."
         )
     verbs = dolt_of(FIRST)
-    with _atomic_folder(folder) as partial:
+    with _atomic_folder(folder) as partial, _settled():
         version = ".".join(map(str, connection.get_database_version()))
         default = _describe("default", connection.vendor, version, backups.copy_name())
         with standing_on(FIRST):
@@ -93,6 +94,19 @@ def backup(folder: Path) -> Manifest:
     with deadlines.briefly(_SECONDS, "backup_not_recorded"):
         records.note(records.BACKUP)
     return manifest
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Raise CopyFailed where a database of the memory is added, moved or squashed before the end of this block.
+
+    The copy of `default` would not know where a database is, or which part of its history ended.
+    """
+    rows = MemoryDatabase.objects.order_by("name").values_list("name", "server", "epoch", "history_from")
+    before = list(rows.all())
+    yield
+    if list(rows.all()) != before or any(placement.is_moving(name) for name, *_ in before):
+        raise CopyFailed("A database of the memory was added, moved or squashed during the backup: make another one.")
 
 
 def _copy_further(database: str, to: Path) -> backups.Further:

@@ -18,7 +18,7 @@ from memory_app.dolt import maintenance, moving
 from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import EngineUnavailable
 from memory_app.dolt.placement import databases, of_database
-from memory_app.dolt.types import KEPT
+from memory_app.dolt.types import KEPT, SQUASHED
 from memory_app.models import MemoryDatabase
 from memory_app.text.trailers import Trailers
 from memory_app.writing import commits
@@ -44,10 +44,11 @@ def _end(database: str) -> bool:
     ended = [name for name, day in days.items() if day < oldest.date()]
     for name in ended:
         verbs.drop_branch(name)
-    if ended:
-        begins = Trailers.of(verbs.own_log()[-2].message).at
-        MemoryDatabase.objects.filter(name=database).update(history_from=begins)
-    began = max(days.values(), default=None) or next((commit.at.date() for commit in verbs.own_log()[-2:]), None)
+    first = verbs.own_log()[-2:]
+    begins = Trailers.of(first[0].message) if first else Trailers()
+    if begins.action == SQUASHED:  # also where a run died after it had dropped the branch
+        MemoryDatabase.objects.filter(name=database).update(history_from=begins.at)
+    began = max(days.values(), default=None) or next((commit.at.date() for commit in first), None)
     is_due = began is not None and began < oldest.date()
     if is_due:
         squash(database)

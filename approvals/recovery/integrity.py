@@ -40,7 +40,7 @@ def missing_from_memory(database: str) -> tuple[str, bool] | None:
 
     And whether the memory ends before that; otherwise it is another memory, or lost commits in between.
     """
-    log = dolt_of(database).log()
+    log = dolt_of(database).own_log()  # with what a squash left readable
     missing = rows_of(recorded_commits(database) - {commit.hash for commit in log})
     rows = sorted((row.at, row.pk, row.commit, row.owner) for some in missing.values() for row in some)
     if not rows:
@@ -254,7 +254,7 @@ class Check:
             elif head != revision.head_commit:
                 what = f"Branch {revision.branch} stands at {head}, not at the recorded {revision.head_commit}."
                 yield Finding("branch_moved", about, what, f"Reject proposal {proposal.pk}. {LOOK}")
-            elif not (_as_proposed(proposal, revision, head) and _as_before(proposal, revision)):
+            elif not (as_proposed(proposal, revision, head) and as_before(proposal, revision)):
                 what = f"The text of proposal {proposal.pk} is not what its branch {revision.branch} holds."
                 yield Finding("text_altered", about, what, f"Reject it. {LOOK}")
 
@@ -284,7 +284,8 @@ class Check:
             for proposal in Proposal.objects.filter(pk__in=some).select_related("agent", "decided_by"):
                 named.pop(proposal.pk, None)
                 found = tuple(self._of_decision(proposal, merged.get(proposal.pk, "")))
-                yield from found or _of_history(proposal, events[proposal.pk])
+                found = found or tuple(_of_history(proposal, events[proposal.pk]))
+                yield from found or self._of_reviewer(proposal)
         for pk, hash_ in named.items():
             what = f"Commit {hash_} is of proposal {pk}, which does not exist."
             yield Finding("proposal_missing", f"proposal {pk}", what, f"{RESTORE} {LOOK}")
@@ -314,12 +315,21 @@ class Check:
         if commit is None or (proposal.status == Status.APPROVED and commit.parents[1:] != (revision.head_commit,)):
             what = f"Proposal {proposal.pk} is {proposal.status}, but main does not have its commit"
             yield Finding("decision_lost", about, f"{what} {proposal.merge_commit}.", RESTORE)
-        elif not _as_proposed(proposal, revision, proposal.merge_commit):
+        elif not as_proposed(proposal, revision, proposal.merge_commit):
             what = f"Proposal {proposal.pk} is {proposal.status}, but commit {proposal.merge_commit} has another text."
             yield Finding("text_altered", about, what, LOOK)
         if proposal.reverted_by_commit and self._find(database, proposal.reverted_by_commit) is None:
             what = f"Proposal {proposal.pk} was reverted by {proposal.reverted_by_commit}, which main does not have."
             yield Finding("decision_lost", about, what, RESTORE)
+
+    def _of_reviewer(self, proposal: Proposal) -> Iterator[Finding]:
+        """Check that the commit of an approval names who decided, where its message had room for a name."""
+        commit = proposal.merge_commit and self._find(database_of(proposal.owner), proposal.merge_commit)
+        said = Trailers.of(commit.message).person if commit else ""
+        if said and proposal.decided_by and said != proposal.decided_by.username:
+            what = f"Proposal {proposal.pk} is {proposal.status} by {proposal.decided_by.username}, but its commit"
+            about = f"proposal {proposal.pk}"
+            yield Finding("decision_contradicted", about, f"{what} {proposal.merge_commit} is by {said}.", LOOK)
 
     def _history(self) -> Iterator[Finding]:
         """Check that the ledger has exactly the rows that the log of main requires."""
@@ -448,14 +458,14 @@ def _in_a_line(error: Exception) -> str:
     return " ".join(str(error).split()) or error.__class__.__name__
 
 
-def _as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
+def as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
     """Whether the texts of the memory at `commit` are the result of the revision."""
     if proposal.target_kind == TargetKind.BLOCK:
         return matches(proposal, revision, commit)
     return _notes_are(proposal, revision, commit, "after")
 
 
-def _as_before(proposal: Proposal, revision: Revision) -> bool:
+def as_before(proposal: Proposal, revision: Revision) -> bool:
     """Whether the text before, in the revision, is the text at its base commit."""
     if proposal.target_kind == TargetKind.BLOCK:
         block = reads.find_block(proposal.owner, proposal.target, revision.base_commit)

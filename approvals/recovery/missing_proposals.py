@@ -80,7 +80,15 @@ def _recreate_decided(number: int, row: Change) -> None:
         merge_operation="" if auto_applied else operation,
         main_before="" if auto_applied else before,
         merge_commit=row.commit,
+        earlier=_undone_before(row),
     )
+
+
+def _undone_before(row: Change) -> list[Change]:
+    """Return a row of the ledger for each approval, and each undoing of one, of a proposal before the last approval."""
+    both = (Change.Action.APPROVED, Change.Action.REVERTED)
+    rows = Change.objects.filter(proposal_id=row.proposal_id, action__in=both, id__lt=row.pk).exclude(commit=row.commit)
+    return list({each.commit: each for each in rows.order_by("id")}.values())
 
 
 def _recreate_open(database: str, number: int, head: str) -> int:
@@ -108,7 +116,14 @@ def _recreate_open(database: str, number: int, head: str) -> int:
 
 
 def _recreate(
-    number: int, change: ProposedChange, *, agent: str, at: datetime, head: str, **fields: object
+    number: int,
+    change: ProposedChange,
+    *,
+    agent: str,
+    at: datetime,
+    head: str,
+    earlier: Sequence[Change] = (),
+    **fields: object,
 ) -> Proposal:
     summary = change.summary("", ())
     target = change.target or f"import-{number}"
@@ -141,6 +156,12 @@ def _recreate(
             events.record(proposal, Event.What.APPLIED, text=proposal.reasoning, **made)
         else:
             events.record(proposal, Event.What.PROPOSED, actor=proposal.agent, text=proposal.reasoning, at=at)
+        for row in earlier:
+            person = User.objects.filter(username=row.actor).first()
+            undone = {"waits": True} if row.action == Change.Action.REVERTED else {}
+            events.record(
+                proposal, Event.What(row.action), actor=person, text=row.comment, at=row.at, commit=row.commit, **undone
+            )
         if proposal.status == Status.APPROVED:
             said = {"actor": proposal.decided_by, "text": proposal.decision_comment}
             events.record(proposal, Event.What.APPROVED, **made | said)

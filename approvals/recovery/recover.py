@@ -33,6 +33,7 @@ from approvals.models import (
     Status,
     User,
 )
+from approvals.recovery.integrity import as_before, as_proposed
 from approvals.recovery.ledger import LOOK_BACK, abandoned_writes, commit_stray_rows, in_ledger, sync_ledger
 from approvals.recovery.missing_proposals import change_between, commit_of, recreate_missing_proposals
 from approvals.review.targets import targets_of
@@ -102,8 +103,9 @@ def _last_were(action: str, other: str, proposals: Collection[int]) -> dict[int,
     return {pk: rows.filter(proposal_id=pk, at=at)[0] for pk, at in last.items() if pk is not None}
 
 
-#: The names of the branches that are there, by database; without those that are away.
-_There = dict[str, set[str]]
+#: The names of the branches that are there, by database; without those that are away. And their heads, where all of
+#: them were listed.
+_There = dict[str, dict[str, str]]
 
 
 def _branches_to_check(everything: bool) -> tuple[QuerySet[Revision], QuerySet[Revision], _There]:
@@ -113,7 +115,7 @@ def _branches_to_check(everything: bool) -> tuple[QuerySet[Revision], QuerySet[R
     last was about.
     """
     if everything:
-        every = dict(_in_each(lambda database: (database, {name for _database, name, _head in branches(database)})))
+        every = dict(_in_each(lambda database: (database, {name: head for _, name, head in branches(database)})))
         revisions = Revision.objects.exclude(branch="")
         is_current = Q(proposal__status__in=DECIDABLE, number=F("proposal__current_revision_number"))
         return revisions, revisions.filter(is_current), every
@@ -122,9 +124,9 @@ def _branches_to_check(everything: bool) -> tuple[QuerySet[Revision], QuerySet[R
     about = Revision.objects.filter(proposal__in=last).exclude(branch="").order_by("-pk")
     newest = list(about.values_list(*columns)[:LAST_EVENTS])
 
-    def there(database: str) -> tuple[str, set[str]]:
+    def there(database: str) -> tuple[str, dict[str, str]]:
         names = [name for *_, name, owner in newest if database_of(owner) == database]
-        return database, dolt_of(database).those_there(names)
+        return database, dict.fromkeys(dolt_of(database).those_there(names), "")
 
     listed = dict(_in_each(there))
     present = set().union(*listed.values())
@@ -138,17 +140,24 @@ def _branches_to_check(everything: bool) -> tuple[QuerySet[Revision], QuerySet[R
 
 
 def recreate_missing_branches(waiting: QuerySet[Revision], there: _There) -> int:
-    """Recreate missing branches of open proposals from the texts in `default`. Return how many.
+    """Recreate branches of open proposals, missing or made anew, from the texts in `default`. Return how many.
 
-    A decision dropped them that the restored `default` does not contain.
+    A decision dropped them, or undoing one made them anew, that the restored `default` does not contain.
     """
-    present = set().union(*there.values())
-    known = waiting.exclude(head_commit="").values_list("pk", "branch", "proposal__owner")
-    missing = [pk for pk, name, owner in known if name not in present and database_of(owner) in there]
+    present = {name: head for names in there.values() for name, head in names.items()}
+    known = waiting.exclude(head_commit="").values_list("pk", "branch", "head_commit", "proposal__owner")
+    missing = [
+        pk for pk, name, head, owner in known if database_of(owner) in there and present.get(name) not in (head, "")
+    ]
     made = 0
     for revision in Revision.objects.filter(pk__in=missing).select_related("proposal__agent"):
         proposal = revision.proposal
         try:
+            if revision.branch in present:
+                if not _is_made_anew(proposal, revision):
+                    continue
+                # Not taken as it is: what a text is compared with is not all that a commit may change.
+                dolt(proposal.owner).drop_branch(revision.branch)
             head = preparing.write_again(proposal, revision)
         except (RevisionNotFound, reads.BlockNotFound, TargetMoved):
             # Its base is not in this memory: check_memory reports it, and a person can reject the proposal.
@@ -162,6 +171,22 @@ def recreate_missing_branches(waiting: QuerySet[Revision], there: _There) -> int
         recheck(proposal.owner, targets_of(proposal, revision))
         made += 1
     return made
+
+
+def _is_made_anew(proposal: Proposal, revision: Revision) -> bool:
+    """Whether the branch stands at another commit than is recorded, with the same base and the same text.
+
+    It is so where a decision was undone while a backup was made. Another text is nobody's but a stranger's, and
+    `check_memory` says so.
+    """
+    verbs = dolt(proposal.owner)
+    head = verbs.head(revision.branch)
+    if verbs.parent(head) != revision.base_commit or not as_before(proposal, revision):
+        return False
+    is_same = as_proposed(proposal, revision, head)
+    # Read last: somebody may be undoing a decision about it.
+    as_read = Revision.objects.filter(pk=revision.pk, head_commit=revision.head_commit)
+    return is_same and as_read.filter(proposal__status__in=DECIDABLE).exclude(head_commit=head).exists()
 
 
 def drop_unknown_branches() -> int:

@@ -143,14 +143,17 @@ def write_branch(
 
 
 def put_back(owner: str, name: str, head: str) -> bool:
-    """Make branch `name` at a commit that main contains: of a change that was approved, and undone since.
+    """Put branch `name` at a commit that main contains: of a change that was approved, and undone since.
 
     Return whether main contains it; nothing is done otherwise.
     """
+    verbs = dolt(owner)
     with suppress(RevisionNotFound):
-        if dolt(owner).was_on_main(head):
+        if verbs.was_on_main(head):
             with one_after_another(owner), suppress(BranchExists):
-                retrying(lambda: dolt(owner).create_branch(name, head))
+                if verbs.exists(name) and verbs.head(name) != head:
+                    retrying(lambda: verbs.drop_branch(name))
+                retrying(lambda: verbs.create_branch(name, head))
             return True
     return False
 

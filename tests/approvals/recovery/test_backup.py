@@ -21,11 +21,14 @@ from django.db import connections
 
 from approvals import services
 from approvals.models import Agent, Proposal, User
+from approvals.recovery import history
 from approvals.services import notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.databases import backups
 from memory_app.databases.backups import NAME, fingerprint
+from memory_app.dolt import moving
+from memory_app.dolt.types import FIRST
 from memory_app.reads import Block
 from tests import environment
 from tests.support.acts import approve
@@ -104,6 +107,8 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
         """The site runs on between the two copies: a proposal more that is rejected leaves nothing but its number."""
         copy(to)
         notes.save(by=by, owner="alice", content="Likes milk.")
+        services.reject(actor=tim, proposal_id=waiting.pk, revision=1, reason="wrong")
+        services.undo(actor=tim, proposal_id=waiting.pk)
         gone = propose(reads.block("alice", "goals"), "B2", "C1")
         services.reject(actor=tim, proposal_id=gone.pk, revision=1, reason="wrong")
         last.append(gone.pk)
@@ -127,6 +132,25 @@ def test_a_backup_is_restored_elsewhere_and_goes_on_with_new_ids(
     if environment.is_embedded():
         files = [path for path in (tmp_path / "new").iterdir() if path.name.endswith(("sqlite3", "doltlite"))]
         assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
+
+
+def test_a_history_that_is_squashed_meanwhile_is_copied_again(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older half would take the commit in the place of the history for somebody else's."""
+    monkeypatch.setattr(moving, "SETTLES", 0)
+    copy = backups.back_up_default
+
+    def copy_then_squash(to: Path) -> None:
+        copy(to)
+        history.squash(FIRST)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(backups, "back_up_default", copy_then_squash)
+        with pytest.raises(CommandError, match="squashed during the backup: make another one"):
+            call_command("backup", str(tmp_path / "other"))
+    assert not (tmp_path / "other").exists()
+    call_command("backup", str(tmp_path / "other"), verify=True)
 
 
 def test_a_site_whose_secrets_come_from_files_is_verified_and_restored(made: Path, tmp_path: Path) -> None:

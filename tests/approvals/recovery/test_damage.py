@@ -98,6 +98,11 @@ def of_mallory(proposal: Proposal) -> None:
     fields(decided_by=User.objects.create(username="mallory"))(proposal)
 
 
+def of_mallory_also_in_its_history(proposal: Proposal) -> None:
+    of_mallory(proposal)
+    event(Event.What.APPROVED, actor="mallory")(proposal)
+
+
 #: With a number that no database can have.
 OF_NO_PROPOSAL = f"{FORGED}\nProposal: {2**63}"
 
@@ -140,6 +145,7 @@ ALTERED = {"decision_altered"}
         # who decided what, and why
         ("approved", of_mallory, ALTERED),
         ("approved", fields(decided_by=None), ALTERED),
+        ("approved", of_mallory_also_in_its_history, {"decision_contradicted"}),
         ("rejected", of_mallory, ALTERED),
         ("withdrawn", of_mallory, ALTERED),
         ("reverted", fields(reverted_by_commit=""), ALTERED),

@@ -1,5 +1,6 @@
 """After a restore one database is older than the other: what `default` lacks is read from the memory."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,20 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.models import Change
 from memory_app.reads import Block
+from tests.approvals.recovery.use_cases import (
+    PROPOSED,
+    USE_CASES,
+    amend,
+    approve_edited,
+    decide,
+    much_later,
+    reject,
+    request_changes,
+    undo,
+)
+from tests.approvals.recovery.use_cases import approve as approve_proposal
 from tests.support.acts import approve, as_seen, assert_ledger, edit, save
+from tests.support.background import wait_for_threads
 from tests.support.first import dolt
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
 from tests.support.older import older_default, older_memory
@@ -159,6 +173,42 @@ def test_one_undone_since_waits_again(waiting: Proposal, tim: User, tmp_path: Pa
     approve(tim, found)
     assert "maths" in reads.block("alice", "goals").body
     assert list(problems()) == []
+
+
+REJECT_AMENDED = partial(decide, services.reject, revision=2, reason="wrong")
+#: What else makes a branch anew.
+ALSO = {
+    "open what expired again": (*PROPOSED, partial(much_later, services.expire), undo),
+    "reject twice": (*PROPOSED, reject, undo, reject, undo),
+    "reject, undo and approve": (*PROPOSED, reject, undo, approve_proposal),
+    "reject, undo and amend": (*PROPOSED, reject, undo, amend),
+    "reject, undo and reword": (*PROPOSED, reject, undo, approve_edited),
+    "reject what was amended and undo": (*PROPOSED, request_changes, amend, REJECT_AMENDED, undo),
+    "hand back, amend, approve, undo": (*PROPOSED, request_changes, amend, approve_proposal, undo),
+}
+
+#: Every use case, with `default` copied after one of its acts and the memory copied after the last one.
+BETWEEN = [
+    pytest.param(name, copied, id=f"{name}, copied after {copied} acts")
+    for name, acts in (USE_CASES | ALSO).items()
+    for copied in sorted({1, 2, len(acts) - 1} - {len(acts)})
+]
+
+
+@pytest.mark.parametrize(("name", "copied"), BETWEEN)
+def test_whatever_is_done_between_the_two_copies_of_a_backup_accuses_nobody(
+    fresh_databases: None, tmp_path: Path, name: str, copied: int
+) -> None:
+    acts = (USE_CASES | ALSO)[name]
+    for act in acts[:copied]:
+        act()
+    wait_for_threads()
+    with older_default(tmp_path):
+        for act in acts[copied:]:
+            act()
+    services.recover(trust_log=True)
+    assert list(problems()) == []
+    assert services.recover(trust_log=True) == services.RecoveryReport()
 
 
 # -- what only the memory knows -----------------------------------------------------------------------
