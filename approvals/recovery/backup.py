@@ -308,7 +308,7 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
     """
     done = subprocess.run(
         [sys.executable, str(settings.BASE_DIR / "manage.py"), "restore", str(folder), "--here"],
-        env=_environment({"REDIS_URL": "", **environment}),
+        env=environment_with({"REDIS_URL": "", **environment}),
         cwd=settings.BASE_DIR,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -321,7 +321,7 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
     return report, found
 
 
-def _environment(given: dict[str, str]) -> dict[str, str]:
+def environment_with(given: dict[str, str]) -> dict[str, str]:
     """Return this process's environment with these values, which also override `…_FILE` variables of their names."""
     files = {f"{name}_FILE" for name in given}
     return {name: value for name, value in os.environ.items() if name not in files} | given

@@ -26,7 +26,7 @@ from django.db.utils import InterfaceError, OperationalError
 from memory_app.dolt.errors import DirtyMemory, EngineUnavailable, RevisionNotFound
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.placement import database_for, database_of, place_of
-from memory_app.dolt.types import FIRST, KEPT, MAIN
+from memory_app.dolt.types import FIRST, KEPT, MAIN, MOVING
 from memory_app.dolt.wrapper import MemoryWrapper
 from memory_app.runtime import deadlines
 
@@ -116,7 +116,7 @@ def require_reachable(owner: str) -> None:
 def branches(database: str) -> list[tuple[str, str, str]]:
     """Return database, name and head of each branch of a proposal. Slow with thousands of them: for checks."""
     found = dolt_of(database).branches().items()
-    return [(database, name, head) for name, head in found if name != MAIN and not name.startswith(KEPT)]
+    return [(database, name, head) for name, head in found if name not in (MAIN, MOVING) and not name.startswith(KEPT)]
 
 
 def is_writable() -> bool:

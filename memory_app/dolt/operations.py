@@ -9,6 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -147,15 +148,27 @@ class DoltOperations(ABC):
         rows = self._query("SELECT name, hash FROM dolt_branches ORDER BY name")
         return {str(name): str(head) for name, head in rows}
 
-    def commit(self, message: str, author: Author) -> str:
+    def commit(self, message: str, author: Author, *, made_at: datetime | None = None) -> str:
         """Commit the whole working set of this branch and return the new hash.
+
+        Args:
+            made_at: of a commit that is made again, which may change nothing.
 
         Raises:
             NothingToCommit: nothing was changed.
             ValueError: the engine would not keep the whole message.
         """
         _require_room(message, self.commit_message_limit)
-        return str(self._call("dolt_commit", "-A", "-m", message, "--author", str(author))[0][0])
+        again = ("--allow-empty", "--date", f"{made_at:%Y-%m-%dT%H:%M:%S}") if made_at else ()
+        return str(self._call("dolt_commit", "-A", "-m", message, "--author", str(author), *again)[0][0])
+
+    def begin_merge(self, head: str) -> None:
+        """Let the next commit have this one as a further parent, and its rows."""
+        self._call("dolt_merge", head, "--no-ff", "--no-commit")
+
+    def reset(self, commit: str) -> None:
+        """Set this branch, and its rows, to a commit."""
+        self._call("dolt_reset", "--hard", commit)
 
     def merge(self, head: str, message: str, author: Author) -> str:
         """Merge commit `head` into this branch with a merge commit of its own, and return the new hash.
@@ -195,7 +208,7 @@ class DoltOperations(ABC):
         self.create_branch(keep_as, head)
         if self.head(self.branch) != head:  # whoever held the others off lost that right meanwhile
             raise errors.EngineUnavailable("the memory was written while its history was squashed")
-        self._call("dolt_reset", "--hard", squashed)
+        self.reset(squashed)
         self.drop_branch(NEXT)
         return squashed
 

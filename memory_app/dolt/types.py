@@ -13,6 +13,8 @@ SQUASHED = "squashed"
 KEPT = "h/"
 #: The branch on which the commit is made that takes the place of a history; a squash that died leaves it.
 NEXT = f"{KEPT}next"
+#: A branch at the commit on which the history of a moved site is written; there as long as the move is under way.
+MOVING = "moving"
 #: The name of the first memory database, which every installation has.
 FIRST = "memory"
 

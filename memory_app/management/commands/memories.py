@@ -88,7 +88,7 @@ class Command(BaseCommand):
         if settings.EMBEDDED_MEMORY:
             raise CommandError(
                 "Embedded databases are files of one folder and do not move by themselves. To move the whole site, "
-                "stop it and move ASSENT_DATA_DIR, or take a backup and restore it elsewhere."
+                "stop it and move ASSENT_DATA_DIR; `manage.py move` moves it to servers."
             )
         to = _server(server)
         was = _known(name).server

@@ -1,0 +1,167 @@
+"""`manage.py move`: an embedded site on servers, with all its history."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import environment
+from tests.support.places import ROOT, empty_place, manage, python
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(environment.is_embedded(), reason="needs the servers to move to"),
+]
+
+#: A memory with every kind of commit: merges, edits, undone ones, what was deleted, a history that was squashed.
+ACTS = """
+import io
+from django.core.management import call_command
+call_command("prepare", stdout=io.StringIO())
+call_command("demo", stdout=io.StringIO())
+from approvals import services
+from approvals.models import Proposal, User
+from approvals.recovery import history
+from approvals.services import notes
+from approvals.services.notes import ChangeContext
+from memory_app import reads
+from memory_app.dolt.types import FIRST
+from tests.support.acts import approve, reject
+tim, alice = (User.objects.get(username=name) for name in ("tim", "alice"))
+opened = Proposal.objects.filter(owner="alice", status="open", target_kind="block", mergeability="clean")
+first, second, third, *rest = opened
+approve(tim, first)
+approve(tim, second)
+services.undo(actor=tim, proposal_id=second.pk)
+reject(tim, third)
+services.undo(actor=tim, proposal_id=third.pk)
+gone = reads.notes("alice")[0].id
+history.squash(FIRST)
+notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=gone)
+for each in rest[:1]:
+    approve(tim, each)
+"""
+
+#: All that can be read, without the hashes.
+READ = """
+import json
+from django.db.models import F
+from approvals.models import Event, OwnerCounts, Proposal, Revision, User
+from memory_app import reads
+from memory_app.models import Change
+from memory_app.dolt.connections import dolt_of
+from memory_app.dolt.types import FIRST
+from memory_app.text.trailers import Trailers
+from approvals.recovery.integrity import problems
+def text(change):
+    try:
+        if change.target_kind == "block":
+            found = reads.find_block(change.owner, change.target, change.commit)
+            return found and [found.body, found.title, found.sha256, str(found.created_at), found.read_only]
+        found = reads.find_notes(change.owner, [change.target], change.commit).get(change.target)
+        return found and [found.as_json()]
+    except reads.RevisionNotFound:
+        return "cannot be read"
+changes = Change.objects.order_by("id")
+known = set(changes.values_list("commit", flat=True))
+# Without what the engine began with, and the schema.
+log = [each for each in dolt_of(FIRST).own_log() if Trailers.of(each.message).action]
+said = lambda each: each.message.partition("Undoes")[0]
+facts = "pk owner target action actor agent proposal_id at"
+print(json.dumps({
+    "problems": [str(each) for each in problems()],
+    "log": [[each.author, each.email, each.at, said(each), len(each.parents)] for each in log],
+    "in the ledger": [each.hash in known for each in log],
+    "changes": [[*(getattr(each, name) for name in facts.split()), text(each)] for each in changes],
+    "people": list(User.objects.order_by("id").values_list("username", "password", "is_staff", "email")),
+    "proposals": list(Proposal.objects.order_by("id").values_list("id", "status", "mergeability", "decision_comment")),
+    "revisions": list(Revision.objects.order_by("id").values_list("id", "number", "base_text", "result_text")),
+    "events": list(Event.objects.order_by("id").values_list("id", "what", "text")),
+    "commits of events": [each.data.get("commit", "") in {"", *known} for each in Event.objects.order_by("id")],
+    "counts": list(OwnerCounts.objects.order_by("person").values_list("person", "waiting", "approved")),
+}, default=str))
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of an embedded site with a history."""
+    embedded = {"DATABASE_URL": "", "MEMORY_DATABASE_URL": "", "REDIS_URL": "", "ASSENT_DEBUG": "1"}
+    place = {"ASSENT_DATA_DIR": str(tmp_path_factory.mktemp("embedded")), **embedded}
+    python(ACTS, **place)
+    return place
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[dict[str, str]]:
+    with empty_place(tmp_path) as place:
+        yield place | {"ASSENT_DEBUG": "1"}
+
+
+def everything(place: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(python(READ, **place))
+    return found
+
+
+GO_ON = """
+from approvals import services
+from approvals.models import Proposal, User
+from approvals.recovery.integrity import problems
+from tests.support.acts import approve
+tim = User.objects.get(username="tim")
+opened = Proposal.objects.filter(status="open", mergeability="clean", owner="alice")
+made = [each.pk for each in opened[:3] if approve(tim, each)]
+done = Proposal.objects.filter(status="approved").exclude(pk__in=made).order_by("decided_at").last()
+services.undo(actor=tim, proposal_id=done.pk)
+new = User.objects.create_user("zoe", password="x")
+print(len(made), [str(each) for each in problems()])
+"""
+
+
+def test_all_that_can_be_read_is_there_with_its_history(site: dict[str, str], servers: dict[str, str]) -> None:
+    before = everything(site)
+    assert before["problems"] == []
+    assert len(before["log"]) > 20
+    done = manage("move", site["ASSENT_DATA_DIR"], **servers)
+    assert done.returncode == 0, done.stderr
+    after = everything(servers)
+    for name, found in before.items():
+        assert after[name] == found, name
+    assert python(GO_ON, **servers) == "3 []"
+
+
+def test_a_place_that_has_something_is_refused(site: dict[str, str], servers: dict[str, str]) -> None:
+    assert manage("prepare", **servers).returncode == 0
+    python("from approvals.models import User; User.objects.create_user('bea')", **servers)
+    done = manage("move", site["ASSENT_DATA_DIR"], **servers)
+    assert done.returncode == 1
+    assert "There is something already in the databases" in done.stderr
+    done = manage("move", Path(site["ASSENT_DATA_DIR"]).parent, **servers)
+    assert "is not the ASSENT_DATA_DIR of an embedded site" in done.stderr
+
+
+def test_one_that_was_killed_is_repeated(site: dict[str, str], servers: dict[str, str]) -> None:
+    for seconds in (3.0, 6.0):
+        moving = subprocess.Popen(
+            [sys.executable, "manage.py", "move", site["ASSENT_DATA_DIR"]],
+            cwd=ROOT,
+            env=os.environ | servers,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(seconds)
+        os.killpg(moving.pid, signal.SIGKILL)
+        moving.wait()
+    done = manage("move", site["ASSENT_DATA_DIR"], **servers)
+    assert done.returncode == 0, done.stderr
+    before, after = everything(site), everything(servers)
+    assert after["changes"] == before["changes"]
+    assert after["problems"] == []
