@@ -7,8 +7,7 @@ added to counts that are kept (`records.COUNTED`). No label names a person, an a
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import accumulate, takewhile
@@ -17,7 +16,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Min
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -34,7 +33,6 @@ from agent_tools.models import Scope, ToolCall
 from approvals.models import DECIDED, PENDING, Event, Proposal
 from approvals.recovery import figures
 from memory_app.databases import row_order
-from memory_app.models import MemoryDatabase
 from memory_app.runtime import health, records
 from memory_app.search import index_state
 
@@ -48,44 +46,62 @@ _AT_ONCE = 10_000
 _BELIEVED = timedelta(minutes=10)
 #: Upper bounds of the buckets of a histogram, in seconds.
 _BOUNDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-_OPERATIONS = ("propose", "approve", "search")
 _SEARCHES = frozenset(("search", "memory_search", "recall"))
 _NO_PROPOSALS = frozenset(("withdraw_proposal", "comment_on_proposal"))
 #: What became of a proposal.
 _DECISIONS = ("approved", "rejected", "withdrawn", "expired", "applied", "reverted", "changes_requested", "reopened")
 
 
-@dataclass(frozen=True)
-class _Figures:
-    """What `default` knows.
+def _family(kind: type[Any], name: str, said: str, values: Mapping[Any, float], *labels: str) -> Metric:
+    """Return one figure.
 
     Args:
-        counts: see `_count`.
-        proposals: by state.
-        checked_at: of the database that was checked longest ago; None where one never was.
+        values: by the values of the labels: a word, or a tuple of several.
     """
-
-    counts: dict[str, float]
-    proposals: dict[str, int]
-    oldest_at: datetime | None
-    recovered: dict[str, int]
-    index_behind: int
-    last: dict[str, datetime | None]
+    family: Metric = kind(f"assent_{name}", said, labels=labels)
+    for of, value in values.items():
+        family.add_metric([of] if isinstance(of, str) else of, value)  # type: ignore[attr-defined] # of each kind
+    return family
 
 
-def _of_default() -> _Figures:
+_gauge, _counter = partial(_family, GaugeMetricFamily), partial(_family, CounterMetricFamily)
+
+
+def _of_default() -> list[Metric]:
+    """Return the figures that `default` knows."""
     counts, decided = _count()
-    pending = Proposal.objects.pending().order_by().values_list("status").annotate(Count("pk"))
-    checked = MemoryDatabase.objects.aggregate(unchecked=Count("pk") - Count("checked_at"), at=Min("checked_at"))
-    names = (records.BACKUP, records.UPKEEP)
-    return _Figures(
-        counts=counts,
-        proposals=dict.fromkeys(PENDING, 0) | decided | dict(pending),
-        oldest_at=Proposal.objects.open().order_by("created_at").values_list("created_at", flat=True).first(),
-        recovered=records.value(records.RECOVERED),
-        index_behind=len(index_state.owners_behind()),
-        last={name: records.last(name) for name in names} | {"check": None if checked["unchecked"] else checked["at"]},
-    )
+    pending = dict(Proposal.objects.pending().order_by().values_list("status").annotate(Count("pk")))
+    oldest = Proposal.objects.open().order_by("created_at").values_list("created_at", flat=True).first()
+    age = (timezone.now() - oldest).total_seconds() if oldest else 0
+    calls = {tuple(key.split()[1:]): number for key, number in counts.items() if key.startswith("call ")}
+    decisions = {kind: counts.get(f"decision {kind}", 0) for kind in _DECISIONS}
+    recovered = dict.fromkeys(("opened", "approved", "reopened"), 0) | records.value(records.RECOVERED)
+    last = {name: records.last(name) for name in (records.BACKUP, records.UPKEEP)} | {"check": figures.checked_at()}
+    return [
+        _gauge("proposals", "Proposals by state.", dict.fromkeys(PENDING, 0) | decided | pending, "state"),
+        _gauge("oldest_open_proposal_seconds", "Age of the oldest open proposal.", {(): age}),
+        _gauge("index_behind_owners", "Search indices that are behind.", {(): len(index_state.owners_behind())}),
+        _counter("calls", "Calls of agents.", calls, "tool", "outcome"),
+        _counter("decisions", "What became of proposals.", decisions, "kind"),
+        _counter("leases_recovered", "Steps that `recover` finished.", recovered, "what"),
+        _durations(counts),
+        *(
+            _gauge(
+                f"last_{name}_timestamp_seconds", f"Time of the last {name}, or 0.", {(): at.timestamp() if at else 0}
+            )
+            for name, at in last.items()
+        ),
+    ]
+
+
+def _durations(counts: dict[str, float]) -> Metric:
+    said = "How long agents' calls and approvals took."
+    durations = HistogramMetricFamily("assent_duration_seconds", said, labels=["operation"])
+    bounds = [*map(str, _BOUNDS), "+Inf"]
+    for operation in ("propose", "approve", "search"):
+        within = accumulate(counts.get(f"within {operation} {number}", 0) for number in range(len(bounds)))
+        durations.add_metric([operation], list(zip(bounds, within, strict=True)), counts.get(f"seconds {operation}", 0))
+    return durations
 
 
 def _count() -> tuple[dict[str, float], dict[str, int]]:
@@ -147,79 +163,31 @@ def _observe(counts: dict[str, float], operation: str, seconds: float) -> None:
     counts[f"seconds {operation}"] += seconds
 
 
+#: What there is to see of a database of the memory (`figures.of_memory`).
+_OF_MEMORY = {
+    "live_branches": "Branches of undecided proposals.",
+    "ledger_behind_commits": "Commits that the ledger lacks.",
+    "memory_bytes": "Size of an embedded memory.",
+    "memory_collected_bytes": "Size of it after its last collection.",
+}
+
+
 class _Scrape(Collector):
     """What `prometheus_client` writes as text: each figure there is an answer for within `_SECONDS`."""
 
     def collect(self) -> Iterator[Metric]:
         memories = health.memories_known(_SECONDS / 4)
-        asked: dict[str, Any] = {f"figures of {name}": partial(figures.of_memory, name) for name in memories}
+        asked: dict[str, Callable[[], Any]] = {
+            f"figures of {each}": partial(figures.of_memory, each) for each in memories
+        }
         found = health.together({**asked, "figures": _of_default}, _SECONDS * 3 / 4)
         default, of = found.pop("figures"), dict(zip(memories, found.values(), strict=True))
-        answers = GaugeMetricFamily("assent_database_up", "Whether a database answers.", labels=["database"])
-        for name, answer in {"default": default, **of}.items():
-            answers.add_metric([name], answer is not None)
-        yield answers
-        yield from _of_memories({name: each for name, each in of.items() if each})
-        if default:
-            yield from _gauges(default)
-            yield from _counters(default)
-            yield _durations(default.counts)
-
-
-def _of_memories(of: dict[str, figures.MemoryFigures]) -> Iterator[Metric]:
-    labels = ["database"]
-    branches = GaugeMetricFamily("assent_live_branches", "Branches of undecided proposals.", labels=labels)
-    behind = GaugeMetricFamily("assent_ledger_behind_commits", "Commits the ledger lacks.", labels=labels)
-    size = GaugeMetricFamily("assent_memory_bytes", "Size of an embedded memory.", labels=labels)
-    collected = GaugeMetricFamily(
-        "assent_memory_collected_bytes", "Size of it after its last collection.", labels=labels
-    )
-    for name, each in of.items():
-        branches.add_metric([name], each.branches)
-        behind.add_metric([name], each.behind)
-        if each.sizes:
-            size.add_metric([name], each.sizes.now)
-            collected.add_metric([name], each.sizes.collected)
-    yield from (branches, behind, size, collected)
-
-
-def _gauges(known: _Figures) -> Iterator[Metric]:
-    proposals = GaugeMetricFamily("assent_proposals", "Proposals by state.", labels=["state"])
-    for state, number in known.proposals.items():
-        proposals.add_metric([state], number)
-    yield proposals
-    age = (timezone.now() - known.oldest_at).total_seconds() if known.oldest_at else 0
-    yield GaugeMetricFamily("assent_oldest_open_proposal_seconds", "Age of the oldest open proposal.", age)
-    yield GaugeMetricFamily("assent_index_behind_owners", "Search indices that are behind.", known.index_behind)
-    for name, at in known.last.items():
-        said = f"When the last {name} was; 0 for never."
-        yield GaugeMetricFamily(f"assent_last_{name}_timestamp_seconds", said, at.timestamp() if at else 0)
-
-
-def _counters(known: _Figures) -> Iterator[Metric]:
-    calls = CounterMetricFamily("assent_calls", "Calls of agents.", labels=["tool", "outcome"])
-    decisions = CounterMetricFamily("assent_decisions", "What became of proposals.", labels=["kind"])
-    recovered = CounterMetricFamily("assent_leases_recovered", "Steps that `recover` finished.", labels=["what"])
-    for kind in _DECISIONS:
-        decisions.add_metric([kind], known.counts.get(f"decision {kind}", 0))
-    for what in ("opened", "approved", "reopened"):
-        recovered.add_metric([what], known.recovered.get(what, 0))
-    for key, number in known.counts.items():
-        if key.startswith("call "):
-            calls.add_metric(key.split()[1:], number)
-    yield from (calls, decisions, recovered)
-
-
-def _durations(counts: dict[str, float]) -> Metric:
-    durations = HistogramMetricFamily(
-        "assent_duration_seconds", "How long agents' calls and approvals took.", labels=["operation"]
-    )
-    bounds = [*map(str, _BOUNDS), "+Inf"]
-    for operation in _OPERATIONS:
-        within = accumulate(counts.get(f"within {operation} {number}", 0) for number in range(len(bounds)))
-        seconds = counts.get(f"seconds {operation}", 0)
-        durations.add_metric([operation], list(zip(bounds, within, strict=True)), seconds)
-    return durations
+        up = {name: float(answer is not None) for name, answer in {"default": default, **of}.items()}
+        yield _gauge("database_up", "Whether a database answers.", up, "database")
+        yield from default or ()
+        for name, said in _OF_MEMORY.items():
+            values = {database: each[name] for database, each in of.items() if each and name in each}
+            yield _gauge(name, said, values, "database")
 
 
 _registry = CollectorRegistry(auto_describe=False)

@@ -1,31 +1,29 @@
-"""The figures of one database of the memory, for `/metrics`: they name no person, agent or text."""
+"""The figures of databases of the memory, for `/metrics` and `doctor`: they name no person, agent or text."""
 
-from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Min
 
 from approvals.recovery.ledger import LOOK_BACK, expected_entries, in_ledger
 from memory_app.dolt.connections import branches, dolt_of
-from memory_app.dolt.maintenance import Sizes, sizes
+from memory_app.dolt.maintenance import sizes
+from memory_app.models import MemoryDatabase
 
 
-@dataclass(frozen=True)
-class MemoryFigures:
-    """What there is to see of a database of the memory.
+def of_memory(database: str) -> dict[str, int]:
+    """Return the figures of a database, by what `/metrics` calls them. Sizes are those of files: a server has none.
 
-    Args:
-        branches: of undecided proposals.
-        behind: commits of main newer than the ledger's newest, of the last hundred or so.
-        sizes: None on a server, which keeps its files to itself.
+    `ledger_behind_commits` are commits of main newer than the ledger's newest, of the last hundred or so.
     """
-
-    branches: int
-    behind: int
-    sizes: Sizes | None
-
-
-def of_memory(database: str) -> MemoryFigures:
-    """Return the figures of a database. Raises DoltError or DatabaseError while it does not answer."""
     own = dolt_of(database).own_log(limit=LOOK_BACK)
     recorded = in_ledger(commit.hash for commit in own)
     newest = next((number for number, commit in enumerate(own) if commit.hash in recorded), 0)
     behind = sum(bool(expected_entries(database, commit)) for commit in own[:newest])  # none for a change of schema
-    return MemoryFigures(branches=len(branches(database)), behind=behind, sizes=sizes(database))
+    return {"live_branches": len(branches(database)), "ledger_behind_commits": behind} | sizes(database)
+
+
+def checked_at() -> datetime | None:
+    """Return when the last `check_memory` that found nothing began, of the database where that is longest ago; None
+    where one never was."""
+    found = MemoryDatabase.objects.aggregate(unchecked=Count("pk") - Count("checked_at"), at=Min("checked_at"))
+    return None if found["unchecked"] else found["at"]

@@ -98,20 +98,12 @@ def _is_due(path: Path) -> bool:
     return status.st_size - live >= worth
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """Bytes of the file of an embedded database, now and after its last collection (0 before the first)."""
-
-    now: int
-    collected: int
-
-
-def sizes(database: str) -> Sizes | None:
-    """Return the sizes of an embedded database; None on a server, which keeps its files to itself."""
+def sizes(database: str) -> dict[str, int]:
+    """Return the bytes of an embedded database's file, now and after its last collection (0 before the first)."""
     if not settings.EMBEDDED_MEMORY:
-        return None
+        return {}
     path = Path(settings_of(database, "")["NAME"])
-    return Sizes(now=path.stat().st_size, collected=_noted_size(path))
+    return {"memory_bytes": path.stat().st_size, "memory_collected_bytes": _noted_size(path)}
 
 
 # -- the size after the last collection, in a small file beside the database -----------------------
