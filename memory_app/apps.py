@@ -21,6 +21,10 @@ class MemoryAppConfig(AppConfig):
         from memory_app.configuration import checks  # noqa: F401
         from memory_app.runtime import upkeep
 
+        if settings.SENTRY_DSN:
+            from memory_app.configuration import errors
+
+            errors.report_to(settings.SENTRY_DSN)
         for name, nearest in settings.UNKNOWN_SETTINGS:
             log.warning("unknown_setting", name=name, did_you_mean=nearest)
         connection_created.connect(upkeep.start, dispatch_uid="memory_app.runtime.upkeep")

@@ -372,10 +372,12 @@ LOG_LEVEL = options.read(env).log_level
 LOG_FORMAT = env.choice(
     "ASSENT_LOG_FORMAT", allowed=("json", "console"), default="console" if sys.stderr.isatty() else "json"
 )
-#: Names that are no settings though they look like it; said in the log when the program starts (`memory_app.apps`).
-UNKNOWN_SETTINGS = env.unknown()
-
 # Who asks for figures at /metrics says this (`Authorization: Bearer …`); without it there is no such address.
 METRICS_TOKEN = env.secret("ASSENT_METRICS_TOKEN")
+# Errors are sent to this project of Sentry's, without texts, addresses and people (`configuration.errors`).
+SENTRY_DSN = env.secret("ASSENT_SENTRY_DSN")
+env.require_url("ASSENT_SENTRY_DSN", SENTRY_DSN, schemes=("https", "http"))
+#: Names that are no settings though they look like it; said in the log when the program starts (`memory_app.apps`).
+UNKNOWN_SETTINGS = env.unknown()
 
 LOGGING = logs.configuration(level=LOG_LEVEL, form=LOG_FORMAT)

@@ -1,11 +1,12 @@
-"""The id of a request, taken from the caller or made here, in each log line and in the answer; and the short way of a
-call to its view.
+"""The id of a request, taken from the caller or made here, in each log line and in the answer; a line for each page (a
+call's is `execution.Audit`'s); and the short way of a call to its view.
 
 Also the last guard of the error shape: what Django itself answers under /api/ and at /mcp (a bad host, an exception
 before or after a view) is sent as JSON like every other error there.
 """
 
 import re
+import time
 import uuid
 from typing import Any
 
@@ -17,8 +18,11 @@ from django.urls import resolve
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import json_rpc, messages
 from approvals.middleware import Middleware
+from memory_app.configuration import logs
 from memory_app.runtime import deadlines
 from memory_app.webserver import requests
+
+log = structlog.get_logger(__name__)
 
 # Goes into logs and headers as it is, so nothing in it may break a line or a terminal.
 _VALID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
@@ -30,10 +34,15 @@ class RequestIdMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.META.get("HTTP_X_REQUEST_ID", "")
         request_id = given if _VALID.fullmatch(given) else uuid.uuid4().hex
+        began = time.perf_counter()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)
             if requests.is_machine(request.path):
                 response = _in_our_shape(response, is_mcp=requests.is_mcp(request.path))
+            elif request.resolver_match or response.status_code >= 400:  # a file has no route
+                duration_ms = round((time.perf_counter() - began) * 1000, 2)
+                said = {"method": request.method, "status": response.status_code, "duration_ms": duration_ms}
+                log.info("page", route=logs.route_of(request), **said)
         response["X-Request-ID"] = request_id
         if not response.streaming and not response.has_header("Content-Length"):
             response["Content-Length"] = str(len(response.content))  # the web server would send it in chunks

@@ -39,6 +39,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "ASSENT_TOOL_TIMEOUT": ("inf",),
     "ASSENT_WEBHOOK_ALLOWED_NETWORKS": ("banana", "10.0.0.1/8", "10.0.0.0/8;10.1.0.0/16"),
     "ASSENT_BIND": ("banana", "127.0.0.1:port", "127.0.0.1:70000"),
+    "ASSENT_SENTRY_DSN": ("banana", "ftp://key@h/1"),
     "ASSENT_METRICS_BIND": ("9100", "127.0.0.1:70000"),
 }
 #: Any text will do.
@@ -166,7 +167,7 @@ def test_a_secret_comes_from_a_file_without_the_newline_at_its_end(plain: dict[s
 def test_every_secret_may_come_from_a_file() -> None:
     # They may hold passwords.
     urls = {"MEMORY_DATABASE_URL", "ASSENT_MEMORY_SERVERS", "DATABASE_URL", "REDIS_URL", "ASSENT_EMAIL_URL"}
-    secrets = urls | {"ASSENT_SECRET_KEY", "ASSENT_EMBEDDER_KEY", "ASSENT_METRICS_TOKEN"}
+    secrets = urls | {"ASSENT_SECRET_KEY", "ASSENT_EMBEDDER_KEY", "ASSENT_METRICS_TOKEN", "ASSENT_SENTRY_DSN"}
     assert {name for name, reading in env.readings.items() if reading.is_secret} == secrets
     assert {f"{name}_FILE" for name in secrets} <= env.known
 
