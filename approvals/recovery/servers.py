@@ -7,7 +7,6 @@ transaction with the new hashes.
 """
 
 import io
-import json
 import re
 import sqlite3
 import subprocess
@@ -109,18 +108,25 @@ def _locked(file: Path) -> Iterator[sqlite3.Connection]:
 
 def _replay(folder: Path, source: sqlite3.Connection, progress: Callable[[str], None]) -> dict[str, str]:
     """Write the memory's databases anew. Return what each commit is called now, by what it was called."""
-    for (name,) in source.execute("SELECT name FROM memory_app_memorydatabase WHERE name <> ?", [FIRST]):
+    further = [
+        name for (name,) in source.execute("SELECT name FROM memory_app_memorydatabase WHERE name <> ?", [FIRST])
+    ]
+    for name in further:
         moving.create_database(name, "")
         MemoryDatabase.objects.get_or_create(name=name)
         placement.look_again()
         prepare.migrate_memory(name)
     hashes: dict[str, str] = {}
+    told_of = set()
     with _told(folder) as told:
         for each in told:
             database = each["database"]
             replayed = Replay(database)
             replayed.write(told, lambda done: progress(f"{database}: {done:,} commits are written"))  # noqa: B023
             hashes |= replayed.hashes
+            told_of.add(database)
+        if told_of != {FIRST, *further}:
+            raise ValueError("it told nothing")
     return hashes
 
 
@@ -137,7 +143,7 @@ def _told(folder: Path) -> Iterator[Iterator[dict[str, Any]]]:
         )  # fmt: skip
         with child:
             try:
-                yield map(json.loads, child.stdout or ())
+                yield map(replay.from_line, child.stdout or ())
             except ValueError as error:
                 child.kill()
                 said.seek(0)

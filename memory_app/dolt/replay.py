@@ -6,6 +6,7 @@ the same. What is told is plain JSON, since the two engines are open in two proc
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -21,6 +22,8 @@ from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import MAIN, MOVING, Author, Commit, Row, aware
 from memory_app.models import MemoryBlock, MemoryNote
 
+#: How JSON has a value that is bytes.
+_BYTES = "bytes in base64"
 #: What the names of branches begin with that a history is being written on.
 _OPEN = "replay/"
 _MODELS: tuple[type[Model], ...] = (MemoryBlock, MemoryNote)
@@ -33,6 +36,24 @@ _PORTION = 500
 Told = dict[str, Any]
 
 
+def as_line(told: Told) -> str:
+    """Return what is told as one line. `from_line` reads it."""
+    return json.dumps(told, ensure_ascii=False, default=_as_json)
+
+
+def _as_json(value: Any) -> Any:
+    return {_BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else str(value)
+
+
+def from_line(line: str) -> Told:
+    told: Told = json.loads(line, object_hook=_from_json)
+    return told
+
+
+def _from_json(found: dict[str, Any]) -> Any:
+    return base64.b64decode(found[_BYTES]) if _BYTES in found else found
+
+
 def tell(database: str) -> Iterator[Told]:
     """Yield each commit that a branch of an embedded database reaches, parents first, then the heads of the branches.
 
@@ -41,7 +62,7 @@ def tell(database: str) -> Iterator[Told]:
     verbs = dolt_of(database)
     branches = verbs.branches()
     commits = {commit.hash: commit for head in branches.values() for commit in verbs.log(head)}
-    # A commit that waits for another is told right before it, so few branches are open at once where they are written.
+    # In this order a branch is open from its base to its merge, where it is written anew as it was here.
     for hash_ in TopologicalSorter({hash_: commit.parents for hash_, commit in commits.items()}).static_order():
         yield _told(verbs, commits[hash_])
     yield {"branches": branches, "digest": digest(verbs)}
@@ -66,7 +87,7 @@ def digest(verbs: DoltOperations) -> str:
     for model in _MODELS:
         for row in sorted(verbs.rows(model._meta.db_table, None), key=lambda row: str(row["id"])):
             plain = [_plain(model, name, row.get(name)) for name in sorted(_columns(model))]
-            found.update(json.dumps(plain, ensure_ascii=False).encode())
+            found.update(json.dumps(plain, ensure_ascii=False, default=_as_json).encode())
     return found.hexdigest()
 
 

@@ -1,6 +1,5 @@
 """`manage.py move DIR`: move an embedded site to the servers of the settings."""
 
-import json
 from argparse import SUPPRESS, ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from approvals.recovery import servers
 from memory_app.databases.backups import BackupError
+from memory_app.dolt.replay import as_line
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         try:
             if tell:
                 for each in servers.tell():
-                    self.stdout.write(json.dumps(each, ensure_ascii=False, default=str))
+                    self.stdout.write(as_line(each))
                 return
             report, problems = servers.move(folder.absolute(), self.stdout.write)
         except BackupError as error:

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +140,18 @@ def test_all_that_can_be_read_is_there_with_its_history(site: dict[str, str], se
     assert python(GO_ON, **servers) == "3 []"
 
 
-def test_a_place_that_has_something_is_refused(site: dict[str, str], servers: dict[str, str]) -> None:
-    assert manage("prepare", **servers).returncode == 0
+def test_what_cannot_be_moved_is_refused(site: dict[str, str], servers: dict[str, str], tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    shutil.copytree(site["ASSENT_DATA_DIR"], older)
+    with closing(sqlite3.connect(older / "assent.sqlite3")) as default:
+        default.execute("DELETE FROM django_migrations WHERE app = 'approvals'")
+        default.commit()
+    done = manage("move", older, **servers)
+    assert done.returncode == 1
+    assert "is of an older version: run `manage.py prepare` there first" in done.stderr
     python("from approvals.models import User; User.objects.create_user('bea')", **servers)
     done = manage("move", site["ASSENT_DATA_DIR"], **servers)
+    assert done.returncode == 1
     assert done.returncode == 1
     assert "There is something already in the databases" in done.stderr
     done = manage("move", Path(site["ASSENT_DATA_DIR"]).parent, **servers)
