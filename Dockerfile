@@ -18,7 +18,8 @@ RUN apt-get update \
  && /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh -y \
  && apt-get install -y --no-install-recommends postgresql-client-17 \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin assent \
+ && groupadd --system --gid 10001 assent \
+ && useradd --system --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin assent \
  && install -d -o assent -g assent /data
 COPY --from=build /opt/assent /opt/assent
 WORKDIR /app
@@ -40,7 +41,8 @@ ENV PATH=/opt/assent/bin:$PATH \
 # The key and the folder are for this step only; neither is kept.
 RUN ASSENT_SECRET_KEY=$(python -c 'import secrets; print(secrets.token_hex())') ASSENT_DATA_DIR=/tmp/collectstatic python manage.py collectstatic --noinput \
  && rm -rf /tmp/collectstatic
-USER assent
+# By number: Kubernetes' `runAsNonRoot` does not know whether a name is root's.
+USER 10001:10001
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 CMD ["python", "deploy/healthcheck.py"]

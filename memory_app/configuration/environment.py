@@ -26,7 +26,10 @@ PREFIXES = ("ASSENT_", "MEMORIES_")
 
 #: Read outside the program, by `docker-compose.yml` and by what runs the tests.
 READ_ELSEWHERE = frozenset(
-    ("ASSENT_PORT", "ASSENT_DOLT", "ASSENT_REQUIRE_ALL", "ASSENT_TEST_COVERAGE", "ASSENT_TEST_PROCESSES")
+    (
+        *("ASSENT_PORT", "ASSENT_VERSION", "ASSENT_DOLT"),
+        *("ASSENT_REQUIRE_ALL", "ASSENT_TEST_COVERAGE", "ASSENT_TEST_PROCESSES"),
+    )
 )
 
 _FILE = "_FILE"

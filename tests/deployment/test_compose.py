@@ -1,11 +1,12 @@
 """docker-compose.yml keeps what the issue asks of it: pinned, checked, private, without default secrets."""
 
 import re
+import tomllib
 from typing import Any
 
 import pytest
 
-from tests.deployment.containers import ROOT, compose
+from tests.deployment.containers import ROOT, compose, interpolate
 
 pytestmark = pytest.mark.pure
 
@@ -40,7 +41,7 @@ def test_nothing_starts_before_the_databases_answer_and_are_migrated() -> None:
 def test_images_are_pinned_and_no_container_can_take_the_whole_machine(name: str) -> None:
     assert services()[name]["mem_limit"]
     assert services()[name]["pids_limit"]
-    _, _, tag = services()[name]["image"].partition(":")
+    _, _, tag = interpolate(services()[name]["image"]).partition(":")
     assert re.match(r"\d+\.\d+", tag), "a full version, so that two installations are the same"
 
 
@@ -57,7 +58,8 @@ def test_no_secret_has_a_default() -> None:
     for name, service in services().items():
         for variable, value in service.get("environment", {}).items():
             if re.search(r"PASSWORD|SECRET|KEY|TOKEN", variable):
-                assert re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), f"{name}: {variable} is written down"
+                said = re.fullmatch(r"\$\{\w+:\?[^}]+\}", value) or value == ""  # kept from it
+                assert said, f"{name}: {variable} is written down"
 
 
 def test_the_example_names_everything_and_gives_no_secret() -> None:
@@ -97,13 +99,12 @@ def test_only_nginx_is_reachable_and_only_from_this_machine() -> None:
     assert networks["inside"] == {"internal": True}
     for name, service in services().items():
         if name == "proxy":
-            assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+            assert service["ports"] == ["127.0.0.1:${ASSENT_PORT:-8000}:8081"]
             assert service["networks"] == ["inside", "front"]
         else:
             assert "ports" not in service
             assert service["networks"] == (["inside", "outside"] if name in ("web", "worker") else ["inside"])
-    (front,) = networks["front"]["ipam"]["config"]
-    assert f"set_real_ip_from {front['gateway']};" in (ROOT / "deploy/nginx.conf").read_text()
+    assert networks["front"] == {}, "whichever addresses are free"
 
 
 def test_every_password_is_one_of_its_own_and_on_no_command_line() -> None:
@@ -167,4 +168,77 @@ def test_each_process_has_memory_for_what_it_may_keep_for_searches() -> None:
     for service, parent in (("web", 0), ("worker", PARENT)):
         search = default_of(service, "ASSENT_SEARCH_MEMORY_MB")
         limit = int(services()[service]["mem_limit"].removesuffix("g")) * 1024
-        assert parent + processes_of(service) * (PROCESS + search) <= limit, service
+        (size,) = re.findall(r"^/tmp:.*size=(\d+)m$", "\n".join(services()[service]["tmpfs"]), re.MULTILINE)
+        files = int(size) if service == "web" else 0  # bodies of requests
+        assert parent + processes_of(service) * (PROCESS + search) + files <= limit, service
+    total = sum(size_of(service["mem_limit"]) for name, service in services().items() if name not in COMMANDS)
+    said = (ROOT / "docs/deploying.md").read_text()
+    assert f"The limits add up to {total // 1024} GB" in said
+
+
+def size_of(limit: str) -> int:
+    """Megabytes."""
+    return int(limit[:-1]) * (1024 if limit.endswith("g") else 1)
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_no_log_grows_without_end(name: str) -> None:
+    assert services()[name]["logging"]["options"] == {"max-size": "20m", "max-file": "5"}
+
+
+ASSENT = ("web", "worker", "beat", "migrate", "backup")
+COMMANDS = ("migrate", "backup")
+#: What compose says whatever .env says, as docs/deploying.md lists it.
+BY_COMPOSE = {
+    *("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL", "ASSENT_DATA_DIR"),
+    *("ASSENT_CSRF_TRUSTED_ORIGINS", "ASSENT_BIND", "ASSENT_TRUSTED_PROXIES"),
+}
+
+
+@pytest.mark.parametrize("name", ASSENT)
+def test_every_setting_of_the_document_reaches_the_containers(name: str) -> None:
+    page = (ROOT / "docs/settings.md").read_text().partition("## Read outside the program")[0]
+    settings = set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
+    assert len(settings) > 60
+    service = services()[name]
+    assert service["env_file"] == [{"path": ".env", "required": False}]
+    given = service["environment"]
+    reached = {each for each in settings if each not in given or f"${{{each}:" in str(given[each])}
+    assert settings - reached <= BY_COMPOSE
+    listed = (
+        (ROOT / "docs/deploying.md").read_text().partition("Compose itself\n")[2].partition("whatever `.env` says")[0]
+    )
+    assert set(re.findall(r"`(\w+)`", listed)) == BY_COMPOSE
+    assert given["DOLT_ROOT_PASSWORD"] == "", "what .env has for Dolt's own container"
+
+
+def test_settings_with_a_default_of_compose_are_in_the_document() -> None:
+    document = (ROOT / "docs/deploying.md").read_text().partition("Defaults of\nits own have")[2].partition("\n\n")[0]
+    defaults = {
+        found[1]: found[2]
+        for name in ASSENT
+        for value in services()[name]["environment"].values()
+        if (found := re.fullmatch(r"\$\{(\w+):-(\d+)\}", str(value)))
+    }
+    assert dict(re.findall(r"`(\w+)` \((\d+)\)", document)) == defaults
+
+
+def test_what_runs_once_is_not_asked_for_a_web_server() -> None:
+    for name in COMMANDS:
+        assert services()[name]["healthcheck"] == {"disable": True}
+
+
+def test_no_container_leaves_a_volume_without_a_name() -> None:
+    volumes = re.findall(r"^VOLUME (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    for name in ASSENT:
+        mounted = [each.split(":")[0] for each in services()[name]["tmpfs"]]
+        assert set(volumes) <= set(mounted), name
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    versions = {
+        tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]["version"]
+        for folder in (".", "clients/python")
+    }
+    assert {services()[name]["image"] for name in ASSENT} == {f"assent:${{ASSENT_VERSION:-{versions.pop()}}}"}
+    assert not versions

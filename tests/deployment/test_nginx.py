@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 from memory_app.webserver.requests import largest_body
 from tests.conftest import missing
 from tests.deployment.conftest import OWN_SITE
+from tests.deployment.containers import compose
 from tests.deployment.test_slow_clients import said
 from tests.services import HOST, Services, free_ports
 from tests.support.pages import form
@@ -22,7 +24,6 @@ from tests.support.receiver import Receiver, receiver
 from tests.support.sites import ENOUGH, ROOT, answers, serving
 
 CONFIGURATION = ROOT / "deploy/nginx.conf"
-GATEWAY = "127.0.0.4"  # in place of the one of docker-compose.yml
 API, FORM = 1024 * 1024, 2_621_440
 
 pytestmark = OWN_SITE
@@ -31,6 +32,7 @@ pytestmark = OWN_SITE
 @dataclass(frozen=True)
 class Front:
     port: int
+    of_a_proxy: int
     token: str = ""
 
     @property
@@ -40,27 +42,30 @@ class Front:
     def connect(self, source: str) -> socket.socket:
         return socket.create_connection((HOST, self.port), timeout=ENOUGH, source_address=(source, 0))
 
-    def client(self, source: str, **headers: str) -> httpx.Client:
+    def client(self, source: str, port: int = 0, **headers: str) -> httpx.Client:
         transport = httpx.HTTPTransport(local_address=source)
-        return httpx.Client(base_url=self.address, transport=transport, headers=headers, timeout=ENOUGH)
+        address = f"http://{HOST}:{port or self.port}"
+        return httpx.Client(base_url=address, transport=transport, headers=headers, timeout=ENOUGH)
 
 
-def nginx(folder: Path, *upstreams: int, started: Services) -> int:
-    """Start nginx with the file as it is but for addresses and folders; its port."""
+def nginx(folder: Path, *upstreams: int, started: Services, token: str = "") -> Front:
+    """Start nginx with the file as it is but for addresses, ports and folders."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         missing("nginx")
     assert program is not None
-    (port,) = free_ports(1)
+    port, of_a_proxy = free_ports(2)
     *others, upstream = upstreams
     text = CONFIGURATION.read_text()
     for there, here in {
-        "server web:8000 ": " ".join(f"server {HOST}:{each} max_fails=1 fail_timeout=3s;" for each in others)
+        "server web:8000 resolve ": " ".join(f"server {HOST}:{each} max_fails=1 fail_timeout=3s;" for each in others)
         + f"server {HOST}:{upstream} ",
         "listen 8080 default_server;": f"listen {HOST}:{port} default_server;",
         "/tmp/": f"{folder}/",
         "/dev/stderr": f"{folder}/error.log",
-        "172.31.255.1": GATEWAY,
+        "listen 8081 default_server;": f"listen {HOST}:{of_a_proxy} default_server;",
+        '"8081 ': f'"{of_a_proxy} ',
+        '"~^8081 ': f'"~^{of_a_proxy} ',
         "worker_processes auto;": "worker_processes 1;",
     }.items():
         assert there in text
@@ -72,7 +77,7 @@ def nginx(folder: Path, *upstreams: int, started: Services) -> int:
         [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", f"daemon off;{as_root}"],
         ready=lambda: answers(f"http://{HOST}:{port}/nginx-health"),
     )
-    return port
+    return Front(port, of_a_proxy, token)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +85,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     folder = tmp_path_factory.mktemp("front")
     settings = {"ASSENT_THREADS": "2", "ASSENT_SIGN_IN_LIMIT": "2", "ASSENT_TRUSTED_PROXIES": "1"}
     with serving(folder, **settings) as site:
-        yield Front(nginx(folder, site.port, started=site.services), site.token)
+        yield nginx(folder, site.port, started=site.services, token=site.token)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +93,7 @@ def front_of_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front
     folder = tmp_path_factory.mktemp("nothing")
     started = Services(folder)
     try:
-        yield Front(nginx(folder, free_ports(1)[0], started=started))
+        yield nginx(folder, free_ports(1)[0], started=started)
     finally:
         started.stop()
 
@@ -171,11 +176,11 @@ def test_too_long_a_header_is_refused_in_the_shape_of_its_address(path: str, beg
         assert error.get("data", error)["code"] == "headers_too_large"
 
 
-def tries(front: Front, source: str) -> Callable[..., int]:
+def tries(front: Front, source: str, port: int = 0) -> Callable[..., int]:
     """Signing in from an address, with headers somebody made up; the status."""
 
     def attempt(**headers: str) -> int:
-        with front.client(source) as client:
+        with front.client(source, port) as client:
             fields = form(client.get("/sign-in/"), "/sign-in/") | {"username": f"tim-{source}", "password": "wrong"}
             made_up = {name.replace("_", "-"): value for name, value in headers.items()}
             return client.post("/sign-in/", data=fields, headers=made_up).status_code
@@ -191,10 +196,17 @@ def test_nobody_makes_up_an_address(front: Front) -> None:
 
 
 def test_who_does_https_in_front_says_whom_it_serves_in_its_last_word(front: Front) -> None:
-    attempt = tries(front, GATEWAY)
-    statuses = [attempt(X_Forwarded_For=f"10.0.0.{number}, 192.0.2.1") for number in range(3)]
-    assert statuses == [422, 422, 429]
-    assert attempt(X_Forwarded_For="10.0.0.1, 192.0.2.2") == 422
+    attempt = tries(front, "127.0.0.4", front.of_a_proxy)
+    for words, other in (
+        ("10.0.0.{}, 192.0.2.1", "10.0.0.1, 192.0.2.2"),
+        ("10.0.0.{},192.0.2.3:100{}", "192.0.2.4:1000"),
+        ("10.0.0.{}, 2001:db8::1", "2001:db8:7::2"),
+    ):
+        statuses = [attempt(X_Forwarded_For=words.format(number, number)) for number in range(3)]
+        assert statuses == [422, 422, 429], words
+        assert attempt(X_Forwarded_For=other) == 422
+    # What is no address is nobody's.
+    assert [attempt(X_Forwarded_For=f"unknown-{number}") for number in range(3)] == [422, 422, 429]
 
 
 def test_headers_that_mean_something_inside_are_not_taken_from_outside(front: Front) -> None:
@@ -228,7 +240,7 @@ def front_of_two(tmp_path: Path) -> Iterator[tuple[Front, Receiver, Receiver]]:
     with receiver() as one, receiver() as two:
         one.status = two.status = 200
         try:
-            yield Front(nginx(tmp_path, one.port, two.port, started=started)), one, two
+            yield nginx(tmp_path, one.port, two.port, started=started), one, two
         finally:
             started.stop()
 
@@ -299,6 +311,15 @@ def test_the_header_that_chooses_a_server_opens_nothing_and_closes_nothing(front
         assert asked[1].json()["error"]["code"] == "owner_not_granted"
         assert [page.status_code for page in pages] == [302, 200]
         assert "admin" not in owners
+
+
+def test_a_web_server_with_another_address_is_found() -> None:
+    """What nginx 1.22 of this machine cannot run: the name is looked up while it runs."""
+    text = CONFIGURATION.read_text()
+    assert re.search(r"^    resolver 127\.0\.0\.11 valid=5s ", text, re.MULTILINE)
+    assert re.search(r"upstream assent \{\n +zone \w+ \d+k;\n +hash [^\n]+;\n +server web:8000 resolve ", text)
+    image = compose()["services"]["proxy"]["image"].partition(":")[2]
+    assert tuple(map(int, image.partition("-")[0].split("."))) >= (1, 27, 3), "older ones have no `resolve`"
 
 
 def test_it_waits_longer_than_anything_takes() -> None:
