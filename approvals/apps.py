@@ -12,6 +12,7 @@ class ApprovalsConfig(AppConfig):
 
     def ready(self) -> None:
         from approvals import audit  # noqa: F401 (it receives what Django tells of signing in)
+        from approvals.accounts import providers, second_factor  # noqa: F401 (and they what allauth tells)
         from approvals.recovery.recover import writes_under_way
         from memory_app.reads.catalogue import also_under_way
 

@@ -1,7 +1,8 @@
 """The addresses of people's pages."""
 
+from allauth.account import views as account_views
 from django.contrib.auth import views as django_views
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
 from approvals.accounts import invitations, sign_in
@@ -90,7 +91,14 @@ urlpatterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
     # With what was typed before, which may be a whole block: the first one takes less.
     path("sign-in/and-go-on/", sign_in.SignIn.as_view(), name="sign_in_and_go_on"),
+    path("sign-in/confirm/", account_views.reauthenticate, name="account_reauthenticate"),
+    path("sign-in/with/", include("allauth.socialaccount.urls")),
+    path("sign-in/with/", include("allauth.socialaccount.providers.openid_connect.urls")),
+    path("settings/second-factor/", include("allauth.mfa.urls")),
     path("sign-out/", django_views.LogoutView.as_view(), name="sign_out"),
+    # The names by which allauth knows our own pages.
+    path("sign-in/", sign_in.SignIn.as_view(), name="account_login"),
+    path("sign-out/", django_views.LogoutView.as_view(), name="account_logout"),
     path(
         "password/",
         django_views.PasswordChangeView.as_view(template_name="registration/password_change.html"),

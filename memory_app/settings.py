@@ -4,6 +4,7 @@ Without any, everything is embedded under `var/`: DoltLite for the memory, SQLit
 run inline. MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL select servers instead.
 """
 
+import re
 import sys
 from datetime import timedelta
 from email.utils import parseaddr
@@ -82,6 +83,12 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "django_htmx",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -107,7 +114,9 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "approvals.middleware.TimezoneMiddleware",
+    "approvals.accounts.second_factor.SecondFactorMiddleware",
     "approvals.middleware.PageMiddleware",
 ]
 
@@ -183,11 +192,54 @@ SECURE_SSL_HOST = urlsplit(PUBLIC_URL).netloc if _HTTPS else None
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
 
+# -- signing in: with a password, with a provider of OpenID Connect, and with a second factor -----------
+
+OIDC_URL = env.text("ASSENT_OIDC_URL").rstrip("/").removesuffix("/.well-known/openid-configuration")
+env.require_url("ASSENT_OIDC_URL", OIDC_URL, schemes=("https", "http") if DEBUG else ("https",))
+OIDC_NAME = env.text("ASSENT_OIDC_NAME", default="single sign-on")
+OIDC_USERNAME_CLAIM = env.text("ASSENT_OIDC_USERNAME_CLAIM", default="preferred_username")
+# Whose mail addresses make people on their first sign-in.
+OIDC_DOMAINS = [_domain.lower() for _domain in env.words("ASSENT_OIDC_DOMAINS")]
+# Whether their addresses are verified although the provider does not say so, as Microsoft's does not.
+OIDC_TRUST_MAIL = env.switch("ASSENT_OIDC_TRUST_MAIL", default=False)
+# Values of the claims `amr` or `acr` that say that the provider saw a second factor; `any`: it always does.
+OIDC_SECOND_FACTOR = env.words("ASSENT_OIDC_SECOND_FACTOR")
+LOCAL_SIGN_IN = env.switch("ASSENT_LOCAL_SIGN_IN", default=True)
+SECOND_FACTOR_REQUIRED = env.switch("ASSENT_SECOND_FACTOR_REQUIRED", default=not DEBUG)
+# An account is known by this and its `sub`: another issuer's accounts are others.
+OIDC_PROVIDER = re.sub("[^a-z0-9.]+", "-", OIDC_URL.partition("://")[2].lower())
+_OIDC_APP = {
+    "provider_id": OIDC_PROVIDER,
+    "name": OIDC_NAME,
+    "client_id": env.text("ASSENT_OIDC_CLIENT_ID"),
+    "secret": env.secret("ASSENT_OIDC_CLIENT_SECRET"),
+    "settings": {"server_url": OIDC_URL},
+}
+if OIDC_URL and not _OIDC_APP["client_id"]:
+    raise BadSetting("ASSENT_OIDC_CLIENT_ID is empty: ASSENT_OIDC_URL needs it.")
+if not OIDC_URL and not LOCAL_SIGN_IN:
+    raise BadSetting("ASSENT_LOCAL_SIGN_IN is off: that needs another way to sign in, as ASSENT_OIDC_URL.")
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {"OAUTH_PKCE_ENABLED": True, "APPS": [_OIDC_APP] if OIDC_URL else []},
+}
+SOCIALACCOUNT_ADAPTER = "approvals.accounts.providers.ProviderAdapter"
+ACCOUNT_ADAPTER = "approvals.accounts.providers.AccountAdapter"
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _HTTPS else "http"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SIGNUP_FIELDS = ["username*"]
+MFA_ADAPTER = "approvals.accounts.second_factor.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_TOLERANCE = 1  # a phone whose clock is half a minute off
+
 _SERVED_BY_US = ("script-src", "style-src", "font-src", "connect-src", "form-action", "manifest-src")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": dict.fromkeys(("default-src", "base-uri", "frame-ancestors"), (NONE,))
     | dict.fromkeys(_SERVED_BY_US, (SELF,))
     | {"img-src": (SELF, "data:")}
+    # A browser also holds the redirect that follows a form against it.
+    | {"form-action": (SELF, *(["{0.scheme}://{0.netloc}".format(urlsplit(OIDC_URL))] if OIDC_URL else ()))}
 }
 
 # -- mail: links to reset a password, and digests; printed to the log until a server is named ---------

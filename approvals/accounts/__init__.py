@@ -1,4 +1,4 @@
-"""People's accounts: signing in and out, sessions and passwords.
+"""People's accounts: signing in and out, providers, second factors, invitations, sessions and passwords.
 
 Their settings are a page of `approvals.views`; the models are in `approvals.models`, permissions in
 `approvals.permissions`.

@@ -6,6 +6,7 @@ A person sees theirs and ends them. The key of one is as good as a password: pag
 from datetime import datetime, timedelta
 from typing import Any
 
+from allauth.account.authentication import get_authentication_records
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.base import UpdateError
@@ -62,7 +63,9 @@ class SessionStore(DatabaseStore):
 
 @receiver(user_logged_in)
 def _signed_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
-    audit.record(AuditEvent.Act.SIGNED_IN, owner=user.username, actor=user.username)
+    steps = get_authentication_records(request, user)
+    ways = ", ".join(dict.fromkeys(step.get("type") or step.get("provider") or step["method"] for step in steps))
+    audit.record(AuditEvent.Act.SIGNED_IN, owner=user.username, actor=user.username, detail=ways)
     browser, address = browser_of(request.headers.get("User-Agent", "")), audit.client_address(request)[:64]
     request.session[_SIGNED_IN] = {"at": timezone.now().isoformat(), "browser": browser, "address": address}
 

@@ -15,6 +15,11 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import structlog
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import Login
+from allauth.socialaccount.adapter import get_adapter
+from allauth.socialaccount.helpers import render_authentication_error
+from allauth.socialaccount.providers.base import AuthProcess
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views as django_views
@@ -30,9 +35,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
 from django_htmx.middleware import HtmxDetails
+from requests import RequestException
 
 from approvals import audit
-from approvals.forms.accounts import SignInForm, is_time_zone
+from approvals.accounts.providers import TIME_ZONE
+from approvals.forms.accounts import SignInForm
 from approvals.models import User
 from memory_app.runtime import background, rate_limit
 from memory_app.runtime.workers import enqueue
@@ -221,6 +228,11 @@ def typed_before(request: HttpRequest) -> dict[str, str]:
     return fields
 
 
+def ways_in() -> dict[str, Any]:
+    """Return what the sign-in page offers beside passkeys."""
+    return {"provider": settings.OIDC_URL and settings.OIDC_NAME, "has_passwords": settings.LOCAL_SIGN_IN}
+
+
 def _ask_to_sign_in(request: HttpRequest, page: str) -> HttpResponse:
     htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
     if request.method == "POST":
@@ -231,6 +243,7 @@ def _ask_to_sign_in(request: HttpRequest, page: str) -> HttpResponse:
             "form": SignInForm(request),
             "next": page,
             "kept": signing.dumps({"page": page, "fields": fields}, salt=_KEPT_SALT, compress=True),
+            **ways_in(),
         }
         if not htmx:
             return render(request, "registration/sign_in.html", context, status=401)
@@ -262,6 +275,8 @@ class SignIn(django_views.LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if "provider" in request.POST and settings.OIDC_URL:
+            return self._to_provider()
         name = request.POST.get("username", "")
         self._tries = AttemptLimiter("sign-in", request, name)
         # Without one of the two nothing is tried.
@@ -270,22 +285,44 @@ class SignIn(django_views.LoginView):
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
+        user = form.get_user()
+        if not settings.LOCAL_SIGN_IN and not user.is_staff:
+            form.add_error(None, _("Sign in with %(provider)s.") % {"provider": settings.OIDC_NAME})
+            return self.form_invalid(form)
         self._tries.forget()
-        _take_time_zone(form.get_user(), self.request.POST.get("time_zone", ""))
-        response = super().form_valid(form)
+        self._remember()
+        login = Login(user=user, redirect_url=self.get_success_url())
+        return perform_password_login(self.request, {"username": user.username}, login)
+
+    def _remember(self) -> None:
+        """Keep for after the second factor, or the provider, what came with the form."""
+        self.request.session[TIME_ZONE] = self.request.POST.get("time_zone", "")[:64]
         with suppress(signing.BadSignature):
             kept = signing.loads(self.request.POST.get("kept", ""), salt=_KEPT_SALT, max_age=_KEPT_FOR)
             self.request.session[_KEPT] = kept
-        return response
+
+    def _to_provider(self) -> HttpResponse:
+        self._remember()
+        provider = get_adapter().get_provider(self.request, settings.OIDC_PROVIDER)
+        try:
+            return provider.redirect(self.request, AuthProcess.LOGIN, next_url=self.get_success_url())
+        except RequestException as error:
+            return render_authentication_error(self.request, provider, exception=error)
 
     def form_invalid(self, form: Any) -> HttpResponse:
         return self.render_to_response(self.get_context_data(form=form), status=422)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs) | {
-            "kept": self.request.POST.get("kept", ""),
-            "demo_accounts": shown_to(self.request),
-        }
+        is_asked_for = self.request.method == "POST" or "password" in self.request.GET
+        shown = ways_in() | ({"has_passwords": True} if is_asked_for else {})
+        return (
+            super().get_context_data(**kwargs)
+            | shown
+            | {
+                "kept": self.request.POST.get("kept", ""),
+                "demo_accounts": shown_to(self.request),
+            }
+        )
 
 
 class PasswordReset(django_views.PasswordResetView):
@@ -317,10 +354,3 @@ def local_path(request: HttpRequest, url: str, default: str) -> str:
         if path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None):
             return path
     return default
-
-
-def _take_time_zone(user: User, zone: str) -> None:
-    """At their first sign-in people get the zone their browser is in; from then on it is their setting."""
-    if user.last_login is None and user.time_zone == "UTC" and is_time_zone(zone):
-        user.time_zone = zone
-        user.save(update_fields=["time_zone"])

@@ -4,14 +4,17 @@ import csv
 from datetime import datetime
 from itertools import chain
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
@@ -24,6 +27,8 @@ from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, register_read_only
 from approvals.forms.accounts import time_zones
 from approvals.models import Agent, Attention, AuditEvent, Policy, SavedFilter, TrustRule, Tutorship, User, counts
+
+M = TypeVar("M", bound=Model)
 
 
 class NewPersonForm(AdminUserCreationForm[User]):
@@ -95,9 +100,9 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         self.message_user(request, said % {"number": invited})
         if left_out := queryset.count() - invited:
             said = ngettext(
-                "One person was left out: without an address, deactivated, signed in before, or not yours to change.",
-                "%(number)d people were left out: without an address, deactivated, signed in before, or not yours to "
-                "change.",
+                "One person was left out: has no address, was deactivated, has signed in, or has more rights than you.",
+                "%(number)d people were left out: without an address, deactivated, signed in before, or with more "
+                "rights than you.",
                 left_out,
             )
             self.message_user(request, said % {"number": left_out}, messages.WARNING)
@@ -126,6 +131,46 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
             return False
         return super().has_change_permission(request, obj)
 
+
+class LostAndFoundAdmin(PlainList[M]):
+    """Second factors and links to the provider, which an admin ends for who lost a phone, or has another account."""
+
+    date_hierarchy = None
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Only a superuser ends those of people with rights: what is left to sign in with is less than before."""
+        if obj is not None and obj.user.is_staff and not request.user.is_superuser:
+            return False
+        return super().has_delete_permission(request, obj)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        for row in queryset:
+            is_factor = isinstance(row, Authenticator)
+            what = AuditEvent.Act.FACTOR_REMOVED if is_factor else AuditEvent.Act.PROVIDER_UNLINKED
+            audit.record(what, owner=row.user.username, detail=row.type if is_factor else row.provider)
+        return super().log_deletions(request, queryset)
+
+
+for _theirs in (EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator):
+    admin.site.unregister(_theirs)
+for _ended, _columns in (
+    (Authenticator, ["user", "type", "created_at", "last_used_at"]),
+    (SocialAccount, ["user", "provider", "uid", "date_joined", "last_login"]),
+):
+    admin.site.register(
+        _ended,
+        LostAndFoundAdmin,
+        list_display=_columns,
+        fields=_columns,
+        list_select_related=["user"],
+        search_fields=["user__username"],
+    )
 
 admin.site.unregister(Group)
 

@@ -17,7 +17,7 @@ ROWS = re.findall(r"^\| `(\w+)`( ⤷)? \| (.+?) \| (.*?) ?\| (.+) \|$", OURS, re
 #: Their defaults depend on the machine or on another setting, and are said in words.
 _IN_WORDS = {
     *("ASSENT_DATA_DIR", "ASSENT_EMAIL_URL", "ASSENT_HSTS_SECONDS", "ASSENT_LOG_FORMAT", "ASSENT_MAX_OPEN_PROPOSALS"),
-    *("ASSENT_SSL_REDIRECT", "DATABASE_URL", "MEMORY_DATABASE_URL"),
+    *("ASSENT_SECOND_FACTOR_REQUIRED", "ASSENT_SSL_REDIRECT", "DATABASE_URL", "MEMORY_DATABASE_URL"),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.test import Client
-from django.urls import resolve, reverse
+from django.urls import URLPattern, resolve, reverse
 from django.utils.http import urlsafe_base64_encode
 from playwright.sync_api import Browser, Page, expect
 
@@ -19,6 +19,7 @@ import approvals.urls
 from agent_tools import auth
 from agent_tools.models import AgentToken, WebhookEndpoint
 from approvals import audit
+from approvals.accounts.invitations import TOKENS
 from approvals.models import Agent, AuditEvent, Proposal, Tutorship, User
 from approvals.notifications.unsubscribe import unsubscribe_url
 from memory_app import reads
@@ -117,6 +118,9 @@ def settings_pages(states: EveryState) -> Iterator[str]:
     yield reverse("agent_token_revoke", args=[token.pk])
     yield reverse("agent_token_rotate", args=[AgentToken.objects.get(agent__name="diary").pk])
     yield from ("/agents/scribe/calls/", "/agents/scribe/calls/?tool=forget")
+    factors = "/settings/second-factor/"
+    yield from (factors, f"{factors}totp/activate/", f"{factors}webauthn/add/", f"{factors}webauthn/")
+    yield from ("/sign-in/with/", "/sign-in/confirm/", "/sign-in/with/login/cancelled/")
     yield from webhook_pages()
 
 
@@ -135,6 +139,8 @@ def doors(states: EveryState) -> Iterator[str]:
     uid = urlsafe_base64_encode(str(alice.pk).encode())
     yield reverse("password_reset_confirm", args=[uid, default_token_generator.make_token(alice)])
     yield reverse("password_reset_confirm", args=[uid, "used-before"])
+    yield reverse("invitation", args=[uid, TOKENS.make_token(alice)])
+    yield reverse("invitation", args=[uid, "used-before"])
     yield unsubscribe_url(alice).removeprefix(settings.PUBLIC_URL.rstrip("/"))
 
 
@@ -142,7 +148,8 @@ def doors(states: EveryState) -> Iterator[str]:
 NO_PAGES = {
     "what a form is sent to": """approve ticks reject request_changes filter_save filter_delete several undo_several
         batch_dismiss welcome_dismiss comment assign rule_create rule_change rule_delete feed_address
-        sessions_end sign_in_and_go_on sign_out webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
+        sessions_end sign_in_and_go_on sign_out
+        account_login account_logout webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
     "files, and parts of pages": "manifest feed export_markdown export_json",
     "Swagger's page, whose markup is not ours": "api_docs",
     "for machines": "healthz readyz metrics llms mcp mcp_below",
@@ -154,7 +161,7 @@ def test_every_page_is_looked_at(states: EveryState) -> None:
     looked_at = {resolve(path.split("?")[0]).url_name for each in pages for path in each(states)}
     elsewhere = {name for names in NO_PAGES.values() for name in names.split()}
     patterns = [*approvals.urls.urlpatterns, *agent_tools.urls.urlpatterns]
-    ours = {each.name for each in patterns if each.name}
+    ours = {each.name for each in patterns if isinstance(each, URLPattern) and each.name}
     assert {name for name in ours - looked_at - elsewhere if not name.startswith("api_")} == set()
 
 
@@ -379,7 +386,7 @@ def test_doors_and_errors(browser: Browser, server: Server, window_of: WindowOf,
     signed_in.look("signed out in between")
     window.goto("/sign-in/")
     window.context.clear_cookies()
-    send_plainly(window, "main form", "username", "tim")
+    send_plainly(window, "main form.card", "username", "tim")
     signed_in.look("a form from another site")
     nothing_found(inspector, signed_in)
 

@@ -59,7 +59,7 @@ def test_signing_in_and_out_and_a_failure_are_one_event_each_in_the_log_and_the_
         client.post("/sign-out/")  # nobody is signed in any more
         assert try_("alice").status_code == 422
     expected = [
-        ("signed_in", "alice", "alice", ""),
+        ("signed_in", "alice", "alice", "password"),
         ("signed_out", "alice", "alice", ""),
         ("sign_in_failed", "", "alice", ""),
     ]
