@@ -4,8 +4,6 @@ Without REDIS_URL tasks run inline, in the process that asked for them.
 """
 
 import os
-from collections.abc import Mapping
-from contextvars import Token
 from typing import Any
 
 import structlog
@@ -37,9 +35,6 @@ def _keep_files_private(**kwargs: Any) -> None:
 
 # -- the log of a task names it, and the request that enqueued it
 
-#: What was bound before, by the task under way.
-_bound: dict[str, Mapping[str, Token[Any]]] = {}
-
 
 @signals.before_task_publish.connect
 def _pass_request_id(headers: dict[str, Any], **kwargs: Any) -> None:
@@ -48,11 +43,6 @@ def _pass_request_id(headers: dict[str, Any], **kwargs: Any) -> None:
 
 @signals.task_prerun.connect
 def _bind_ids(task_id: str, task: Task[Any, Any], **kwargs: Any) -> None:
-    request_id = task.request.get("request_id")
-    ids = {"task_id": task_id} | ({"request_id": request_id} if request_id else {})
-    _bound[task_id] = structlog.contextvars.bind_contextvars(**ids)
-
-
-@signals.task_postrun.connect
-def _release_ids(task_id: str, **kwargs: Any) -> None:
-    structlog.contextvars.reset_contextvars(**_bound.pop(task_id))
+    if not task.request.is_eager:  # nothing of the task before it
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(task_id=task_id, request_id=task.request.get("request_id"))

@@ -5,12 +5,14 @@ says the same, workers of Celery and restarts included, and a call pays nothing.
 added to counts that are kept (`records.COUNTED`). No label names a person, an agent or a text.
 """
 
+import tomllib
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import accumulate, takewhile
+from pathlib import Path
 from secrets import compare_digest
 from typing import Any
 
@@ -44,61 +46,47 @@ _SETTLES = timedelta(seconds=30)
 _AT_ONCE = 10_000
 #: For how long counts of decided proposals are believed: a million take SQLite a third of a second.
 _BELIEVED = timedelta(minutes=10)
-#: Upper bounds of the buckets of a histogram, in seconds.
-_BOUNDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-_SEARCHES = frozenset(("search", "memory_search", "recall"))
-_NO_PROPOSALS = frozenset(("withdraw_proposal", "comment_on_proposal"))
-#: What became of a proposal.
-_DECISIONS = ("approved", "rejected", "withdrawn", "expired", "applied", "reverted", "changes_requested", "reopened")
+_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_KINDS: dict[str, Any] = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily}
 
 
-def _family(kind: type[Any], name: str, said: str, values: Mapping[Any, float], *labels: str) -> Metric:
-    """Return one figure.
+def _families(values: Mapping[str, Mapping[Any, float]]) -> Iterator[Metric]:
+    """Yield figures.
 
     Args:
-        values: by the values of the labels: a word, or a tuple of several.
+        values: by name, then by the value of the label; by a tuple of several, or of none.
     """
-    family: Metric = kind(f"assent_{name}", said, labels=labels)
-    for of, value in values.items():
-        family.add_metric([of] if isinstance(of, str) else of, value)  # type: ignore[attr-defined] # of each kind
-    return family
-
-
-_gauge, _counter = partial(_family, GaugeMetricFamily), partial(_family, CounterMetricFamily)
+    for name, of in values.items():
+        kind, labels, said = _SAID["figures"][name]
+        family = _KINDS[kind](f"assent_{name}", said, labels=labels)
+        for label, value in of.items():
+            family.add_metric([label] if isinstance(label, str) else label, value)
+        yield family
 
 
 def _of_default() -> list[Metric]:
     """Return the figures that `default` knows."""
     counts, decided = _count()
-    pending = dict(Proposal.objects.pending().order_by().values_list("status").annotate(Count("pk")))
+    pending = Proposal.objects.pending().order_by().values_list("status").annotate(Count("pk"))
     oldest = Proposal.objects.open().order_by("created_at").values_list("created_at", flat=True).first()
-    age = (timezone.now() - oldest).total_seconds() if oldest else 0
-    calls = {tuple(key.split()[1:]): number for key, number in counts.items() if key.startswith("call ")}
-    decisions = {kind: counts.get(f"decision {kind}", 0) for kind in _DECISIONS}
-    recovered = dict.fromkeys(("opened", "approved", "reopened"), 0) | records.value(records.RECOVERED)
     last = {name: records.last(name) for name in (records.BACKUP, records.UPKEEP)} | {"check": figures.checked_at()}
-    return [
-        _gauge("proposals", "Proposals by state.", dict.fromkeys(PENDING, 0) | decided | pending, "state"),
-        _gauge("oldest_open_proposal_seconds", "Age of the oldest open proposal.", {(): age}),
-        _gauge("index_behind_owners", "Search indices that are behind.", {(): len(index_state.owners_behind())}),
-        _counter("calls", "Calls of agents.", calls, "tool", "outcome"),
-        _counter("decisions", "What became of proposals.", decisions, "kind"),
-        _counter("leases_recovered", "Steps that `recover` finished.", recovered, "what"),
-        _durations(counts),
-        *(
-            _gauge(
-                f"last_{name}_timestamp_seconds", f"Time of the last {name}, or 0.", {(): at.timestamp() if at else 0}
-            )
-            for name, at in last.items()
-        ),
-    ]
+    values: dict[str, dict[Any, float]] = {
+        "proposals": {**dict.fromkeys(PENDING, 0), **decided, **dict(pending)},
+        "oldest_open_proposal_seconds": {(): (timezone.now() - oldest).total_seconds() if oldest else 0},
+        "index_behind_owners": {(): len(index_state.owners_behind())},
+        "calls": {tuple(key.split()[1:]): number for key, number in counts.items() if key.startswith("call ")},
+        "decisions": {kind: counts.get(f"decision {kind}", 0) for kind in _SAID["decisions"]},
+        "leases_recovered": dict.fromkeys(_SAID["recovered"], 0) | records.value(records.RECOVERED),
+    }
+    values |= {f"last_{name}_timestamp_seconds": {(): at.timestamp() if at else 0} for name, at in last.items()}
+    return [*_families(values), _durations(counts)]
 
 
 def _durations(counts: dict[str, float]) -> Metric:
     said = "How long agents' calls and approvals took."
     durations = HistogramMetricFamily("assent_duration_seconds", said, labels=["operation"])
-    bounds = [*map(str, _BOUNDS), "+Inf"]
-    for operation in ("propose", "approve", "search"):
+    bounds = [*map(str, _SAID["buckets"]), "+Inf"]
+    for operation in _SAID["operations"]:
         within = accumulate(counts.get(f"within {operation} {number}", 0) for number in range(len(bounds)))
         durations.add_metric([operation], list(zip(bounds, within, strict=True)), counts.get(f"seconds {operation}", 0))
     return durations
@@ -128,7 +116,7 @@ def _count() -> tuple[dict[str, float], dict[str, int]]:
             kept["call"] = pk
         events = Event.objects.filter(pk__gt=kept["event"]).order_by("pk")
         for pk, at, what, began in _settled(events.values_list("pk", "at", "what", "proposal__decided_at"), until):
-            if what in _DECISIONS:
+            if what in _SAID["decisions"]:
                 counts[f"decision {what}"] += 1
             if what == Event.What.APPROVED and began:
                 _observe(counts, "approve", max(0.0, (at - began).total_seconds()))
@@ -152,24 +140,15 @@ def _settled(rows: Any, until: datetime) -> Iterable[tuple[Any, ...]]:
 def _count_call(counts: dict[str, float], tool: str, outcome: str, seconds: float) -> None:
     asked = registry.TOOLS.get(tool) or registry.ENDPOINTS.get(tool)
     counts[f"call {tool if asked else 'unknown'} {outcome}"] += 1
-    if tool in _SEARCHES:
+    if tool in _SAID["searches"]:
         _observe(counts, "search", seconds)
-    elif asked and asked.scope == Scope.MEMORY_PROPOSE and tool not in _NO_PROPOSALS:
+    elif asked and asked.scope == Scope.MEMORY_PROPOSE and tool not in _SAID["no_proposals"]:
         _observe(counts, "propose", seconds)
 
 
 def _observe(counts: dict[str, float], operation: str, seconds: float) -> None:
-    counts[f"within {operation} {bisect_left(_BOUNDS, seconds)}"] += 1
+    counts[f"within {operation} {bisect_left(_SAID['buckets'], seconds)}"] += 1
     counts[f"seconds {operation}"] += seconds
-
-
-#: What there is to see of a database of the memory (`figures.of_memory`).
-_OF_MEMORY = {
-    "live_branches": "Branches of undecided proposals.",
-    "ledger_behind_commits": "Commits that the ledger lacks.",
-    "memory_bytes": "Size of an embedded memory.",
-    "memory_collected_bytes": "Size of it after its last collection.",
-}
 
 
 class _Scrape(Collector):
@@ -182,12 +161,13 @@ class _Scrape(Collector):
         }
         found = health.together({**asked, "figures": _of_default}, _SECONDS * 3 / 4)
         default, of = found.pop("figures"), dict(zip(memories, found.values(), strict=True))
-        up = {name: float(answer is not None) for name, answer in {"default": default, **of}.items()}
-        yield _gauge("database_up", "Whether a database answers.", up, "database")
+        there = {database: each for database, each in of.items() if each}
+        yield from _families(
+            {"database_up": {each: found is not None for each, found in {"default": default, **of}.items()}}
+        )
         yield from default or ()
-        for name, said in _OF_MEMORY.items():
-            values = {database: each[name] for database, each in of.items() if each and name in each}
-            yield _gauge(name, said, values, "database")
+        names = dict.fromkeys(name for each in there.values() for name in each)
+        yield from _families({name: {database: each[name] for database, each in there.items()} for name in names})
 
 
 _registry = CollectorRegistry(auto_describe=False)

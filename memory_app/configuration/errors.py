@@ -20,7 +20,7 @@ from memory_app.configuration.environment import BadSetting
 from memory_app.configuration.logs import route_of
 
 _OF_EVENT = ("event_id", "timestamp", "level", "platform", "release", "environment", "server_name", "sdk", "logger")
-_OF_FRAME = ("filename", "function", "module", "lineno", "in_app")
+_OF_EXCEPTION = ("type", "module", "stacktrace")
 
 
 def report_to(dsn: str) -> None:
@@ -60,13 +60,8 @@ def _of_names_alone(event: Event, hint: Hint) -> Event:
     if isinstance(request, HttpRequest):
         kept["tags"]["route"] = route_of(request)
     if error and error[0]:
-        found: Any = event_from_exception(error)[0]
-        kept["exception"] = {"values": [_of_exception(each) for each in found["exception"]["values"]]}
+        found: Any = event_from_exception(error, sentry_sdk.get_client().options)[0]
+        values = [{name: each.get(name) for name in _OF_EXCEPTION} for each in found["exception"]["values"]]
+        kept["exception"] = {"values": values}
     allowed: Event = kept
     return allowed
-
-
-def _of_exception(value: dict[str, Any]) -> dict[str, Any]:
-    frames = (value.get("stacktrace") or {}).get("frames", [])
-    only = [{name: frame.get(name) for name in _OF_FRAME} for frame in frames]
-    return {"type": value["type"], "module": value.get("module"), "stacktrace": {"frames": only}}

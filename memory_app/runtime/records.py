@@ -23,8 +23,7 @@ def note(name: str, value: Any = None) -> None:
     Args:
         value: of JSON.
     """
-    defaults = {"value": {} if value is None else value, "at": timezone.now()}
-    SiteRecord.objects.update_or_create(name=name, defaults=defaults)
+    SiteRecord.objects.update_or_create(name=name, defaults={"value": value or {}, "at": timezone.now()})
 
 
 def add(name: str, counts: Mapping[str, int]) -> None:

@@ -48,7 +48,8 @@ def task(text):
     secret = MARK
     raise ValueError(text)
 
-client = Client(raise_request_exception=False, headers={{"X-Request-ID": "r-1", "User-Agent": MARK, "Host": "127.0.0.1"}})
+headers = {{"X-Request-ID": "r-1", "User-Agent": MARK, "Host": "127.0.0.1"}}
+client = Client(raise_request_exception=False, headers=headers)
 assert client.post(f"/broken/{{MARK}}/?q={{MARK}}", MARK, content_type="text/plain").status_code == 500
 task.apply(args=[MARK])
 try:
@@ -119,7 +120,6 @@ def test_errors_arrive_with_their_places_and_ids_and_without_a_word_that_anybody
     page = said["django.request"]
     assert page["tags"] == {"request_id": "r-1", "route": "broken/<str:name>/"}
     assert page["exception"]["values"][-1]["stacktrace"]["frames"][-1]["function"] == "failing"
-    assert said["celery.app.trace"]["tags"].keys() == {"task_id"}
     for body in receiver.bodies:
         assert MARK not in body
     for event in events:
