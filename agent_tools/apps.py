@@ -10,10 +10,13 @@ class AgentToolsConfig(AppConfig):
     def ready(self) -> None:
         from agent_tools import auth
         from agent_tools.calls import execution, idempotency
+        from agent_tools.console import of_person
         from agent_tools.decisions import telling
+        from approvals.accounts import leaving
         from approvals.review import trust
         from approvals.services import texts
 
         execution.additions.append(telling.news_for)
         texts.copies.append(idempotency.remove)
         trust.serving.append(auth.agents_serving)
+        leaving.endings.extend(of_person.ENDINGS)

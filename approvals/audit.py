@@ -5,7 +5,7 @@ Not here: what agents did (`agent_tools.models.ToolCall`), and what was decided 
 """
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
@@ -56,25 +56,31 @@ def record(what: AuditEvent.Act, *, owner: str = "", detail: str = "", actor: st
         detail: words for admins, cut at 200 characters: a kind, a right, the visible prefix of a token.
         actor: a username; by default the person of the request.
     """
+    record_all(what, [(owner, detail)], actor=actor)
+
+
+def record_all(what: AuditEvent.Act, about: Iterable[tuple[str, str]], *, actor: str | None = None) -> None:
+    """Record one event for each of these owners and details, see `record`."""
     request = _request.get()
     if actor is None:
         actor = getattr(request, "user", AnonymousUser()).get_username()
-    values = {
-        "what": what.value,
-        "actor": actor,
-        "owner": owner,
-        "detail": invisible.plain(" ".join(detail.split()))[:200],
-        "address": invisible.plain(client_address(request))[:64] if request else "",
-    }
+    address = invisible.plain(client_address(request))[:64] if request else ""
     request_id = structlog.contextvars.get_contextvars().get("request_id", "")
-    # Not in somebody's transaction, which would end with it where the table is locked.
-    transaction.on_commit(partial(_write, AuditEvent(**values, request_id=request_id), values))
+    events = []
+    for owner, detail in about:
+        detail = invisible.plain(" ".join(detail.split()))[:200]
+        values = {"what": what.value, "actor": actor, "owner": owner, "detail": detail, "address": address}
+        events.append(AuditEvent(**values, request_id=request_id))
+    if events:
+        # Not in somebody's transaction, which would end with it where the table is locked.
+        transaction.on_commit(partial(_write, events))
 
 
-def _write(event: AuditEvent, values: dict[str, str]) -> None:
-    log.info("audit", **values)
-    with deadlines.briefly(_SECONDS, "audit_not_stored", what=event.what):
-        event.save()
+def _write(events: list[AuditEvent]) -> None:
+    for event in events:
+        log.info("audit", **{name: getattr(event, name) for name in ("what", "actor", "owner", "detail", "address")})
+    with deadlines.briefly(_SECONDS + len(events) / 1_000, "audit_not_stored", what=events[0].what):
+        AuditEvent.objects.bulk_create(events, batch_size=500)
 
 
 #: What is opened, by the third part of the address of its page; other pages are of the memory as a whole.

@@ -2,7 +2,8 @@
 
 Pages show their buttons according to `available_actions`, and the services call the same function again before they
 act. Owners do everything on their own memory, tutors read and decide for assigned owners, staff decide and use the
-admin. Agents read and propose; an agent is not a `User`.
+admin. Agents read and propose; an agent is not a `User`. Who tutors whom is a row for each pair, given by hand or
+kept with courses (`accounts.courses`).
 """
 
 from datetime import timedelta

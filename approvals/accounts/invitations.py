@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.core.mail import get_connection, send_mail
+from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.encoding import force_bytes
@@ -51,20 +52,20 @@ class AcceptInvitation(PasswordResetConfirmView):
     extra_context = {"days": settings.INVITATION_DAYS}
 
 
-def invite(people: Iterable[User], *, by: User) -> list[User]:
+def invite(people: Iterable[User], *, by: User | None) -> list[User]:
     """Mail them a link to choose a password; an earlier one of theirs stays valid. Return those who get one.
 
     Left out: who has no address, is deactivated, or has signed in.
 
     Args:
-        by: who invites them, an admin.
+        by: who invites them, an admin; None on the command line.
     """
     invited = [user for user in people if user.email and user.is_active and user.last_login is None]
     User.objects.filter(pk__in=[user.pk for user in invited]).update(invited_at=timezone.now(), invitation_due=True)
-    for user in invited:
-        audit.record(AuditEvent.Act.INVITED, owner=user.username, actor=by.username)
+    about = [(user.username, "") for user in invited]
+    audit.record_all(AuditEvent.Act.INVITED, about, actor=by.username if by else "")
     if invited:
-        enqueue(TASK, otherwise=lambda: background.soon(THREAD, send_due))
+        transaction.on_commit(lambda: enqueue(TASK, otherwise=lambda: background.soon(THREAD, send_due)))
     return invited
 
 

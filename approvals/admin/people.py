@@ -1,7 +1,7 @@
 """People, who tutors whom, and agents."""
 
 import csv
-from datetime import datetime
+from collections.abc import Iterable
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -14,19 +14,27 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import URLPattern, path
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+from django_stubs_ext import StrOrPromise
 
 from approvals import audit
-from approvals.accounts import invitations
+from approvals.accounts import courses, invitations, leaving, people_file
 from approvals.accounts.sign_in import viewer_of
 from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, register_read_only
 from approvals.forms.accounts import time_zones
-from approvals.models import Agent, Attention, AuditEvent, Policy, SavedFilter, TrustRule, Tutorship, User, counts
+from approvals.forms.memory import packed, unpacked
+from approvals.models import Attention, Policy, SavedFilter, TrustRule, counts
+from approvals.models.people import Agent, AuditEvent, Course, Tutorship, User
+from memory_app.runtime import deadlines
 
 M = TypeVar("M", bound=Model)
 
@@ -47,6 +55,11 @@ class PersonForm(UserChangeForm[User]):
 
 #: What only a superuser gives and takes.
 _RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+#: What is needed to change people by a file, and seconds that may take.
+_FOR_FILES = [f"approvals.{what}" for what in ("add_user", "change_user", "change_course", "change_tutorship")]
+_FILE_SECONDS = 600
 
 
 def _in_words(value: Any) -> str:
@@ -81,6 +94,61 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
             },
         ),
     ]
+
+    def get_urls(self) -> list[URLPattern]:
+        pages = (("file/", self.file, "people_file"), ("<int:pk>/leaves/", self.leaves, "person_leaves"))
+        ours = [path(route, self.admin_site.admin_view(view), name=name) for route, view, name in pages]
+        return [*ours, *super().get_urls()]
+
+    def file(self, request: HttpRequest) -> HttpResponseBase:
+        """Show what a file of people would do, and do it; without a file, a form and the present people as one."""
+        by, data, lines, error = viewer_of(request), b"", [], ""
+        if not by.has_perms(_FOR_FILES):
+            raise PermissionDenied
+        if "export" in request.GET:
+            audit.record(AuditEvent.Act.OPENED, detail="people (export)")
+            return _as_file(people_file.write(), "people.csv")
+        if request.method == "POST":
+            deadlines.allow(_FILE_SECONDS)
+            try:
+                sent = request.FILES.get("file")
+                data = sent.read() if sent else unpacked(request.POST.get("carried", ""))
+                lines = people_file.plan(data)
+            except (people_file.Unreadable, ValueError) as refused:
+                error = str(refused)
+        wrong = sum(bool(line.errors) for line in lines)
+        if lines and "apply" in request.POST and (not wrong or "skip_errors" in request.POST):
+            number = people_file.apply(lines, by=by, invites="invites" in request.POST)
+            said = ngettext("One line was applied.", "%(number)d lines were applied.", number)
+            self.message_user(request, said % {"number": number})
+            return redirect("admin:people_file")
+        context = {"lines": lines, "wrong": wrong, "carried": packed(data), "columns": people_file.COLUMNS}
+        return self._page(request, "people_file", _("People from a file"), error, **context)
+
+    def leaves(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show what ends when a person leaves; when it is confirmed, do it."""
+        person, by, error = get_object_or_404(User, pk=pk), viewer_of(request), ""
+        deletes = "deletes" in request.POST
+        if not self.has_change_permission(request, person) or (deletes and not by.is_superuser):
+            raise PermissionDenied
+        to = User.objects.filter(username=request.POST.get("to", "")).first()
+        if request.method == "POST":
+            try:
+                if request.POST.get("to") and not to:
+                    raise leaving.CannotLeave(_("There is nobody of this username."))
+                leaving.leave(person, by=by, hand_over_to=to, deletes=deletes)
+                self.message_user(request, _("%(name)s has left.") % {"name": person.username})
+                return redirect("admin:approvals_user_change", pk)
+            except leaving.CannotLeave as refused:
+                error = str(refused)
+        context = {"person": person, "said": leaving.what_happens(person)}
+        return self._page(request, "leaves", _("%(name)s leaves") % {"name": person}, error, **context)
+
+    def _page(
+        self, request: HttpRequest, name: str, title: StrOrPromise, error: str, **context: object
+    ) -> HttpResponse:
+        context |= {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "error": error}
+        return render(request, f"admin/approvals/user/{name}.html", context, status=422 if error else 200)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         fixed = super().get_readonly_fields(request, obj)
@@ -190,15 +258,45 @@ class RolesAdmin(PlainList[Group], GroupAdmin):
         return super().log_deletions(request, queryset)
 
 
+@admin.register(Course)
+class CourseAdmin(PlainList[Course]):
+    """Who is in a course; tutorships follow."""
+
+    list_display = ["name"]
+    search_fields = ["name"]
+    autocomplete_fields = ["tutors", "students"]
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        before = {*form.instance.students.values_list("pk", flat=True)}
+        super().save_related(request, form, formsets, change)
+        courses.keep_tutorships(before.union(form.instance.students.values_list("pk", flat=True)))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Course | None = None) -> bool:
+        """Only one without students, from which no tutorship follows."""
+        return (obj is None or not obj.students.exists()) and super().has_delete_permission(request, obj)
+
+
 @admin.register(Tutorship)
 class TutorshipAdmin(PlainList[Tutorship]):
-    list_display = ["tutor", "owner", "created_at"]
+    list_display = ["tutor", "owner", "by_hand", "created_at"]
     list_select_related = ["tutor", "owner"]
     search_fields = ["tutor__username", "tutor__last_name", "owner__username", "owner__last_name"]
     date_hierarchy = "created_at"
     autocomplete_fields = ["tutor", "owner"]
-    readonly_fields = ["created_at"]
+    readonly_fields = ["by_hand", "created_at"]
     names = ["tutor", "owner"]  # end it and make another
+
+    def has_delete_permission(self, request: HttpRequest, obj: Tutorship | None = None) -> bool:
+        """What follows from a course ends there."""
+        return (obj is None or obj.by_hand) and super().has_delete_permission(request, obj)
+
+    def delete_model(self, request: HttpRequest, obj: Tutorship) -> None:
+        self.delete_queryset(request, Tutorship.objects.filter(pk=obj.pk))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Tutorship]) -> None:
+        owners = {*queryset.values_list("owner", flat=True)}
+        super().delete_queryset(request, queryset)
+        courses.keep_tutorships(owners)
 
     def log_addition(self, request: HttpRequest, obj: Tutorship, message: Any) -> Any:
         audit.record(AuditEvent.Act.TUTOR_ASSIGNED, owner=obj.owner.username, detail=obj.tutor.username)
@@ -261,13 +359,11 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         columns = [str(name) for name in self.list_display]
         rows = chain([columns], queryset.values_list(*columns).iterator(chunk_size=1_000))
         writer = csv.writer(SimpleNamespace(write=str))  # `writerow` returns the line
-        lines = (writer.writerow(map(_as_cell, row)) for row in rows)
-        answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-        answer["Content-Disposition"] = 'attachment; filename="audit-events.csv"'
-        return answer
+        lines = (writer.writerow(map(people_file.as_cell, row)) for row in rows)
+        return _as_file(lines, "audit-events.csv")
 
 
-def _as_cell(value: Any) -> str:
-    """Return a value for a spreadsheet, which would compute what begins like a formula."""
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+def _as_file(lines: Iterable[str], name: str) -> StreamingHttpResponse:
+    answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer

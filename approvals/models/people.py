@@ -81,12 +81,33 @@ class User(AbstractUser):
         return f"{settings.PUBLIC_URL}{reverse('feed', args=[f'{self.pk}-{self.feed_key}'])}"
 
 
+class Course(models.Model):
+    """A group of a school: each of its tutors tutors each of its students.
+
+    `accounts.courses` keeps the tutorships that follow from it, which are what rights are read from.
+    """
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    tutors = models.ManyToManyField(User, blank=True, related_name="courses_tutored", verbose_name=_("tutors"))
+    students = models.ManyToManyField(User, blank=True, related_name="courses", verbose_name=_("students"))
+
+    class Meta:
+        verbose_name = _("course")
+        verbose_name_plural = _("courses")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Tutorship(models.Model):
     """A tutor may read the memory of an assigned owner and decide about proposals to it."""
 
     tutor = models.ForeignKey(User, models.PROTECT, related_name="tutorships", verbose_name=_("tutor"))
     owner = models.ForeignKey(User, models.PROTECT, related_name="tutors", verbose_name=_("owner"))
     created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
+    # Somebody gave it: it stays whatever the courses say. Others come and go with them.
+    by_hand = models.BooleanField(_("given by hand"), default=True, db_default=True, editable=False)
 
     class Meta:
         verbose_name = _("tutorship")
@@ -148,6 +169,8 @@ class AuditEvent(models.Model):
         RIGHTS_CHANGED = "rights_changed", _("rights changed")
         TUTOR_ASSIGNED = "tutor_assigned", _("tutor assigned")
         TUTOR_REMOVED = "tutor_removed", _("tutor removed")
+        LEFT = "left", _("left")
+        DOWNLOADED = "downloaded", _("downloaded their data")
         OPENED = "opened", _("opened")
 
     what = models.CharField(_("what"), max_length=20, choices=Act)

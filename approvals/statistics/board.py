@@ -22,10 +22,10 @@ from django_stubs_ext import StrOrPromise
 
 from approvals import permissions
 from approvals.accounts.sign_in import viewer_of
-from approvals.models import OwnerCounts, Proposal, Status, User, WeekCount
+from approvals.models import Course, OwnerCounts, Proposal, Status, User, WeekCount
 from approvals.models.counts import ORDERS
 from approvals.statistics import kept, weeks
-from approvals.views.request import reading_page
+from approvals.views.request import reading_page, whole_number
 
 PEOPLE_ON_A_PAGE = 100
 
@@ -93,14 +93,19 @@ def memories(request: HttpRequest) -> HttpResponse:
     if owners == [user.username]:
         return redirect("memory", owner=user.username)
     text = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    offered = Course.objects.all() if owners is None else user.courses_tutored.all()
+    number = whole_number(request.GET.get("course", ""))
+    course = offered.filter(pk=number).first() if number else None
     people = _people(user, owners, text)
+    if course:
+        people = people.filter(person__courses=course)
     with_proposals = people.filter(waiting__gt=0)
     only_waiting = request.GET.get("people") == "waiting"
     sort = request.GET.get("sort", "")
     if sort.removeprefix("-") not in _COLUMNS:
         sort = "name"
     # Of all people the number alone, which both engines have without looking at each.
-    everyone = people.count() if text or owners is not None else OwnerCounts.objects.count() - 1
+    everyone = people.count() if text or course or owners is not None else OwnerCounts.objects.count() - 1
     waiting = with_proposals.count()
     pages = Paginator((with_proposals if only_waiting else people).order_by(*_order(sort)), PEOPLE_ON_A_PAGE)
     pages.count = waiting if only_waiting else everyone
@@ -110,6 +115,8 @@ def memories(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "memory",
         "text": text,
+        "course": course,
+        "courses": offered,
         "own": own,
         "page": page,
         "rows": rows,

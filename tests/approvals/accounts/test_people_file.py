@@ -1,0 +1,175 @@
+"""People, groups and tutors from a CSV file: what it would do, and what it does."""
+
+import tempfile
+import time
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from approvals.accounts import invitations, people_file
+from approvals.models import AuditEvent, Course, Tutorship, User
+from approvals.permissions import may_read
+from tests.support.pages import words
+
+HEAD = "username,first name,last name,mail,groups,tutors,role,leaves\n"
+PAGE = reverse("admin:people_file")
+
+
+@pytest.fixture(autouse=True)
+def no_mail_is_sent(monkeypatch: Any) -> None:
+    monkeypatch.setattr(invitations, "enqueue", lambda task, otherwise: None)
+
+
+def planned(text: str, encoding: str = "utf-8") -> dict[str, str]:
+    lines = people_file.plan(text.encode(encoding))
+    return {line.username: "; ".join([*(f"! {error}" for error in line.errors), *line.effects]) for line in lines}
+
+
+def applied(text: str, **options: Any) -> int:
+    return people_file.apply(people_file.plan(text.encode()), by=None, **{"invites": True, **options})
+
+
+SCHOOL = HEAD + (
+    "tim,Tim,Okafor,tim@example.org,5a; 5b,,tutor,\n"
+    "anna,Anna,Jäger,anna@example.org,5a,,student,\n"
+    "ben.k,Ben,Kowalski,,5a;5b,uta,student,\n"
+    "uta,Uta,Unger,uta@example.org,,,,\n"
+)
+
+
+def test_a_file_makes_people_courses_and_tutorships_and_changes_nothing_the_second_time() -> None:
+    assert planned(SCHOOL) == {
+        "tim": "new; becomes tutor of 5a; becomes tutor of 5b",
+        "anna": "new; joins 5a",
+        "ben.k": "new; joins 5a; joins 5b; gets the tutor uta",
+        "uta": "new",
+    }
+    assert not User.objects.exists()
+    assert applied(SCHOOL) == 4
+    assert set(Tutorship.objects.values_list("tutor__username", "owner__username", "by_hand")) == {
+        ("tim", "anna", False),
+        ("tim", "ben.k", False),
+        ("uta", "ben.k", True),
+    }
+    due = User.objects.filter(invitation_due=True).values_list("username", flat=True)
+    assert set(due) == {"tim", "anna", "uta"}
+    assert may_read(User.objects.get(username="tim"), "anna")
+    assert AuditEvent.objects.filter(what="tutor_assigned").count() == 3
+    assert set(planned(SCHOOL).values()) == {""}
+    assert applied(SCHOOL) == 0
+
+
+def test_what_is_written_is_read_again_and_changes_nothing() -> None:
+    applied(SCHOOL)
+    User.objects.filter(username="anna").update(first_name="=1+1", last_name="-x")
+    text = "".join(people_file.write())
+    assert text.startswith("\ufeffusername,first name")
+    assert "'=1+1" in text  # a spreadsheet would compute it
+    assert set(planned(text).values()) == {""}
+
+
+def test_names_change_courses_change_and_people_leave_only_where_the_file_says_so() -> None:
+    applied(SCHOOL)
+    text = "username;first_name;groups;leaves\nanna;Änne;6a;no\nben.k;;-;2020-07-31\nuta;;;2999-01-01\n"
+    assert planned(text, "cp1252") == {
+        "anna": "first name changes from “Anna” to “Änne”; joins 6a; leaves 5a",
+        "ben.k": "leaves 5a; leaves 5b; leaves",
+        "uta": "",
+    }
+    assert applied(text, invites=False) == 2
+    assert not User.objects.get(username="ben.k").is_active
+    assert User.objects.get(username="tim").is_active
+    # By hand it stays, for what still waits.
+    assert [str(row) for row in Tutorship.objects.all()] == ["uta → ben.k"]
+    removed = AuditEvent.objects.filter(what="tutor_removed").values_list("owner", "detail")
+    assert set(removed) == {("anna", "tim"), ("ben.k", "tim")}
+
+
+def test_lines_in_error_say_why_and_the_others_can_be_applied(alice: User) -> None:
+    User.objects.create(username="gone", is_active=False)
+    User.objects.create(username="boss", is_staff=True)
+    text = HEAD + (
+        "Anna,,,,,,,\n"
+        "carl,,,carl at example,,,,\n"
+        "dora,,,,,nobody,,\n"
+        "gone,,,,5a,,,\n"
+        "boss,,,new@example.org,,,,\n"
+        "emil,,,,,,head,\n"
+        "fred,,,,,,,soon\n"
+        "gina,,,,5a,,,\n"
+        "alice,,,,5a,,,\n"
+        "alice,,,,5b,,,\n"
+        "hans,,,,,,,yes\n"
+    )
+    lines = people_file.plan(text.encode())
+    errors = {line.number: " ".join(line.errors) for line in lines}
+    assert "Use a-z, 0-9" in errors[2]
+    assert "valid email" in errors[3]
+    assert "nobody active called nobody" in errors[4]
+    assert "Someone who left has this username" in errors[5]
+    assert "Admins are changed in the admin" in errors[6]
+    assert "role is student or tutor" in errors[7]
+    assert "yes, no or a day" in errors[8]
+    assert errors[9] == errors[10] == ""
+    assert "Line 10 is about this person too" in errors[11]
+    assert "nobody of this username who could leave" in errors[12]
+    with pytest.raises(CommandError, match="9 lines have errors"):
+        call_command("people", _file(text), "--apply", stdout=StringIO())
+    assert not Course.objects.exists()
+    call_command("people", _file(text), "--apply", "--skip-errors", "--no-invitation", stdout=StringIO())
+    assert set(Course.objects.get(name="5a").students.values_list("username", flat=True)) == {"alice", "gina"}
+
+
+def _file(text: str) -> str:
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", delete=False, encoding="utf-8") as file:
+        file.write(text)
+    return file.name
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"username,birthday\nanna,1\n", "Unknown: “birthday”"),
+        (b"name\nanna\n", "username among them"),
+        (b"username,username\nanna,anna\n", "each once"),
+        (b'username\n"anna\n', "Line "),
+        ("username\nanna".encode("utf-16"), "neither UTF-8 nor cp1252"),
+        (b"", "username among them"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_as_a_whole(data: bytes, why: str) -> None:
+    with pytest.raises(people_file.Unreadable, match=why):
+        people_file.plan(data)
+
+
+def test_3_000_lines_take_seconds() -> None:
+    lines = [f"teacher{n},T,{n},t{n}@example.org,c{n},,tutor," for n in range(100)]
+    lines += [f"s{n},S,{n},s{n}@example.org,c{n % 100};c{(n + 7) % 100},,student," for n in range(2_900)]
+    began = time.monotonic()
+    text = HEAD + "\n".join(lines)
+    planned(text)
+    planning = time.monotonic() - began
+    assert applied(text) == 3_000
+    print(f"plan {planning:.1f} s, all {time.monotonic() - began:.1f} s")
+    assert Tutorship.objects.count() == 5_800
+    assert time.monotonic() - began < 60
+
+
+def test_the_page_shows_what_it_would_do_then_does_it(as_admin: Client, as_tim: Client, admin: User) -> None:
+    User.objects.filter(pk=admin.pk).update(is_superuser=True)
+    assert as_tim.get(PAGE, follow=True).status_code == 404
+    shown = as_admin.post(PAGE, {"file": SimpleUploadedFile("p.csv", SCHOOL.encode()), "check": ""})
+    assert "; becomes tutor of 5a" in words(shown)
+    assert not Course.objects.exists()
+    done = as_admin.post(PAGE, {"carried": shown.context["carried"], "apply": ""}, follow=True)
+    assert "4 lines were applied" in words(done)
+    assert Course.objects.get(name="5a").tutors.get().username == "tim"
+    assert b"anna,Anna,J" in b"".join(as_admin.get(PAGE, {"export": ""}).streaming_content)  # type: ignore[attr-defined]
+    refused = as_admin.post(PAGE, {"file": SimpleUploadedFile("p.csv", b"x\ny\n"), "apply": ""})
+    assert refused.status_code == 422
+    assert "The first line has to name columns" in words(refused)
