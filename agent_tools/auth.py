@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from allauth.idp.oidc.models import Token as Grant
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -35,11 +36,13 @@ from memory_app.databases.prepared import Prepared
 from memory_app.models import USERNAME
 from memory_app.runtime import deadlines, rate_limit, turns
 from memory_app.runtime.unavailable import of_cache
+from memory_app.webserver import requests
 
 PREFIX = "asn_"
 _PREFIX_LENGTH = len(PREFIX) + 8
 # Anything else is no token of ours, and need not reach the database (where a NUL would be an error).
 _SECRET = re.compile(rf"{PREFIX}[a-z0-9]{{8}}_[A-Za-z0-9_-]{{43}}")
+_ACCESS = re.compile(r"[A-Za-z0-9._~+/-]{16,100}")
 #: `last_used_at` is for people; writing it on every call would cost a write per read.
 _TOUCH_EVERY = timedelta(minutes=1)
 #: Seconds that may wait for a busy database.
@@ -84,6 +87,7 @@ def issue(
     created_by: User | None = None,
     expires_at: datetime | None = None,
     toolset: str = "",
+    grant: str = "",
 ) -> Issued:
     """Make a token.
 
@@ -93,6 +97,7 @@ def issue(
         created_by: the person who asked for it: the token stops working when they are deactivated, and, where it
             serves others, when they are no longer staff. None for the command line.
         toolset: names of sets, with commas; see `calls.toolsets`.
+        grant: see `AgentToken.grant`.
     """
     owners = list(owners)
     with transaction.atomic():
@@ -101,6 +106,7 @@ def issue(
             agent=agent,
             scopes=Scope.granted(scopes),
             toolset=toolset,
+            grant=grant,
             all_owners=all_owners,
             created_by=created_by,
             expires_at=expires_at,
@@ -134,7 +140,7 @@ def may_rotate(token: AgentToken, user: User) -> bool:
     A token that serves others would open their memory, one of another's agent would let its holder propose under that
     agent's name. Those an admin rotates.
     """
-    if token.all_owners or token.agent.created_by_id != user.pk or not token.agent.is_active:
+    if token.grant or token.all_owners or token.agent.created_by_id != user.pk or not token.agent.is_active:
         return False
     if not token.is_usable or hasattr(token, "replaced_by"):
         return False
@@ -155,7 +161,7 @@ def rotate(token: AgentToken, *, by: User, until: datetime | None) -> Issued:
         with transaction.atomic():
             # Locked, so that who is served is not narrowed between reading and copying it.
             old = AgentToken.objects.select_for_update(no_key=True).get(pk=token.pk)
-            if not AgentToken.objects.working().filter(pk=old.pk).exists():
+            if old.grant or not AgentToken.objects.working().filter(pk=old.pk).exists():
                 raise NotRotatable
             kept = ("agent", "scopes", "toolset", "all_owners", "expires_at", "tells_after", "owners_since")
             same = {name: getattr(old, name) for name in kept}
@@ -180,6 +186,14 @@ def find(secret: str) -> AgentToken | None:
     if token is None or not hmac.compare_digest(token.sha256, _sha256(secret)):
         return None
     return token
+
+
+def find_connected(secret: str) -> AgentToken | None:
+    """Return the token that works and that an access token of OAuth stands for; None otherwise."""
+    access = Grant.objects.lookup(Grant.Type.ACCESS_TOKEN, secret) if _ACCESS.fullmatch(secret) else None
+    if access is None:
+        return None
+    return AgentToken.objects.working().filter(grant=access.get_grant_id()).select_related("agent").first()
 
 
 def find_again(token: AgentToken) -> AgentToken | None:
@@ -261,6 +275,9 @@ def caller_of(request: HttpRequest) -> Caller:
     # A database that hangs would keep the call here for ever, before any tool's time begins.
     with deadlines.within(_SECONDS, waits_for_locks=False):
         token = find(secret.strip())
+        # These are for /mcp, which the client named when it asked for them.
+        if token is None and requests.is_mcp(request.path_info):
+            token = find_connected(secret.strip())
     if token is None:
         raise AuthenticationFailed
     touch(token)

@@ -115,6 +115,32 @@ class TokenForm(forms.Form):
         return timezone.now() + timedelta(days=days) if days else None
 
 
+class ConnectForm(TokenForm):
+    """A token for a program that asks for it: with what it asked for or less; for whose memory, staff choose."""
+
+    request = forms.CharField(widget=forms.HiddenInput)
+    user = forms.CharField(label=_("Whose memory"), help_text=_("A username."))
+
+    def __init__(self, *args: Any, owner: User, requested_scopes: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, owner=owner, **kwargs)
+        self.served = owner
+        asked = Scope.granted(requested_scopes)
+        scopes: Any = self.fields["scopes"]
+        scopes.choices = [(scope.value, scope.label) for scope in Scope if scope.value in asked]
+        scopes.initial = asked
+        self.fields["user"].initial = owner.username
+        if not owner.is_staff:
+            del self.fields["user"]
+
+    def clean_user(self) -> str:
+        username: str = self.cleaned_data["user"]
+        served = User.objects.filter(username=username, is_active=True).first()
+        if served is None:
+            raise forms.ValidationError(_("There is no such person."))
+        self.served = served
+        return username
+
+
 #: How long an old secret stays valid; None until somebody ends it.
 _GRACES: dict[str, tuple[Any, timedelta | None]] = {
     "hour": (_("for an hour"), timedelta(hours=1)),

@@ -105,6 +105,8 @@ class AgentToken(models.Model):
     )
     # The first row of those that replaced each other; empty for the first one itself.
     first = models.ForeignKey("self", models.PROTECT, null=True, blank=True, editable=False, related_name="+")
+    # Of a program that connected by OAuth: what its access and refresh tokens have in common. Nobody has its secret.
+    grant = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     # Since when it serves whom it serves: calls before that may have been about somebody else, too.
     owners_since = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -114,6 +116,7 @@ class AgentToken(models.Model):
         verbose_name = _("agent token")
         verbose_name_plural = _("agent tokens")
         ordering = ["-created_at", "-id"]
+        constraints = [models.UniqueConstraint(fields=["grant"], condition=~Q(grant=""), name="grant_once")]
 
     def __str__(self) -> str:
         return f"{self.prefix}… ({self.agent})"

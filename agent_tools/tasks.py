@@ -5,6 +5,7 @@ from typing import Any
 from celery import shared_task, signals
 
 from agent_tools.calls import execution, idempotency
+from agent_tools.console import connections
 from agent_tools.tools import block_reads
 from agent_tools.webhooks import deliveries, sending
 
@@ -15,7 +16,11 @@ def purge_tool_calls() -> int:
     return execution.purge() + block_reads.purge()
 
 
-purge = shared_task(name="agent_tools.purge")(idempotency.purge)
+@shared_task(name="agent_tools.purge")
+def purge() -> int:
+    return idempotency.purge() + connections.purge()
+
+
 purge_webhook_deliveries = shared_task(name="agent_tools.purge_webhook_deliveries")(deliveries.purge)
 send_webhooks = shared_task(name=sending.TASK)(sending.run)
 

@@ -1,9 +1,10 @@
 """The addresses of machines: the agent API, its description, health; and people's pages about agents and webhooks."""
 
-from django.urls import path, re_path
+from allauth.idp.oidc import views as idp_views
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
-from agent_tools.console import agents_page, webhooks_page
+from agent_tools.console import agents_page, connections, webhooks_page
 from agent_tools.views import api, mcp, metrics
 
 _USER = "api/v1/users/<str:user_id>/"
@@ -11,7 +12,18 @@ _BLOCKS = f"{_USER}blocks/"
 _MESSAGES = f"{_USER}conversations/<str:session_id>/messages/"
 _WEBHOOK = "settings/webhooks/<int:pk>/"
 
-urlpatterns = [
+# By these names allauth finds its own.
+_OAUTH = [
+    path("authorize/", connections.Connect.as_view(), name="authorization"),
+    path("token/", connections.GiveTokens.as_view(), name="token"),
+    path("revoke/", connections.Revoke.as_view(), name="revoke"),
+    path("register/", idp_views.client_registration, name="client_registration"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("oauth/", include(([path("", include((_OAUTH, "oidc")))], "idp"))),
+    re_path(r"^\.well-known/oauth-protected-resource(?:/mcp)?$", connections.resource_metadata),
+    path(".well-known/oauth-authorization-server", connections.server_metadata),
     path("api/v1/token/", api.TokenDetail.as_view(), name="api_token"),
     path("api/v1/tools/", api.ToolList.as_view(), name="api_tools"),
     path("api/v1/tools/<str:name>/", api.ToolRun.as_view(), name="api_tool"),

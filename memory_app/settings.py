@@ -86,6 +86,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "allauth",
     "allauth.account",
+    "allauth.idp.oidc",
     "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
@@ -231,6 +232,13 @@ MFA_ADAPTER = "approvals.accounts.second_factor.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+# Programs that connect by OAuth, `agent_tools.console.connections`.
+IDP_OIDC_ADAPTER = "agent_tools.console.connections.ConnectionAdapter"
+IDP_OIDC_DCR_ENABLED = True
+IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = False
+IDP_OIDC_RATE_LIMITS = {"client_registration": "20/m/ip"}  # room for a class behind one address
+IDP_OIDC_ACCESS_TOKEN_EXPIRES_IN = 15 * 60
+IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN = int(timedelta(days=90).total_seconds())
 MFA_TOTP_TOLERANCE = 1  # a phone whose clock is half a minute off
 
 _SERVED_BY_US = ("script-src", "style-src", "font-src", "connect-src", "form-action", "manifest-src")

@@ -23,6 +23,8 @@ from agent_tools.views.api import from_query
 
 #: Where it is; the second for people who end an address with a slash.
 _PATHS = ("/mcp", "/mcp/")
+#: Where a client without a token learns how to get one.
+RESOURCE_METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
 @csrf_exempt  # no cookie is looked at
@@ -33,7 +35,10 @@ def mcp(request: HttpRequest) -> HttpResponse:
         with calling(caller.token):
             return _answer_body(request, caller)
     except Exception as error:
-        return json_rpc.failed(error)
+        response = json_rpc.failed(error)
+        if response.status_code == 401:
+            response["WWW-Authenticate"] += f', resource_metadata="{settings.PUBLIC_URL}{RESOURCE_METADATA}"'
+        return response
 
 
 def _answer_body(request: HttpRequest, caller: Caller) -> HttpResponse:

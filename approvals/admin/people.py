@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from allauth.account.models import EmailAddress
+from allauth.idp.oidc.models import Client, Token
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django import forms
@@ -225,7 +226,7 @@ class LostAndFoundAdmin(PlainList[M]):
         return super().log_deletions(request, queryset)
 
 
-for _theirs in (EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator):
+for _theirs in (EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator, Client, Token):
     admin.site.unregister(_theirs)
 for _ended, _columns in (
     (Authenticator, ["user", "type", "created_at", "last_used_at"]),
