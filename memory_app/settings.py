@@ -321,9 +321,13 @@ CELERY_BEAT_SCHEDULE = {
     "purge sessions and audit": {"task": "approvals.purge_sessions_and_audit", "schedule": 86400.0},
 }
 
-# What of it `runtime.upkeep` does where there is no beat. The rest is done there when somebody reads or writes.
-_WHEN_USED = ("recover", "reindex what was left behind", "collect garbage")
-WITHOUT_BEAT = [name for name in CELERY_BEAT_SCHEDULE if name not in _WHEN_USED]
+# What of it is done otherwise where there is no beat; the rest `runtime.upkeep` does by the clock.
+DONE_WITHOUT_CLOCK = {
+    "recover": "requests that read do it, twice a minute",
+    "reindex what was left behind": "the next search for that owner does it",
+    "collect garbage": "upkeep looks at the file every ten seconds",
+}
+WITHOUT_BEAT = [name for name in CELERY_BEAT_SCHEDULE if name not in DONE_WITHOUT_CLOCK]
 
 # -- Assent's own ---------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ def missing_from_memory(database: str) -> tuple[str, bool] | None:
     ), is_older
 
 
-PREPARE = "After an update: run `manage.py prepare`. Otherwise, if both databases answer:"
+ANSWERS = "If both databases answer:"
 RECOVER = "Run `manage.py recover`."
 REBUILD = "Run `manage.py rebuild_ledger`."
 RESTORE = "Restore both databases from one backup: `manage.py restore`."
@@ -451,7 +451,7 @@ def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
         yield from check()
     except (DatabaseError, DoltError, UnicodeDecodeError) as error:
         what = f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {_in_a_line(error)}."
-        yield Finding("unreadable", check.__name__.strip("_"), what, f"{PREPARE} {RESTORE}")
+        yield Finding("unreadable", check.__name__.strip("_"), what, f"{ANSWERS} {RESTORE}")
 
 
 def _in_a_line(error: Exception) -> str:

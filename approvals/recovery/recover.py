@@ -297,6 +297,7 @@ class RecoveryReport:
         failed: proposals that could not be finished and stay unchanged, for the next run.
         dirt: the commits of uncommitted rows found on main, empty when there were none.
         texts_collected: proposals whose removed texts are no longer in any file of the memory.
+        away: databases of the memory that did not answer, where nothing was done.
     """
 
     opened: int = 0
@@ -311,6 +312,7 @@ class RecoveryReport:
     failed: tuple[int, ...] = ()
     dirt: str = ""
     texts_collected: int = 0
+    away: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = [
@@ -330,6 +332,7 @@ class RecoveryReport:
             parts.append(f"not finished: {', '.join(f'#{pk}' for pk in self.failed)}")
         if self.dirt:
             parts.append(f"uncommitted changes found and recorded as {self.dirt}")
+        parts += [f"{database} does not answer" for database in self.away]
         return "; ".join(parts)
 
 
@@ -349,7 +352,8 @@ def recover(
     failed: list[int] = []
     if trust_log:
         skip_ids(last_ids)
-    dirt = " ".join(filter(None, _in_each(commit_stray_rows)))
+    away = set[str]()
+    dirt = " ".join(filter(None, _in_each(commit_stray_rows, away)))
     for proposal in Proposal.objects.lease_ran_out().select_related("agent", "decided_by"):
         try:
             outcome = finish(proposal)
@@ -363,7 +367,7 @@ def recover(
         elif outcome.status not in (Status.WITHDRAWN, Status.PREPARING):  # PREPARING: another call works on it
             finished["opened" if proposal.status == Status.PREPARING else "reopened"] += 1
     # Each needs what those before it have written.
-    synced = _in_each(partial(sync_ledger, everything=everything or trust_log, trust_log=trust_log))
+    synced = _in_each(partial(sync_ledger, everything=everything or trust_log, trust_log=trust_log), away)
     ledger_rows = sum(added for added, _hashes in synced)
     compared = [commit for _added, hashes in synced for commit in hashes]
     everything = everything or trust_log or len(compared) > len(synced) * LOOK_BACK
@@ -383,6 +387,7 @@ def recover(
         branches_dropped=_drop_left_over(revisions, there) + (drop_unknown_branches() if trust_log else 0),
         recreated_branches=recreate_missing_branches(waiting, there),
         texts_collected=_collect_removed_texts(),
+        away=tuple(sorted(away)),
     )
     recheck_unknown()
     if finished:
@@ -392,8 +397,9 @@ def recover(
     return report
 
 
-def _in_each(work: Callable[[str], T]) -> list[T]:
-    """Do this in each database of the memory. Of several, one that is away does not stop the others."""
+def _in_each(work: Callable[[str], T], away: set[str] | None = None) -> list[T]:
+    """Do this in each database of the memory. Of several, one that is away does not stop the others, and is put into
+    `away`."""
     names, done = databases(), []
     for database in names:
         try:
@@ -402,6 +408,7 @@ def _in_each(work: Callable[[str], T]) -> list[T]:
             if len(names) == 1:
                 raise
             log.exception("memory_not_recovered", database=database)
+            (away if away is not None else set()).add(database)
     return done
 
 

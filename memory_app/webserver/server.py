@@ -290,6 +290,7 @@ def _serve(
         signal.signal(name, signal.SIG_IGN)  # a terminal sends them to every process; the first passes them on
     sys.setswitchinterval(_SWITCH)
     served = import_module(application).application
+    import_module("memory_app.runtime.upkeep").start()  # also for a site that nobody visits: what is too old goes
     threads = ThreadedTaskDispatcher()
     threads.queue = _Queue(threads, chosen.calls_under_way)
     threads.set_thread_count(chosen.threads)

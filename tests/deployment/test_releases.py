@@ -30,8 +30,10 @@ from tests.support.first import dolt
 folder = Path({folder!r})
 backups.restore_default(folder / Manifest.read(folder).default.copy)
 dolt().restore(folder / Manifest.read(folder).memory.copy)
-call_command("prepare")
 """
+
+#: What must not be said of older tables is that something is damaged.
+COMMANDS = (["check_memory"], ["recover"], ["backup", "/nowhere"], ["memories", "list"], ["rebuild_ledger"], ["gc"])
 
 GO_ON = """
 import json
@@ -72,7 +74,14 @@ def test_a_release_s_databases_are_brought_up_to_date_and_go_on(release: Path, h
     with empty_place(tmp_path / "new") as place:
         if how == "prepare":
             (tmp_path / "new").mkdir()
-            printed = python(LOAD.format(folder=str(folder)) + GO_ON, **place)
+            python(LOAD.format(folder=str(folder)), **place)
+            for command in COMMANDS:
+                refused = manage(*command, **place)
+                assert refused.returncode == 1, command
+                assert refused.stderr.count("run `manage.py prepare` first") == 1, refused.stderr
+                assert "estore" not in refused.stderr + refused.stdout
+            assert manage("prepare", **place).returncode == 0
+            printed = python(GO_ON, **place)
         else:
             done = manage("restore", folder, **place)
             assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ from django.db import DatabaseError
 from approvals import services
 from memory_app.databases.backups import BackupError
 from memory_app.dolt.errors import DoltError
+from memory_app.management.commands.prepare import require_prepared
 
 
 class Command(BaseCommand):
@@ -23,6 +24,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, folder: Path, verify: bool, **options: Any) -> None:
+        require_prepared()
         try:
             made = services.backup(folder)
             size = sum(file["bytes"] for file in made.files.values())

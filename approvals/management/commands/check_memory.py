@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from approvals.recovery.integrity import Check
+from memory_app.management.commands.prepare import require_prepared
 
 SINCE_LAST = (
     "check what is open, and what came after the last run that found nothing; everything, if main does not have its "
@@ -30,6 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--since-last", action="store_true", help=SINCE_LAST)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_prepared()
         self._told_at = time.monotonic()
         check = Check(since_last=options["since_last"], tell=self._tell)
         if options["since_last"] and not check.marks:

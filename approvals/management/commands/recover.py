@@ -3,9 +3,10 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from approvals import services
+from memory_app.management.commands.prepare import require_prepared
 
 
 class Command(BaseCommand):
@@ -19,6 +20,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, trust_log: bool = False, **options: Any) -> None:
+        require_prepared()
         report = services.recover(everything=True, trust_log=trust_log)
         expired = services.expire()
         self.stdout.write(f"{report}; {expired} expired")
+        if report.away:
+            raise CommandError(f"Not recovered, as it does not answer: {', '.join(report.away)}.")

@@ -124,8 +124,9 @@ class DoltServerOperations(DoltOperations):
             if "django_migrations" not in self.connection.introspection.table_names(cursor):
                 return
             cursor.execute("SELECT MAX(id) FROM django_migrations")
-            highest = cursor.fetchone()[0] or 0
-            cursor.execute(f"ALTER TABLE django_migrations AUTO_INCREMENT = {int(highest) + 1}")
+            found = cursor.fetchone()  # none where the table is empty, after a user without the rights to it
+            highest = int(found[0] or 0) if found else 0
+            cursor.execute(f"ALTER TABLE django_migrations AUTO_INCREMENT = {highest + 1}")
 
     def gc(self, *, full: bool = False) -> None:
         with self._collecting_alone() as session:

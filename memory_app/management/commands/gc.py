@@ -11,6 +11,7 @@ from django.template.defaultfilters import filesizeformat
 from memory_app.dolt import maintenance
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.placement import databases
+from memory_app.management.commands.prepare import require_prepared
 
 
 class Command(BaseCommand):
@@ -25,6 +26,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, force: bool, **options: Any) -> None:
+        require_prepared()
         failed = []
         for database in databases():
             try:

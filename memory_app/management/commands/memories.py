@@ -1,4 +1,4 @@
-"""`manage.py memories add|list|drain|move`: the databases of the memory."""
+"""`manage.py memories add|list|drain|move|remove`: the databases of the memory."""
 
 import io
 import time
@@ -18,11 +18,12 @@ from memory_app.dolt.connections import branches, connect, settings_of
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
 from memory_app.management.commands import prepare
+from memory_app.management.commands.prepare import require_prepared
 from memory_app.models import MemoryDatabase, MemoryOwner
 
 
 class Command(BaseCommand):
-    help = "The databases of the memory: make another, list them, stop placing new owners in one, move one."
+    help = "The databases of the memory: make another, list them, stop placing new owners in one, move or remove one."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
@@ -38,8 +39,11 @@ class Command(BaseCommand):
         move.add_argument("server", help="a server of ASSENT_MEMORY_SERVERS, or 'first'")
         move.add_argument("--folder", type=Path, help="a folder both servers see under this path, for the copy")
         move.add_argument("--drop", action="store_true", help="drop the database that is left where it was")
+        remove = verbs.add_parser("remove", help="drop a drained database in which no owner ever was")
+        remove.add_argument("name")
 
     def handle(self, *args: Any, verb: str, **options: Any) -> None:
+        require_prepared()
         given = {name: options[name] for name in ("name", "server", "back", "folder", "drop") if name in options}
         try:
             getattr(self, f"_{verb}")(**given)
@@ -106,6 +110,24 @@ class Command(BaseCommand):
             moving.drop_database(left, was)
         what = "dropped" if drop else "left: drop it once you trust the new place"
         self.stdout.write(f"{name} is on {server}. On {was or 'first'}, `{left}` is {what}.")
+
+    def _remove(self, name: str) -> None:
+        row = MemoryDatabase.objects.filter(name=name).exclude(name=FIRST).first()
+        if row is None or MemoryOwner.objects.filter(database=row).exists():
+            raise CommandError(f"{name} cannot be removed: it is the first one, has owners, who stay, or is not there.")
+        if row.takes_owners:
+            raise CommandError(f"{name} takes new owners: run `memories drain {name}` first.")
+        MemoryDatabase.objects.filter(pk=name).update(epoch=-1)  # from here on no process opens it
+        placement.look_again()
+        time.sleep(moving.SETTLES)
+        if settings.EMBEDDED_MEMORY:
+            file = Path(settings_of(name, "")["NAME"])
+            for path in file.parent.glob(f"{file.name}*"):
+                path.unlink(missing_ok=True)
+        else:
+            moving.drop_database(settings_of(name, row.server)["NAME"], row.server)
+        row.delete()
+        self.stdout.write(f"{name} is removed.")
 
 
 def _server(called: str) -> str:

@@ -4,6 +4,8 @@
 of `serve` and the container that runs before the others call this command instead.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import Error as DatabaseError
 
 from memory_app.dolt import placement
-from memory_app.dolt.connections import MEMORY, standing_on
+from memory_app.dolt.connections import MEMORY, dolt_of, standing_on
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
 from memory_app.runtime import upkeep
@@ -33,6 +35,8 @@ class Command(BaseCommand):
         self._is_told = False
         if self._is_behind("default"):
             call_command("migrate", database="default", verbosity=0, interactive=False)
+        with _said_in_a_sentence():
+            dolt_of(FIRST).head()  # where it moved to, another server may be away
         with standing_on(FIRST) as verbs:  # wherever it moved to, which `default` knows
             if self._is_behind(MEMORY):
                 verbs.ready_to_migrate()
@@ -48,16 +52,31 @@ class Command(BaseCommand):
 
     def _is_behind(self, alias: str) -> bool:
         """Return `is_behind`, and say once that something is to be done."""
-        try:
+        with _said_in_a_sentence():
             found = is_behind(alias)
-        except (DatabaseError, DoltError) as error:
-            raise CommandError(
-                f"A database does not answer ({str(error).strip()}): check DATABASE_URL and MEMORY_DATABASE_URL."
-            ) from error
         if found and not self._is_told:
             self.stdout.write(f"[3/4] preparing the databases ({describe_databases()})")
             self._is_told = True
         return found
+
+
+@contextmanager
+def _said_in_a_sentence() -> Iterator[None]:
+    """Raise CommandError where a database does not answer in this block."""
+    try:
+        yield
+    except (DatabaseError, DoltError) as error:
+        reason = " ".join(str(error).split())
+        raise CommandError(
+            f"A database does not answer ({reason}): check DATABASE_URL, MEMORY_DATABASE_URL and ASSENT_MEMORY_SERVERS."
+        ) from error
+
+
+def require_prepared() -> None:
+    """Raise CommandError where a database has the tables of an older version. Nothing else is looked for."""
+    with suppress(DatabaseError, DoltError), standing_on(FIRST):
+        if any(is_behind(alias) for alias in ALIASES):
+            raise CommandError("The databases have the tables of an older version: run `manage.py prepare` first.")
 
 
 def migrate_memory(database: str) -> None:

@@ -2,12 +2,14 @@
 
 from contextlib import suppress
 from datetime import timedelta
+from io import StringIO
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import DatabaseError
 from django.test import Client, override_settings
 from django.urls import reverse
@@ -79,7 +81,10 @@ def test_a_squashed_history_is_read_decided_and_undone_as_before(
     rows = Change.objects.count()
     text = reads.block("alice", "lines").body
 
-    kept = history.squash(FIRST)
+    said = StringIO()
+    call_command("end_history", now=FIRST, stdout=said)
+    (kept,) = dolt().kept()
+    assert said.getvalue() == f"Squashed or dropped: memory, kept as {kept}.\n"
 
     assert len(dolt().log()) == 2
     assert {before, gone_at} <= {commit.hash for commit in dolt().own_log()}

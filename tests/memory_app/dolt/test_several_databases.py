@@ -30,6 +30,7 @@ from tests import environment
 from tests.conftest import at_once
 from tests.support.acts import approve, edit
 from tests.support.fixtures import ClientOf, MakeBlock, Propose
+from tests.support.places import manage
 
 SECOND = "memory_2"
 
@@ -175,6 +176,44 @@ def test_databases_are_made_listed_and_drained(second: str) -> None:
     for name in ("memory", "other", "memory_", "memory_A", "memory_2; DROP"):
         with pytest.raises(CommandError, match="is called"):
             memories("add", name)
+
+
+def test_a_database_without_owners_is_removed(second: str, alice: User, make_block: MakeBlock) -> None:
+    with pytest.raises(CommandError, match="takes new owners: run `memories drain memory_2` first"):
+        memories("remove", SECOND)
+    memories("drain", SECOND)
+    make_block(alice, "goals", "She reads.")
+    with pytest.raises(CommandError, match="is the first one, has owners, who stay, or is not there"):
+        memories("remove", FIRST)
+    assert memories("remove", SECOND) == "memory_2 is removed.\n"
+    assert memories("list").count("\n") == 1
+    assert list(problems()) == []
+    assert "memory_2 is made:" in memories("add", SECOND)
+    MemoryOwner.objects.create(owner="ben", database_id=SECOND)
+    memories("drain", SECOND)
+    with pytest.raises(CommandError, match="has owners, who stay"):
+        memories("remove", SECOND)
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="files do not move")
+def test_prepare_says_in_a_sentence_that_the_server_of_the_first_is_away(alice: User) -> None:
+    MemoryDatabase.objects.filter(name=FIRST).update(server="east")
+    servers = ("", "east=mysql://demo:demo@127.0.0.1:1/none")
+    runs = [manage("prepare", ASSENT_MEMORY_SERVERS=each) for each in servers]
+    MemoryDatabase.objects.filter(name=FIRST).update(server="")
+    for done in runs:
+        assert done.returncode == 1
+        assert "CommandError: A database does not answer (" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert len([line for line in done.stderr.splitlines() if "rror" in line]) == 1, done.stderr
+
+
+def test_recover_names_the_database_that_is_away(owners: list[User], monkeypatch: pytest.MonkeyPatch) -> None:
+    take_away(SECOND, monkeypatch)
+    out = StringIO()
+    with pytest.raises(CommandError, match=r"Not recovered, as it does not answer: memory_2\."):
+        call_command("recover", stdout=out)
+    assert "memory_2 does not answer" in out.getvalue()
 
 
 def test_a_database_of_somebody_else_is_not_taken(owners: list[User]) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 from django.conf import settings
 from django.test import override_settings
@@ -18,7 +19,9 @@ from memory_app.celery import app
 from memory_app.runtime import background, upkeep
 from tests import environment
 from tests.conftest import eventually
+from tests.services import free_ports
 from tests.support.places import ROOT, python
+from tests.support.sites import serving
 from tests.support.smtp import MailServer, mail_server
 from tests.support.workers import celery_worker
 
@@ -106,6 +109,56 @@ def test_every_task_without_beat_is_one_of_its_schedule() -> None:
     app.loader.import_default_modules()
     for name in settings.WITHOUT_BEAT:
         assert settings.CELERY_BEAT_SCHEDULE[name]["task"] in app.tasks
+
+
+def test_each_task_of_beat_is_done_without_it_or_says_what_does_it() -> None:
+    schedule = set(settings.CELERY_BEAT_SCHEDULE)
+    assert set(settings.WITHOUT_BEAT) | set(settings.DONE_WITHOUT_CLOCK) == schedule
+    assert not set(settings.WITHOUT_BEAT) & set(settings.DONE_WITHOUT_CLOCK)
+    assert all(settings.DONE_WITHOUT_CLOCK.values())
+    # What is promised to be deleted is deleted by the clock.
+    assert {name for name in schedule if "purge" in name or "end" in name} <= set(settings.WITHOUT_BEAT)
+
+
+AGE = """
+from datetime import timedelta
+from django.utils import timezone
+from agent_tools.models import IdempotencyKey, ToolCall
+from approvals.models import BrowserSession
+from memory_app.models import Message
+old = timezone.now() - timedelta(days=400)
+print(Message.objects.update(received_at=old) > 0, ToolCall.objects.update(at=old) > 0,
+    IdempotencyKey.objects.update(created_at=old) > 0, BrowserSession.objects.update(expire_date=old) > 0)
+"""
+LEFT = """
+from agent_tools.models import IdempotencyKey, ToolCall
+from approvals.models import BrowserSession
+from memory_app.models import Message
+print(Message.objects.count() + ToolCall.objects.count() + IdempotencyKey.objects.count()
+    + BrowserSession.objects.count())
+"""
+
+
+@pytest.mark.skipif(not environment.is_embedded(), reason="with workers, beat does it")
+def test_what_is_too_old_is_deleted_by_a_web_server_alone_that_nobody_asks(tmp_path: Path) -> None:
+    """`python -m memory_app.webserver` and nothing beside it, as in the image."""
+    with serving(tmp_path) as site, httpx.Client(base_url=site.address) as client:
+        client.headers["Authorization"] = f"Bearer {site.token}"
+        kept = {"messages": [{"role": "user", "content": "Hello."}]}
+        client.post("/api/v1/users/alice/conversations/s/messages/", json=kept).raise_for_status()
+        saved = {"user_id": "alice", "content": "She sails.", "idempotency_key": "k"}
+        client.post("/api/v1/tools/memory_save/", json=saved).raise_for_status()
+        place = {"ASSENT_DATA_DIR": str(tmp_path / "data")}
+        python("from approvals.accounts.sessions import SessionStore; SessionStore().create()", **place)
+        eventually(lambda: python(AGE, **place) == "True True True True", seconds=20)
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "memory_app.webserver", "--bind", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | place | {"ASSENT_DEBUG": "1"})
+    try:
+        eventually(lambda: python(LEFT, **place) == "0", seconds=90)
+    finally:
+        process.terminate()
+        process.wait()
 
 
 @pytest.mark.skipif(environment.is_embedded(), reason="needs Redis")
