@@ -101,6 +101,7 @@ lock: $(VENV)/made-with ## resolve pyproject.toml into locks/ again (LOCK_FLAGS=
 	@test -x $(VENV)/bin/uv || $(PIP) install --quiet uv==$(UV_VERSION)
 	$(LOCK) pyproject.toml -o locks/runtime.txt
 	$(LOCK) pyproject.toml --extra server -c locks/runtime.txt -o locks/server.txt
+	$(LOCK) pyproject.toml --extra server --extra saml -c locks/server.txt -o locks/saml.txt
 	$(LOCK) pyproject.toml --extra test --extra lint -c locks/runtime.txt -o locks/dev.txt
 	$(LOCK) pyproject.toml --extra test --extra fuzz -c locks/dev.txt -o locks/fuzz.txt
 	@set -e; for folder in $(dir $(wildcard tests/integrations/*/requirements.in)); do \

@@ -1,6 +1,7 @@
 """The addresses of people's pages."""
 
 from allauth.account import views as account_views
+from django.conf import settings
 from django.contrib.auth import views as django_views
 from django.urls import include, path
 from django.views.generic import RedirectView
@@ -29,7 +30,11 @@ _CONVERSATIONS = "memory/<str:owner>/conversations/"
 # An agent may call a session "..", which alone between two slashes no browser would ask for.
 _CONVERSATION = f"{_CONVERSATIONS}session-<str:session_id>/"
 
+# Its views need packages that only sites with SAML have.
+_SAML = [path("sign-in/with/", include("allauth.socialaccount.providers.saml.urls"))] if settings.SAML_ENTITY_ID else []
+
 urlpatterns = [
+    *_SAML,
     path("", inbox.inbox, name="inbox"),
     path("proposals/<int:pk>/", proposal.proposal, name="proposal"),
     path("proposals/<int:pk>/approve/", decide.approve, name="approve"),

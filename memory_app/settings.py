@@ -8,6 +8,7 @@ import re
 import sys
 from datetime import timedelta
 from email.utils import parseaddr
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -207,8 +208,12 @@ OIDC_TRUST_MAIL = env.switch("ASSENT_OIDC_TRUST_MAIL", default=False)
 OIDC_SECOND_FACTOR = env.words("ASSENT_OIDC_SECOND_FACTOR")
 LOCAL_SIGN_IN = env.switch("ASSENT_LOCAL_SIGN_IN", default=True)
 SECOND_FACTOR_REQUIRED = env.switch("ASSENT_SECOND_FACTOR_REQUIRED", default=not DEBUG)
+SAML_METADATA_URL = env.text("ASSENT_SAML_METADATA_URL")
+SAML_ENTITY_ID = env.text("ASSENT_SAML_ENTITY_ID")
+_PROVIDER_URL = OIDC_URL or SAML_METADATA_URL
+env.require_url("ASSENT_SAML_METADATA_URL", SAML_METADATA_URL, schemes=("https", "http") if DEBUG else ("https",))
 # An account is known by this and its `sub`: another issuer's accounts are others.
-OIDC_PROVIDER = re.sub("[^a-z0-9.]+", "-", OIDC_URL.partition("://")[2].lower())
+OIDC_PROVIDER = re.sub("[^a-z0-9.]+", "-", (SAML_ENTITY_ID or OIDC_URL).lower().rpartition("://")[2])
 _OIDC_APP = {
     "provider_id": OIDC_PROVIDER,
     "name": OIDC_NAME,
@@ -216,12 +221,34 @@ _OIDC_APP = {
     "secret": env.secret("ASSENT_OIDC_CLIENT_SECRET"),
     "settings": {"server_url": OIDC_URL},
 }
+_SAML_APP = {
+    "provider_id": OIDC_PROVIDER,
+    "name": OIDC_NAME,
+    "client_id": "idp",
+    "settings": {
+        "idp": {"entity_id": SAML_ENTITY_ID, "metadata_url": SAML_METADATA_URL},
+        # A name for one visit would be another person with each.
+        "advanced": {
+            "want_assertion_signed": True,
+            "name_id_format": "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+        },
+    },
+}
 if OIDC_URL and not _OIDC_APP["client_id"]:
     raise BadSetting("ASSENT_OIDC_CLIENT_ID is empty: ASSENT_OIDC_URL needs it.")
-if not OIDC_URL and not LOCAL_SIGN_IN:
+if not OIDC_PROVIDER and not LOCAL_SIGN_IN:
     raise BadSetting("ASSENT_LOCAL_SIGN_IN is off: that needs another way to sign in, as ASSENT_OIDC_URL.")
+if bool(SAML_METADATA_URL) != bool(SAML_ENTITY_ID) or (SAML_ENTITY_ID and OIDC_URL):
+    raise BadSetting("ASSENT_SAML_METADATA_URL needs ASSENT_SAML_ENTITY_ID, and a site without ASSENT_OIDC_URL.")
+if SAML_ENTITY_ID and not find_spec("onelogin"):
+    raise BadSetting(
+        "ASSENT_SAML_ENTITY_ID needs packages that are not installed: see docs/signing-in.md, “With SAML”."
+    )
+if SAML_ENTITY_ID:
+    INSTALLED_APPS.append("allauth.socialaccount.providers.saml")
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {"OAUTH_PKCE_ENABLED": True, "APPS": [_OIDC_APP] if OIDC_URL else []},
+    "saml": {"APPS": [_SAML_APP] if SAML_ENTITY_ID else []},
 }
 SOCIALACCOUNT_ADAPTER = "approvals.accounts.providers.ProviderAdapter"
 ACCOUNT_ADAPTER = "approvals.accounts.providers.AccountAdapter"
@@ -247,7 +274,7 @@ CONTENT_SECURITY_POLICY = {
     | dict.fromkeys(_SERVED_BY_US, (SELF,))
     | {"img-src": (SELF, "data:")}
     # A browser also holds the redirect that follows a form against it.
-    | {"form-action": (SELF, *(["{0.scheme}://{0.netloc}".format(urlsplit(OIDC_URL))] if OIDC_URL else ()))}
+    | {"form-action": (SELF, *(["{0.scheme}://{0.netloc}".format(urlsplit(_PROVIDER_URL))] if _PROVIDER_URL else ()))}
 }
 
 # -- mail: links to reset a password, and digests; printed to the log until a server is named ---------

@@ -86,6 +86,10 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         claims = signed | (told.get("userinfo") or {})
         if signed and signed.get("sub") != claims.get("sub"):
             _refuse(request, _("The sign-in provider spoke of two people at once."), "two subjects")
+        if settings.SAML_ENTITY_ID:  # whose attributes have many names, which allauth knows
+            user = sociallogin.user
+            claims = {"email": user.email, "given_name": user.first_name, "family_name": user.last_name}
+            claims[settings.OIDC_USERNAME_CLAIM] = user.username
         if sociallogin.state.get("process") == "connect":
             return
         if not sociallogin.is_existing:

@@ -230,7 +230,7 @@ def typed_before(request: HttpRequest) -> dict[str, str]:
 
 def ways_in() -> dict[str, Any]:
     """Return what the sign-in page offers beside passkeys."""
-    return {"provider": settings.OIDC_URL and settings.OIDC_NAME, "has_passwords": settings.LOCAL_SIGN_IN}
+    return {"provider": settings.OIDC_PROVIDER and settings.OIDC_NAME, "has_passwords": settings.LOCAL_SIGN_IN}
 
 
 def _ask_to_sign_in(request: HttpRequest, page: str) -> HttpResponse:
@@ -275,7 +275,7 @@ class SignIn(django_views.LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if "provider" in request.POST and settings.OIDC_URL:
+        if "provider" in request.POST and settings.OIDC_PROVIDER:
             return self._to_provider()
         name = request.POST.get("username", "")
         self._tries = AttemptLimiter("sign-in", request, name)

@@ -52,7 +52,7 @@ def account(request: HttpRequest) -> HttpResponse:
             "form": form,
             "looked": [(names.get(look.actor, look.actor), _(look.detail.capitalize()), look.at) for look in looks],
             "sessions": sessions_of(user),
-            "provider": settings.OIDC_URL and settings.OIDC_NAME,
+            "provider": settings.OIDC_PROVIDER and settings.OIDC_NAME,
             "tutors": Tutorship.objects.filter(owner=user).select_related("tutor").order_by("tutor__username"),
         },
         status=422 if form.errors else 200,

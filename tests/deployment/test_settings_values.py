@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,19 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "ASSENT_TOOL_TIMEOUT": ("inf",),
     "ASSENT_WEBHOOK_ALLOWED_NETWORKS": ("banana", "10.0.0.1/8", "10.0.0.0/8;10.1.0.0/16"),
     "ASSENT_BIND": ("banana", "127.0.0.1:port", "127.0.0.1:70000"),
+    "ASSENT_OIDC_URL": ("banana", "http://login.example.org", "https://login.example.org"),
+    "ASSENT_SAML_METADATA_URL": ("banana", "http://idp.example.org/metadata", "https://idp.example.org/metadata"),
+    "ASSENT_SAML_ENTITY_ID": ("https://idp.example.org",),
+    "ASSENT_LOCAL_SIGN_IN": ("off",),
     "ASSENT_SENTRY_DSN": ("banana", "ftp://key@h/1"),
     "ASSENT_METRICS_BIND": ("9100", "127.0.0.1:70000"),
 }
 #: Any text will do.
-FREE = {"ASSENT_EMBEDDER_MODEL", "ASSENT_EMBEDDER_KEY", "ASSENT_METRICS_TOKEN", "MEMORIES_FILTER_TAGS"}
+FREE = {
+    *("ASSENT_EMBEDDER_MODEL", "ASSENT_EMBEDDER_KEY", "ASSENT_METRICS_TOKEN", "MEMORIES_FILTER_TAGS"),
+    *("ASSENT_OIDC_CLIENT_ID", "ASSENT_OIDC_CLIENT_SECRET", "ASSENT_OIDC_NAME", "ASSENT_OIDC_DOMAINS"),
+    *("ASSENT_OIDC_USERNAME_CLAIM", "ASSENT_OIDC_SECOND_FACTOR"),
+}
 
 #: Reads the settings once for each of the environments it is given, and says what each came to.
 _READ_ALL = """
@@ -124,6 +133,29 @@ def test_a_password_in_an_address_is_not_repeated(plain: dict[str, str]) -> None
         assert "hunter2" not in str(said)
 
 
+SAML = {
+    "ASSENT_SAML_METADATA_URL": "https://idp.school.example/metadata",
+    "ASSENT_SAML_ENTITY_ID": "https://idp.school.example/saml",
+}
+
+
+def test_saml_without_its_packages_is_a_sentence_and_with_them_a_provider(
+    plain: dict[str, str], tmp_path: Path
+) -> None:
+    (came,) = read_settings(plain, SAML)
+    if find_spec("onelogin"):
+        pytest.skip("its packages are installed here")
+    assert str(came).startswith("ASSENT_SAML_ENTITY_ID needs packages that are not installed")
+    (tmp_path / "onelogin").mkdir()
+    code = "from memory_app import settings as s; print(s.SOCIALACCOUNT_PROVIDERS['saml']['APPS'], s.INSTALLED_APPS)"
+    done = run(plain | SAML | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}, "-c", code)
+    assert done.returncode == 0, done.stderr
+    assert "'provider_id': 'idp.school.example-saml'" in done.stdout
+    assert "'metadata_url': 'https://idp.school.example/metadata'" in done.stdout
+    assert "'want_assertion_signed': True" in done.stdout
+    assert "allauth.socialaccount.providers.saml" in done.stdout
+
+
 def test_an_empty_value_counts_as_not_set(plain: dict[str, str]) -> None:
     (came,) = read_settings(plain, dict.fromkeys(env.readings.keys() - {"ASSENT_SECRET_KEY", "ASSENT_DATA_DIR"}, ""))
     assert isinstance(came, dict), came
@@ -168,6 +200,7 @@ def test_every_secret_may_come_from_a_file() -> None:
     # They may hold passwords.
     urls = {"MEMORY_DATABASE_URL", "ASSENT_MEMORY_SERVERS", "DATABASE_URL", "REDIS_URL", "ASSENT_EMAIL_URL"}
     secrets = urls | {"ASSENT_SECRET_KEY", "ASSENT_EMBEDDER_KEY", "ASSENT_METRICS_TOKEN", "ASSENT_SENTRY_DSN"}
+    secrets |= {"ASSENT_OIDC_CLIENT_SECRET"}
     assert {name for name, reading in env.readings.items() if reading.is_secret} == secrets
     assert {f"{name}_FILE" for name in secrets} <= env.known
 
