@@ -21,7 +21,6 @@ from django.db import transaction
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -32,7 +31,7 @@ from agent_tools.calls import registry
 from agent_tools.errors import ApiError, ErrorCode
 from agent_tools.http import messages
 from agent_tools.models import Scope, ToolCall
-from approvals.models import DECIDED, PENDING, Event, Proposal
+from approvals.models import PENDING, Event, Proposal
 from approvals.recovery import figures
 from memory_app.databases import row_order
 from memory_app.runtime import health, records
@@ -44,8 +43,6 @@ _SECONDS = 2.0
 _SETTLES = timedelta(seconds=30)
 #: Rows that one scrape counts, of each kind; what is left over is the next one's.
 _AT_ONCE = 10_000
-#: For how long counts of decided proposals are believed: a million take SQLite a third of a second.
-_BELIEVED = timedelta(minutes=10)
 _SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _KINDS: dict[str, Any] = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily}
 
@@ -66,7 +63,7 @@ def _families(values: Mapping[str, Mapping[Any, float]]) -> Iterator[Metric]:
 
 def _of_default() -> list[Metric]:
     """Return the figures that `default` knows."""
-    counts, decided = _count()
+    counts, decided = _count(), records.value(records.DECIDED)
     pending = Proposal.objects.pending().order_by().values_list("status").annotate(Count("pk"))
     oldest = Proposal.objects.open().order_by("created_at").values_list("created_at", flat=True).first()
     last = {name: records.last(name) for name in (records.BACKUP, records.UPKEEP)} | {"check": figures.checked_at()}
@@ -92,8 +89,8 @@ def _durations(counts: dict[str, float]) -> Metric:
     return durations
 
 
-def _count() -> tuple[dict[str, float], dict[str, int]]:
-    """Add what happened since the last scrape to the counts that are kept. Return them, and the decided proposals.
+def _count() -> dict[str, float]:
+    """Add what happened since the last scrape to the counts that are kept. Return them.
 
     The keys are words of ours with spaces between them: "call" with tool and outcome, "decision" with its kind;
     "within", an operation and the number of a bucket; "seconds" and an operation.
@@ -105,7 +102,6 @@ def _count() -> tuple[dict[str, float], dict[str, int]]:
             "call": _newest(ToolCall.objects.order_by("-pk")),
             "event": _newest(Event.objects.order_by("-pk")),
             "counts": {},
-            "decided_at": "",
         }
         counts = defaultdict[str, float](float, kept["counts"])
         # A row that is not settled ends it, even where one behind it is: clocks of machines differ.
@@ -121,12 +117,8 @@ def _count() -> tuple[dict[str, float], dict[str, int]]:
             if what == Event.What.APPROVED and began:
                 _observe(counts, "approve", max(0.0, (at - began).total_seconds()))
             kept["event"] = pk
-        decided_at = parse_datetime(kept["decided_at"])
-        if decided_at is None or timezone.now() - decided_at > _BELIEVED:
-            rows = Proposal.objects.filter(status__in=DECIDED).order_by().values_list("status").annotate(Count("pk"))
-            kept |= {"decided": dict.fromkeys(DECIDED, 0) | dict(rows), "decided_at": timezone.now().isoformat()}
         records.note(records.COUNTED, kept | {"counts": counts})
-    return dict(counts), kept["decided"]
+    return counts
 
 
 def _newest(rows: Any) -> int:

@@ -13,8 +13,8 @@ from django.utils import timezone
 from memory_app.databases import row_order
 from memory_app.models import SiteRecord
 
-#: The names: a backup, the tasks by the clock, what `recover` finished, and what `/metrics` has counted.
-BACKUP, UPKEEP, RECOVERED, COUNTED = "backup", "upkeep", "recovered", "counted"
+#: The names: a backup, the tasks by the clock, decided proposals, what `recover` finished, what `/metrics` has counted.
+BACKUP, UPKEEP, DECIDED, RECOVERED, COUNTED = "backup", "upkeep", "decided", "recovered", "counted"
 
 
 def note(name: str, value: Any = None) -> None:

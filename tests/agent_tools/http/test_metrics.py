@@ -91,22 +91,26 @@ def test_proposals_are_counted_by_state_and_the_oldest_open_one_has_an_age(
     Proposal.objects.filter(pk=first.pk).update(created_at=timezone.now() - timedelta(hours=2))
     found = scrape()
     assert found["assent_proposals", ("open",)] == 2
-    assert found["assent_proposals", ("rejected",)] == found["assent_proposals", ("preparing",)] == 0
+    assert found["assent_proposals", ("preparing",)] == 0
     assert 7_200 <= found["assent_oldest_open_proposal_seconds", ()] < 7_300
     acts.reject(tim, second)
     assert value("proposals", "open") == 1
 
 
-def test_decided_proposals_are_counted_anew_now_and_then(
+def test_decided_proposals_are_counted_by_the_clock_now_and_then_and_by_no_scrape(
     goals: Block, tim: User, propose: Propose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert value("proposals", "rejected") == 0
+    assert value("proposals", "rejected") is None
+    kept.keep()
+    assert value("proposals", "rejected") == value("proposals", "approved") == 0
     acts.reject(tim, propose(goals, "math", "maths"))
+    kept.keep()
     with CaptureQueriesContext(connections["default"]) as said:
-        metrics._count()
+        metrics._of_default()
     assert not [query for query in said if "'rejected'" in query["sql"]]
     assert value("proposals", "rejected") == 0
-    monkeypatch.setattr(metrics, "_BELIEVED", timedelta(0))
+    monkeypatch.setattr(kept, "_DECIDED_BELIEVED", timedelta(0))
+    kept.keep()
     assert value("proposals", "rejected") == 1
 
 
