@@ -88,6 +88,7 @@ urlpatterns = [
     path("feed/<str:feed_key>/", feed.feed, name="feed"),
     path("unsubscribe/<str:signed>/", unsubscribe.unsubscribe, name="unsubscribe"),
     path("settings/sessions/end/", settings_page.sessions_end, name="sessions_end"),
+    path("settings/data/", settings_page.download, name="own_data"),
     path("settings/policies/", settings_page.policies, name="policies"),
     path("settings/policies/rules/", settings_page.create_rule, name="rule_create"),
     path("settings/policies/rules/<int:pk>/", settings_page.change_rule, name="rule_change"),

@@ -3,18 +3,21 @@ asking: the policy for notes, and rules of trust.
 """
 
 import secrets
+from tempfile import TemporaryFile
+from typing import cast
 
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
-from approvals import services
+from approvals import audit, services
+from approvals.accounts import own_data
 from approvals.accounts.sessions import end_sessions, sessions_of
 from approvals.accounts.sign_in import display_names, typed_before, viewer_of
 from approvals.forms.accounts import KINDS, AccountForm, NeedsForm, PolicyForm, RuleForm
@@ -23,7 +26,10 @@ from approvals.review import trust
 from approvals.services.errors import Refusal
 from approvals.views.request import form_page, verb
 from memory_app import reads
+from memory_app.runtime import deadlines, turns
 
+#: Seconds that a download of everything may take.
+_DOWNLOAD_SECONDS = 600
 #: Rows of the table of who looked at one's memory.
 MOST_LOOKS = 20
 
@@ -69,6 +75,21 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
     else:
         messages.warning(request, _("You were signed out there already."))
     return redirect(reverse("settings") + "#sessions")
+
+
+@verb(lambda: reverse("settings"))
+def download(request: HttpRequest) -> HttpResponse:
+    """Send everything about the viewer as one file, made before it is sent: what fails is a page, not half a file."""
+    person, file = viewer_of(request), TemporaryFile()  # noqa: SIM115 (the answer closes it)
+    deadlines.allow(_DOWNLOAD_SECONDS)
+    try:
+        with turns.taken(f"data of {person.pk}"):
+            own_data.write(person, file)
+    except turns.Taken:
+        return render(request, "429.html", status=429)
+    audit.record(AuditEvent.Act.DOWNLOADED, owner=person.username)
+    file.seek(0)
+    return cast(HttpResponse, FileResponse(file, as_attachment=True, filename=f"{person.username}.zip"))
 
 
 @verb(lambda: reverse("settings"))
