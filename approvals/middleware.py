@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from approvals import audit
+from approvals.accounts import second_factor
 from approvals.models import User
 from approvals.notifications.mail import zone_of
 from approvals.services.errors import ProposalNotFound
@@ -88,7 +89,8 @@ class TimezoneMiddleware(Middleware):
 
 
 class PageMiddleware(Middleware):
-    """Answer 503 while a database is away and 405 with a page, and set the cache headers of pages and of their parts.
+    """Ask staff for a second factor, answer 503 while a database is away and 405 with a page, and set the cache headers
+    of pages and of their parts.
 
     The agent API handles these errors itself, in its own format.
     """
@@ -106,6 +108,9 @@ class PageMiddleware(Middleware):
         if settings.SESSION_COOKIE_NAME in request.COOKIES and "Cache-Control" not in response:
             patch_cache_control(response, private=True, no_store=True)
         return response
+
+    def process_view(self, request: HttpRequest, *view: object) -> HttpResponse | None:
+        return second_factor.asked_first(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Http404 | ProposalNotFound):

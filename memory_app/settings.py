@@ -118,7 +118,6 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "approvals.middleware.TimezoneMiddleware",
-    "approvals.accounts.second_factor.SecondFactorMiddleware",
     "approvals.middleware.PageMiddleware",
 ]
 
@@ -254,8 +253,8 @@ SOCIALACCOUNT_ADAPTER = "approvals.accounts.providers.ProviderAdapter"
 ACCOUNT_ADAPTER = "approvals.accounts.providers.AccountAdapter"
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _HTTPS else "http"
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_SIGNUP_FIELDS = ["username*"]
 MFA_ADAPTER = "approvals.accounts.second_factor.FactorAdapter"
+MFA_TOTP_ISSUER = "Assent"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True

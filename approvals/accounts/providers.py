@@ -76,9 +76,6 @@ def refused(request: HttpRequest, why: str) -> HttpResponse:
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
-    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        return False
-
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Match the account to a person or make one; note a second factor that the provider saw."""
         told = sociallogin.account.extra_data
@@ -166,11 +163,13 @@ def _refuse(request: HttpRequest, why: str, detail: str, person: User | None = N
 
 @receiver(signals.social_account_added)
 def _linked(sociallogin: SocialLogin, **kwargs: Any) -> None:
-    account = sociallogin.account
-    detail = f"{account.provider}: {account.uid}"
-    audit.record(AuditEvent.Act.PROVIDER_LINKED, owner=account.user.username, detail=detail)
+    _record(AuditEvent.Act.PROVIDER_LINKED, sociallogin.account)
 
 
 @receiver(signals.social_account_removed)
 def _unlinked(socialaccount: SocialAccount, **kwargs: Any) -> None:
-    audit.record(AuditEvent.Act.PROVIDER_UNLINKED, owner=socialaccount.user.username, detail=socialaccount.provider)
+    _record(AuditEvent.Act.PROVIDER_UNLINKED, socialaccount)
+
+
+def _record(what: AuditEvent.Act, account: SocialAccount) -> None:
+    audit.record(what, owner=account.user.username, detail=f"{account.provider}: {account.uid}")

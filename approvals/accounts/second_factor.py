@@ -45,12 +45,6 @@ class FactorAdapter(DefaultMFAAdapter):
         except InvalidToken:  # the site has another secret key than when it was made
             raise self.validation_error("incorrect_code") from None
 
-    def _get_site_name(self) -> str:
-        return "Assent"
-
-    def _get_user_identifier(self, user: Any) -> str:
-        return str(user.get_username())
-
 
 def _fernet() -> Fernet:
     key = salted_hmac("approvals.second_factor", "", algorithm="sha256").digest()
@@ -63,31 +57,22 @@ def is_proved(request: HttpRequest) -> bool:
     return any(record["method"] == "mfa" for record in records)
 
 
-class SecondFactorMiddleware:
-    """Lead staff to prove, or set up, a second factor before anything else."""
-
-    def __init__(self, get_response: Any) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = self.get_response(request)
-        return response
-
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        if not settings.SECOND_FACTOR_REQUIRED or requests.is_machine(request.path) or not request.COOKIES:
-            return None
-        name = getattr(request.resolver_match, "url_name", None) or ""
-        user = request.user
-        if not (user.is_authenticated and user.is_staff) or name in _TO_PROVE or is_proved(request):
-            return None
-        here = request.get_full_path() if request.method == "GET" else "/"
-        ways = [way for way in get_adapter().get_reauthentication_methods(user) if way["id"].startswith("mfa_")]
-        if ways:
-            return redirect(f"{ways[0]['url']}?{urlencode({'next': here})}")
-        if name.startswith(_TO_SET_UP):
-            return None
-        messages.warning(request, _("Your account has rights over others’. Set up a second factor to continue."))
-        return redirect("mfa_index")
+def asked_first(request: HttpRequest) -> HttpResponse | None:
+    """Return where a member of staff has to prove, or set up, a second factor before anything else; None for others."""
+    if not settings.SECOND_FACTOR_REQUIRED or requests.is_machine(request.path) or not request.COOKIES:
+        return None
+    name = getattr(request.resolver_match, "url_name", None) or ""
+    user = request.user
+    if not (user.is_authenticated and user.is_staff) or name in _TO_PROVE or is_proved(request):
+        return None
+    here = request.get_full_path() if request.method == "GET" else "/"
+    ways = [way for way in get_adapter().get_reauthentication_methods(user) if way["id"].startswith("mfa_")]
+    if ways:
+        return redirect(f"{ways[0]['url']}?{urlencode({'next': here})}")
+    if name.startswith(_TO_SET_UP):
+        return None
+    messages.warning(request, _("Your account has rights over others’. Set up a second factor to continue."))
+    return redirect("mfa_index")
 
 
 @receiver(signals.authenticator_added)

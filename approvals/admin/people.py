@@ -11,7 +11,7 @@ from allauth.idp.oidc.models import Client, Token
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
@@ -30,7 +30,7 @@ from django_stubs_ext import StrOrPromise
 from approvals import audit
 from approvals.accounts import courses, invitations, leaving, people_file
 from approvals.accounts.sign_in import viewer_of
-from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnlyAdmin, register_read_only
+from approvals.admin.through_services import NeverDeleted, PlainList, ReadOnly, ReadOnlyAdmin, register_read_only
 from approvals.forms.accounts import time_zones
 from approvals.forms.memory import packed, unpacked
 from approvals.models import Attention, Policy, SavedFilter, TrustRule, counts
@@ -165,16 +165,11 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
     def invite(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         chosen = [user for user in queryset if self.has_change_permission(request, user)]
         invited = len(invitations.invite(chosen, by=viewer_of(request)))
-        said = ngettext("One invitation is on its way.", "%(number)d invitations are on their way.", invited)
-        self.message_user(request, said % {"number": invited})
-        if left_out := queryset.count() - invited:
-            said = ngettext(
-                "One person was left out: has no address, was deactivated, has signed in, or has more rights than you.",
-                "%(number)d people were left out: without an address, deactivated, signed in before, or with more "
-                "rights than you.",
-                left_out,
-            )
-            self.message_user(request, said % {"number": left_out}, messages.WARNING)
+        said = _(
+            "Invited: %(invited)d of %(chosen)d. Left out are people without an address, deactivated, signed in "
+            "before, or with more rights than you."
+        )
+        self.message_user(request, said % {"invited": invited, "chosen": queryset.count()})
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save what was changed, not the row as it was read: a mail sent since would be sent once more."""
@@ -201,45 +196,31 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         return super().has_change_permission(request, obj)
 
 
-class LostAndFoundAdmin(PlainList[M]):
+class LostAndFoundAdmin(ReadOnly, PlainList[M]):
     """Second factors and links to the provider, which an admin ends for who lost a phone, or has another account."""
 
-    date_hierarchy = None
+    list_select_related = ["user"]
+    search_fields = ["user__username"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        return False
+    def get_fields(self, request: HttpRequest, obj: M | None = None) -> Any:
+        return self.list_display  # not the secrets
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Only a superuser ends those of people with rights: what is left to sign in with is less than before."""
-        if obj is not None and obj.user.is_staff and not request.user.is_superuser:
-            return False
-        return super().has_delete_permission(request, obj)
+        is_theirs = obj is None or request.user.is_superuser or not obj.user.is_staff
+        return is_theirs and admin.ModelAdmin.has_delete_permission(self, request, obj)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
         for row in queryset:
-            is_factor = isinstance(row, Authenticator)
-            what = AuditEvent.Act.FACTOR_REMOVED if is_factor else AuditEvent.Act.PROVIDER_UNLINKED
-            audit.record(what, owner=row.user.username, detail=row.type if is_factor else row.provider)
+            what = AuditEvent.Act.PROVIDER_UNLINKED if hasattr(row, "provider") else AuditEvent.Act.FACTOR_REMOVED
+            audit.record(what, owner=row.user.username, detail=getattr(row, "provider", None) or row.type)
         return super().log_deletions(request, queryset)
 
 
 for _theirs in (EmailAddress, SocialApp, SocialToken, SocialAccount, Authenticator, Client, Token):
     admin.site.unregister(_theirs)
-for _ended, _columns in (
-    (Authenticator, ["user", "type", "created_at", "last_used_at"]),
-    (SocialAccount, ["user", "provider", "uid", "date_joined", "last_login"]),
-):
-    admin.site.register(
-        _ended,
-        LostAndFoundAdmin,
-        list_display=_columns,
-        fields=_columns,
-        list_select_related=["user"],
-        search_fields=["user__username"],
-    )
+admin.site.register(Authenticator, LostAndFoundAdmin, list_display=["user", "type", "created_at", "last_used_at"])
+admin.site.register(SocialAccount, LostAndFoundAdmin, list_display=["user", "provider", "uid", "last_login"])
 
 admin.site.unregister(Group)
 
