@@ -30,6 +30,7 @@ COPY agent_tools agent_tools
 # The texts that server and client share, and the `memory` command: `python -m agent_tools.cli`.
 COPY clients/python/assent_client assent_client
 COPY templates templates
+COPY locale locale
 COPY static static
 COPY deploy/healthcheck.py deploy/
 ENV PATH=/opt/assent/bin:$PATH \

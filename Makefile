@@ -18,7 +18,7 @@ LOCK := $(VENV)/bin/uv pip compile --universal --python-version 3.11 --generate-
 	--no-emit-package assent-client --no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-compare bench-merge soak fuzz format client pictures lock environment server-environment remake
+.PHONY: help setup run test test-all test-integrations check coverage torture lint bench bench-compare bench-merge soak fuzz format client texts pictures lock environment server-environment remake
 
 help: ## show this list
 	@echo "Assent: agents propose changes to what they remember about a person, people approve them."
@@ -69,6 +69,12 @@ lint: environment $(VENV)/dev.stamp ## check formatting, likely mistakes, types 
 	$(PY) -m ruff check .
 	ASSENT_DEBUG=1 ASSENT_DATA_DIR=$(VENV)/mypy $(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+
+texts: environment ## find the texts of pages and modules for every language in locale/, and compile them (needs gettext)
+	ASSENT_DEBUG=1 $(PY) manage.py makemessages --no-wrap --no-obsolete --add-location=file \
+	  $(patsubst locale/%/LC_MESSAGES/django.po,--locale %,$(wildcard locale/*/LC_MESSAGES/django.po)) \
+	  $(patsubst %,--ignore %,$(VENV) tests benchmarks clients examples docs)
+	@set -e; for po in $$(find locale -name '*.po'); do msgfmt --check --output-file $${po%.po}.mo $$po; done
 
 pictures: environment $(VENV)/dev.stamp ## make the pictures of the README anew, from the demo
 	@exec $(PY) tests/pictures.py

@@ -21,6 +21,9 @@ from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 
 from approvals.models import AuditEvent, BrowserSession, User
 from assent_client.text import invisible
@@ -84,7 +87,9 @@ def _write(events: list[AuditEvent]) -> None:
 
 
 #: What is opened, by the third part of the address of its page; other pages are of the memory as a whole.
-_KINDS = ("blocks", "notes", "conversations", "search", "export")
+_KINDS = (_("blocks"), _("notes"), _("conversations"), _("search"), _("export"))
+#: The others that are recorded.
+_WHOLE, _PROPOSALS = _("memory"), _("proposals")
 
 
 def opened(owner: str, detail: str) -> None:
@@ -96,10 +101,16 @@ def opened(owner: str, detail: str) -> None:
     """
     if detail.startswith("/"):
         part = next(iter(detail.split("/")[3:4]), "")
-        detail = part if part in _KINDS else "memory"
+        detail = part if part in _KINDS else _WHOLE
     viewer = getattr(_request.get(), "user", AnonymousUser()).get_username()
     if viewer != owner and _is_first(f"opened\n{viewer}\n{owner}\n{detail}", AGAIN):
         record(AuditEvent.Act.OPENED, owner=owner, detail=detail)
+
+
+def in_words(detail: str) -> str:
+    """Return what was opened, which is recorded in English, in the language that is spoken."""
+    kind, bracket, where = detail.partition(" (")
+    return capfirst(gettext(kind)) + bracket + where
 
 
 def limited(of: str, name: str, window: timedelta) -> None:

@@ -1,15 +1,16 @@
-"""Middleware of the pages: refuse unreadable requests, set a deadline, activate the viewer's time zone, and answer
-while a database is away."""
+"""Middleware of the pages: refuse unreadable requests, set a deadline, activate the viewer's language and time zone,
+and answer while a database is away."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.cache import patch_cache_control, patch_vary_headers
 
-from approvals import audit
+from approvals import audit, language
 from approvals.accounts import second_factor
 from approvals.models import User
 from approvals.notifications.mail import zone_of
@@ -28,6 +29,19 @@ LONGEST_PATH = 1_000
 class Middleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+
+
+class LanguageMiddleware(Middleware):
+    """Speak the browser's language during a request for a page. To machines, English is spoken.
+
+    In place of Django's, which leaves the thread speaking it, to the agent that is answered next.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if requests.is_machine(request.path):
+            return self.get_response(request)
+        with translation.override(language.of_browser(request)):
+            return self.get_response(request)
 
 
 class ReadableMiddleware(Middleware):
@@ -71,20 +85,23 @@ class DeadlineMiddleware(Middleware):
             return self.get_response(request)
 
 
-class TimezoneMiddleware(Middleware):
-    """Activate `User.time_zone` for the request; UTC where this machine does not know the zone."""
+class ViewerMiddleware(Middleware):
+    """Activate the viewer's time zone and the language they chose for the request; UTC where this machine does not know
+    the zone."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        zone = None
-        try:
-            # Without a cookie there is no session to load. A health check must not query a database for one.
-            if request.COOKIES and not requests.is_machine(request.path) and isinstance(request.user, User):
-                zone = zone_of(request.user)
-        except Exception as error:
-            if not is_away(error):
-                raise
-            return panels.away(request, error)
-        with timezone.override(zone):
+        with ExitStack() as during:
+            during.enter_context(timezone.override(None))
+            try:
+                # Without a cookie there is no session to load. A health check must not query a database for one.
+                if request.COOKIES and not requests.is_machine(request.path) and isinstance(request.user, User):
+                    timezone.activate(zone_of(request.user))
+                    if chosen := language.chosen_by(request.user):
+                        during.enter_context(translation.override(chosen))
+            except Exception as error:
+                if not is_away(error):
+                    raise
+                return panels.away(request, error)
             return self.get_response(request)
 
 
@@ -103,7 +120,7 @@ class PageMiddleware(Middleware):
             response = panels.not_allowed(request, response["Allow"])
         # One address answers whole pages and parts of them. Without this header, the browser's Back button shows a
         # part as a page.
-        patch_vary_headers(response, ["HX-Request"])
+        patch_vary_headers(response, ["HX-Request", "Accept-Language"])
         # Memory texts must not be kept in caches or in the browser's storage.
         if settings.SESSION_COOKIE_NAME in request.COOKIES and "Cache-Control" not in response:
             patch_cache_control(response, private=True, no_store=True)

@@ -80,6 +80,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.humanize",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "csp",
@@ -107,17 +108,17 @@ MIDDLEWARE = [
     "agent_tools.http.middleware.CallMiddleware",
     # Those of the pages, which calls of agents do not come to.
     "csp.middleware.CSPMiddleware",
+    "approvals.middleware.LanguageMiddleware",
     "approvals.middleware.ReadableMiddleware",
     "approvals.middleware.DeadlineMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "approvals.middleware.TimezoneMiddleware",
+    "approvals.middleware.ViewerMiddleware",
     "approvals.middleware.PageMiddleware",
 ]
 
@@ -150,9 +151,14 @@ LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "sign_in"
 
+# Of what is for no person, such as answers to agents, and of texts without a translation. People choose theirs, see
+# `approvals.language`.
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+SITE_LANGUAGE = env.choice("ASSENT_LANGUAGE", allowed=tuple(dict(LANGUAGES)), default="en")
+# Ours, and what we say in place of the libraries' own translations.
+LOCALE_PATHS = [BASE_DIR / "locale", BASE_DIR / "locale" / "of-libraries"]
 FORMAT_MODULE_PATH = ["memory_app.formats"]
-LANGUAGES = [("en", "English")]
 TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from agent_tools.models import DisabledWhy, WebhookDelivery, WebhookEndpoint
 from agent_tools.webhooks import deliveries, outbox, signing, transport
+from approvals import language
 from approvals.models import Mail
 from memory_app.runtime import background
 from memory_app.runtime.workers import enqueue
@@ -109,8 +110,9 @@ def _tell_of_disabled() -> None:
             "why": DisabledWhy(endpoint.disabled_why).label,
             "url": settings.PUBLIC_URL + reverse("webhook", args=[endpoint.pk]),
         }
-        subject = _("Webhook of %(agent)s was disabled") % {"agent": endpoint.agent.name}
-        text = render_to_string("webhooks/disabled_mail.txt", context)
+        with language.speaking_to(endpoint.created_by):
+            subject = _("Webhook of %(agent)s was disabled") % {"agent": endpoint.agent.name}
+            text = render_to_string("webhooks/disabled_mail.txt", context)
         try:
             EmailMessage(subject, text, to=[endpoint.created_by.email]).send()
         except (smtplib.SMTPException, OSError, ValueError) as error:

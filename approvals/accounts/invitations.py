@@ -20,7 +20,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
-from approvals import audit
+from approvals import audit, language
 from approvals.models import AuditEvent, User
 from memory_app.runtime import background
 from memory_app.runtime.workers import enqueue
@@ -94,8 +94,9 @@ def _send(user: User, connection: Any) -> None:
         "public_url": settings.PUBLIC_URL,
         "days": settings.INVITATION_DAYS,
     }
-    body = render_to_string("registration/invitation_email.txt", context)
-    send_mail(_("Your Assent account"), body, None, [user.email], connection=connection)
+    with language.speaking_to(user):
+        body = render_to_string("registration/invitation_email.txt", context)
+        send_mail(_("Your Assent account"), body, None, [user.email], connection=connection)
 
 
 def state_of(user: User) -> str:

@@ -37,7 +37,7 @@ from django.views.generic import FormView
 from django_htmx.middleware import HtmxDetails
 from requests import RequestException
 
-from approvals import audit
+from approvals import audit, language
 from approvals.accounts.providers import TIME_ZONE
 from approvals.forms.accounts import SignInForm
 from approvals.models import User
@@ -154,10 +154,28 @@ def send_soon(email: str) -> None:
     enqueue(TASK, email, otherwise=here)
 
 
+class PasswordLinkForm(PasswordResetForm):
+    """Writes to people in their language: the one who asks may be anybody."""
+
+    def send_mail(
+        self,
+        subject_template_name: str,
+        email_template_name: str,
+        context: dict[str, Any],
+        from_email: str | None,
+        to_email: str,
+        html_email_template_name: str | None = None,
+    ) -> None:
+        with language.speaking_to(context["user"]):
+            super().send_mail(
+                subject_template_name, email_template_name, context, from_email, to_email, html_email_template_name
+            )
+
+
 def send(email: str) -> None:
     """Send the link to the account with this address, if there is one. It names the site's own address, never the
     Host of a request."""
-    form = PasswordResetForm({"email": email})
+    form = PasswordLinkForm({"email": email})
     if not form.is_valid():
         return
     public = urlsplit(settings.PUBLIC_URL)

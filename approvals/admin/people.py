@@ -21,6 +21,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
+from django.utils import translation
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
@@ -183,7 +184,8 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         if changed := [name for name in ("is_active", *_RIGHTS) if name in form.changed_data]:
-            said = "; ".join(f"{name}: {_in_words(form.cleaned_data[name])}" for name in changed)
+            with translation.override(None):  # as it is recorded
+                said = "; ".join(f"{name}: {_in_words(form.cleaned_data[name])}" for name in changed)
             audit.record(AuditEvent.Act.RIGHTS_CHANGED, owner=form.instance.username, detail=said)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -231,7 +233,8 @@ class RolesAdmin(PlainList[Group], GroupAdmin):
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
-        said = f"group {form.instance}: {_in_words(form.cleaned_data['permissions'])}"
+        with translation.override(None):
+            said = f"group {form.instance}: {_in_words(form.cleaned_data['permissions'])}"
         audit.record(AuditEvent.Act.RIGHTS_CHANGED, detail=said)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:

@@ -26,6 +26,7 @@ from django.forms.models import construct_instance
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import translation
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -107,12 +108,13 @@ class PlainList(admin.ModelAdmin[M]):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
         found = super().get_object(request, object_id, from_field)
         if found is not None:
-            audit.opened(_owner_of(found), f"{self.opts.verbose_name} (admin)")
+            audit.opened(_owner_of(found), f"{self.opts.verbose_name_raw} (admin)")
         return found
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         listed = super().get_changelist_instance(request)
-        audit.opened("", f"{self.opts.verbose_name_plural} (list in the admin)")
+        with translation.override(None):  # as it is recorded
+            audit.opened("", f"{self.opts.verbose_name_plural} (list in the admin)")
         for row in listed.result_list:
             make_plain(row)
         return listed

@@ -38,9 +38,16 @@ class AccountForm(forms.ModelForm[User]):
         label=_("Time zone"), help_text=_("Times on every page are shown in it."), choices=lambda: time_zones()
     )
 
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        help_text=_("Of the pages, of mails and of the feed."),
+        choices=[("", _("As in the browser")), *settings.LANGUAGES],
+    )
+
     class Meta:
         model = User
-        fields = ["first_name", "last_name", "email", "mail", "time_zone", "shortcuts"]
+        fields = ["first_name", "last_name", "email", "mail", "language", "time_zone", "shortcuts"]
         labels = {"mail": _("Mail when proposals are waiting for you")}
         help_texts = {
             "mail": format_lazy(

@@ -12,10 +12,13 @@ from typing import Any
 
 from django import forms
 from django.core.validators import RegexValidator
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
+from approvals.language import grouped
 from approvals.pages.notes_page import TYPE_NAMES
 from approvals.services import BlockFields
 from approvals.services.blocks import MOST_DESCRIPTION, MOST_TITLE
@@ -297,11 +300,14 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(
         label=_("File"),
-        help_text=_(
-            "A memories.md in UTF-8, as the export or the memory command writes it: at most %(size)d MiB and "
-            "%(count)s memories of 2,000 characters each."
-        )
-        % {"size": LARGEST_FILE // (1024 * 1024), "count": f"{MOST_MEMORIES:,}"},
+        help_text=format_lazy(
+            _(
+                "A memories.md in UTF-8, as the export or the memory command writes it: at most {size} MiB and {count} "
+                "memories of 2,000 characters each."
+            ),
+            size=LARGEST_FILE // (1024 * 1024),
+            count=lazy(grouped, str)(MOST_MEMORIES),
+        ),
         widget=forms.FileInput(attrs={"accept": ".md,.markdown,.txt,text/markdown,text/plain"}),
     )
     #: The file, compressed, in base64.

@@ -44,6 +44,8 @@ class User(AbstractUser):
         error_messages={"unique": _("This username is taken.")},
     )
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    # One of `settings.LANGUAGES`; empty for that of the browser.
+    language = models.CharField(_("language"), max_length=16, blank=True, default="", db_default="")
     shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
     # Mail about waiting proposals. `mailed_at` is until when the last mail told; `mail_failure` is why the last one was
     # not taken, and no more are sent until the person saves the address or the choice again.

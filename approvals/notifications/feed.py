@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
+from approvals import language
 from approvals.accounts.sign_in import display_names
 from approvals.audit import client_address
 from approvals.models import User
@@ -51,7 +52,8 @@ def feed(request: HttpRequest, feed_key: str) -> HttpResponseBase:
     person = _person(feed_key)
     if person is None:
         raise Http404
-    answer = HttpResponse(_write(person), content_type="application/atom+xml; charset=utf-8")
+    with language.speaking_to(person):
+        answer = HttpResponse(_write(person), content_type="application/atom+xml; charset=utf-8")
     set_response_etag(answer)
     return _private(get_conditional_response(request, etag=answer["ETag"], response=answer) or answer)
 

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
 from django.conf import settings
+from django.contrib.humanize.templatetags.humanize import NaturalTimeFormatter
 from django.core.cache import cache
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
@@ -27,8 +28,9 @@ from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, npgettext
 
+from approvals import language
 from approvals.accounts.sign_in import display_names
 from approvals.models import Event, Kind, Mail, Proposal, Status, Tutorship, User
 from approvals.notifications.news import News, NewsItem, news_for
@@ -109,8 +111,9 @@ def words_of(item: NewsItem) -> dict[str, Any]:
 def _age(item: NewsItem) -> str:
     if item.is_reminder:
         days = (timezone.now() - item.since).days
-        return ngettext("%(days)d day", "%(days)d days", days) % {"days": days}
-    return timesince(item.since, timezone.now(), depth=1).replace("\xa0", " ")
+        return npgettext("for how long", "%(days)d day", "%(days)d days", days) % {"days": days}
+    past = NaturalTimeFormatter.past_substrings  # in the case that "ago" and "since" ask for
+    return timesince(item.since, timezone.now(), depth=1, time_strings=past).replace("\xa0", " ")
 
 
 def url_of(proposal: Proposal, page: str = "proposal") -> str:
@@ -132,6 +135,11 @@ _NAMES = 3
 
 def compose(person: User, news: News) -> EmailMultiAlternatives:
     """Return the mail that tells a person of some news."""
+    with language.speaking_to(person), timezone.override(zone_of(person)):
+        return _compose(person, news)
+
+
+def _compose(person: User, news: News) -> EmailMultiAlternatives:
     names = display_names({each.owner for item in news.items for each in item.together})
 
     def name_of(proposal: Proposal) -> str:
@@ -141,23 +149,22 @@ def compose(person: User, news: News) -> EmailMultiAlternatives:
     by_owner = sorted(
         news.items, key=lambda item: (not item.others, name_of(item.proposal).casefold(), item.proposal.owner)
     )
-    with timezone.override(zone_of(person)):
-        owners = []
-        for is_for_one, name, group in _sections(by_owner, name_of):
-            owner = {"owner": group[0].proposal.owner} if is_for_one else {}
-            url = f"{review}?{urlencode(owner)}" if owner else review
-            owners.append({"name": name, "url": url, "items": [words_of(item) for item in group]})
-        context = {
-            "person": person,
-            "owners": owners,
-            "several": len(owners) > 1 or owners[0]["name"] != person.display_name,
-            "news": news,
-            "review_url": review,
-            "settings_url": settings.PUBLIC_URL + reverse("settings"),
-            "unsubscribe_url": unsubscribe_url(person),
-        }
-        text = render_to_string("notifications/digest.txt", context)
-        markup = render_to_string("notifications/digest.mail.html", context)
+    owners = []
+    for is_for_one, name, group in _sections(by_owner, name_of):
+        owner = {"owner": group[0].proposal.owner} if is_for_one else {}
+        url = f"{review}?{urlencode(owner)}" if owner else review
+        owners.append({"name": name, "url": url, "items": [words_of(item) for item in group]})
+    context = {
+        "person": person,
+        "owners": owners,
+        "several": len(owners) > 1 or owners[0]["name"] != person.display_name,
+        "news": news,
+        "review_url": review,
+        "settings_url": settings.PUBLIC_URL + reverse("settings"),
+        "unsubscribe_url": unsubscribe_url(person),
+    }
+    text = render_to_string("notifications/digest.txt", context)
+    markup = render_to_string("notifications/digest.mail.html", context)
     people = sorted({name_of(each) for item in news.items for each in item.together}, key=str.casefold)
     mail = EmailMultiAlternatives(_subject(news, people), text, to=[person.email], headers=_headers(person, news))
     mail.attach_alternative(markup, "text/html")

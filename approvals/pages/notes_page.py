@@ -154,7 +154,21 @@ PAGE_SIZE = 50
 MOST_TAGS = 200
 
 #: What the types and sources are called, in the order they are offered.
-TYPE_NAMES: Mapping[str, object] = {name: _(name.replace("_", " ")) for name in TYPES}
+TYPE_NAMES: Mapping[str, object] = {
+    "note": _("note"),
+    "fact": _("fact"),
+    "assumption": _("assumption"),
+    "hypothesis": _("hypothesis"),
+    "discovery": _("discovery"),
+    "risk": _("risk"),
+    "unknown": _("unknown"),
+    "decision": _("decision"),
+    "convention": _("convention"),
+    "lesson_learned": _("lesson learned"),
+    "pattern": _("pattern"),
+    "fix": _("fix"),
+    "context": _("context"),
+}
 SOURCE_NAMES: Mapping[str, object] = dict(NoteSource.choices)
 
 

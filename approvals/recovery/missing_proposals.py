@@ -9,7 +9,6 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from approvals.models import Agent, Event, Kind, Proposal, Revision, Status, User
 from approvals.review.note_changes import NoteChange
@@ -127,7 +126,7 @@ def _recreate(
 ) -> Proposal:
     summary = change.summary("", ())
     target = change.target or f"import-{number}"
-    reasoning = _("The reason is lost: the backup contains this change, but not what was said about it.")
+    reasoning = "The reason is lost: the backup contains this change, but not what was said about it."
     with transaction.atomic(durable=True):
         proposal = Proposal.objects.create(
             pk=number,
@@ -201,7 +200,7 @@ def _kind_of(changes: Sequence[NoteChange]) -> Kind:
 def _agent(name: str) -> Agent:
     """Return the agent of this name. One created after the copy of `default` has no token, and becomes inactive."""
     return Agent.objects.get_or_create(
-        name=name or "unknown", defaults={"is_active": False, "description": _("Known from the memory only")}
+        name=name or "unknown", defaults={"is_active": False, "description": "Known from the memory only"}
     )[0]
 
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.language import grouped
 from approvals.models import Approval, Mergeability, Proposal, RejectReason, Revision, Status, User
 from approvals.permissions import ReviewAction
 from approvals.review.note_changes import NoteChange, stamped, text_of
@@ -240,7 +241,7 @@ def _some_of_block(proposal: Proposal, seen: checks.Seen, accepted: Collection[s
     if text == whole:
         return None
     if len(text) > block.limit:
-        over = f"{len(text) - block.limit:,}"
+        over = grouped(len(text) - block.limit)
         message = _("With only these changes, the text would be %(over)s characters over the block’s limit.")
         raise DecisionRefused(proposal, message % {"over": over}, code="conflict")
     # Which changes these were cannot be told for certain from the texts alone.

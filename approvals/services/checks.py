@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from django.utils.translation import gettext as _
 
+from approvals.language import grouped
 from approvals.models import Mergeability, Proposal, Revision, Status, User
 from approvals.permissions import ReviewAction, available_actions, may_decide, may_read
 from approvals.review.targets import Assessment, BlockState, TargetState, matches, state_at_head
@@ -130,7 +131,7 @@ def require_fit(proposal: Proposal, assessment: Assessment) -> None:
     why = _("The change no longer fits the text as it is now.")
     if assessment.over_limit:
         why = _("Applied to the current text, this would be %(over)s characters over the block’s limit.")
-        why %= {"over": f"{assessment.over_limit:,}"}
+        why %= {"over": grouped(assessment.over_limit)}
     elif assessment.closes_circle:
         why = _("The replacement has itself been replaced by this note. Approving would make them replace each other.")
     raise errors.DecisionRefused(proposal, why, code="conflict")

@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import F, Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from approvals.models import DECIDABLE, Agent, Event, Mergeability, Proposal, RejectReason, Status, User
 from approvals.permissions import ReviewAction
@@ -72,7 +71,9 @@ def close_already_applied(
     is_there = target.assess(proposal.current_revision).state == Mergeability.ALREADY_APPLIED
     if target.sha256 != seen_sha256 or not is_there:
         raise TargetChanged(proposal, block_of(target))
-    comment = _("This is already in the memory; nothing was left to change.")
+    comment = (
+        "This is already in the memory; nothing was left to change."  # the agent reads it; pages say it themselves
+    )
     fields = {"decision_reason": RejectReason.DUPLICATE, "mergeability": Mergeability.ALREADY_APPLIED}
     return close(proposal, Status.REJECTED, actor=actor, comment=comment, fields=fields)
 

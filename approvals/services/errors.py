@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.language import grouped
 from approvals.models import Proposal
 from memory_app.reads import Block, NoteNotFound
 
@@ -147,7 +148,7 @@ def require_within(text: str, limit: int) -> None:
     if used <= limit:
         return
     message = _("The text would have %(used)s characters, %(over)s over the limit of %(limit)s.")
-    numbers = {"used": f"{used:,}", "over": f"{used - limit:,}", "limit": f"{limit:,}"}
+    numbers = {"used": grouped(used), "over": grouped(used - limit), "limit": grouped(limit)}
     raise Refusal(message % numbers, code="over_limit", field="body", used=used, limit=limit)
 
 

@@ -18,6 +18,7 @@ import structlog
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.language import grouped
 from approvals.models import Agent, Kind, Proposal, ProposalQuerySet, Status, User
 from approvals.review.note_changes import NoteChange, said_beside, sha256_of, stamped, text_of, title_of
 from approvals.review.targets import note_rows_to_write
@@ -99,7 +100,7 @@ def require_valid(note: reads.Note) -> None:
         raise _invalid("content", _("The content is empty."))
     if len(note.content) > notes.MAX_CONTENT:
         over = len(note.content) - notes.MAX_CONTENT
-        figures = {"used": f"{len(note.content):,}", "over": f"{over:,}", "limit": f"{notes.MAX_CONTENT:,}"}
+        figures = {"used": grouped(len(note.content)), "over": grouped(over), "limit": grouped(notes.MAX_CONTENT)}
         message = _("The content has %(used)s characters, %(over)s more than the %(limit)s a note may have.")
         raise _invalid("content", message % figures)
     if note.type not in notes.TYPES:

@@ -21,6 +21,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals import language
 from approvals.models import (
     DECIDED,
     Batch,
@@ -234,7 +235,12 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
     lease = {"worker": mine, "lease_expires_at": clock.now() + settings.LEASE}
     if not Batch.objects.without_lease().filter(pk=batch).update(**lease):
         return False
-    kept = Batch.objects.select_related("undoes").get(pk=batch)
+    kept = Batch.objects.select_related("undoes", "person").get(pk=batch)
+    with language.speaking_to(kept.person):  # whose page shows the results
+        return _work_on(kept, mine, seconds)
+
+
+def _work_on(kept: Batch, mine: str, seconds: float) -> bool:
     end = time.monotonic() + seconds
     try:
         if kept.created_at < timezone.now() - _GIVE_UP_AFTER:
@@ -246,14 +252,14 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
             if not _note(kept, mine, lease_expires_at=clock.now() + settings.LEASE):
                 return False
     except (EngineUnavailable, OutcomeUnknown, errors.BeingDecided, DatabaseError):
-        log.exception("batch_paused", batch=batch, done=len(kept.results))
+        log.exception("batch_paused", batch=kept.pk, done=len(kept.results))
         deadlines.extend()
         _note(kept, mine)  # the lease stays: what did not answer is asked again when it ends
         return False
     if len(kept.results) < len(kept.items):
         return _note(kept, mine, worker="", lease_expires_at=None)
     if _note(kept, mine, worker="", lease_expires_at=None, finished_at=timezone.now()):
-        log.info("decided_several", batch=batch, action=kept.action, **kept.counts)
+        log.info("decided_several", batch=kept.pk, action=kept.action, **kept.counts)
     return False
 
 

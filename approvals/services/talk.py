@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.language import grouped
 from approvals.models import Agent, Attention, Event, Proposal, SavedFilter, User
 from approvals.permissions import is_open_for_talk, may_comment, may_decide
 from approvals.services import events
@@ -131,7 +132,7 @@ def _require_valid(text: str, change: str) -> None:
     if len(text) > MOST_CHARACTERS:
         raise Refusal(
             _("The comment has %(used)s characters; at most %(limit)s fit.")
-            % {"used": f"{len(text):,}", "limit": f"{MOST_CHARACTERS:,}"},
+            % {"used": grouped(len(text)), "limit": grouped(MOST_CHARACTERS)},
             code="comment_invalid",
         )
     if change and not CHANGE.fullmatch(change):

@@ -19,6 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.language import grouped
 from approvals.models import (
     DECIDABLE,
     TAKEN,
@@ -386,7 +387,7 @@ def why_not(plan: UndoPlan) -> str:
         return _("The memory no longer has this change, so there is nothing to undo.")
     if plan.over_limit:
         return _("With it undone, the block would be %(over)s characters over its limit.") % {
-            "over": f"{plan.over_limit:,}"
+            "over": grouped(plan.over_limit)
         }
     if plan.proposal.kind == Kind.DELETE_BLOCK:
         return _(

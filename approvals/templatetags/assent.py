@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import NaturalTimeFormatter
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -23,11 +24,12 @@ from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.timesince import timesince
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
 
 from approvals.accounts.sign_in import display_names
 from approvals.forms.proposal import ApproveForm, everybodys_agent, new_batch
+from approvals.language import grouped
 from approvals.markdown import marks, rendering
 from approvals.markdown.fragments import drawn_fragment
 from approvals.models import Approval, Event, Kind, Proposal, RejectReason, Status, TrustRule
@@ -132,14 +134,21 @@ def age(at: datetime | None) -> str:
         return ""
     local = timezone.localtime(at)
     is_new = (timezone.now() - at).total_seconds() < 60
-    ago = _("just now") if is_new else _("%(time)s ago") % {"time": timesince(at, depth=1)}
+    ago = (
+        _("just now")
+        if is_new
+        else _("%(time)s ago") % {"time": timesince(at, depth=1, time_strings=NaturalTimeFormatter.past_substrings)}
+    )
     exactly = local.isoformat(timespec="seconds")
     return format_html('<time datetime="{}" title="{}">{}</time>', exactly, _written(local), ago)
 
 
 def _written(local: datetime) -> str:
     # As the format "j M Y, H:i" has it, which takes Django ten times as long to read.
-    return f"{local.day} {MONTHS_3[local.month].title()} {local:%Y, %H:%M}"
+    month = MONTHS_3[local.month].title()
+    return _("%(day)d %(month)s %(year)d, %(time)s") % {
+        "day": local.day, "month": month, "year": local.year, "time": f"{local:%H:%M}"
+    }  # fmt: skip
 
 
 @register.filter
@@ -147,7 +156,7 @@ def number(value: int) -> str:
     """Return a number with separators between thousands."""
     if 0 <= value < 1_000:
         return str(value)
-    return str(number_format(value, force_grouping=True))
+    return grouped(value)
 
 
 @register.filter
@@ -191,9 +200,9 @@ def cell(title: str, count: int, **parameters: str) -> SafeString:
 
 
 @register.filter
-def week_name(began: datetime) -> str:
-    """Return a week by its Monday: "2 Nov"."""
-    return date_format(timezone.localtime(began), "j M")
+def day_and_month(at: datetime) -> str:
+    """Return a day without its year, such as the Monday by which a week is named: "2 Nov"."""
+    return date_format(timezone.localtime(at), pgettext("format of a day", "j M"))
 
 
 @register.filter
@@ -295,7 +304,8 @@ def words(added: int, removed: int, moved: int = 0, *, is_short: bool = False) -
     if added or removed:
         plus = f'<span class="words-added">+{number(added)}</span> ' if added else ""
         minus = f'<span class="words-removed">−{number(removed)}</span> ' if removed else ""
-        parts.append(f"{plus}{minus}{html.escape(ngettext('word', 'words', added + removed))}")
+        what = ngettext("word", "words", added + removed)
+        parts.append(f"{plus}{minus}{html.escape(what)}")
     if moved:
         in_full = ngettext("%(number)s paragraph moved", "%(number)s paragraphs moved", moved)
         said = _("%(number)s moved") if is_short else in_full

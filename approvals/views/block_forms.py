@@ -250,7 +250,7 @@ class BlockRestore(BlockChangeView[RestoreForm]):
         return self.show_overtaken(self.get_form())
 
     def initial_fields(self) -> dict[str, Any]:
-        at = date_format(timezone.localtime(self.old.at), "j M Y, H:i") if self.old.at else self.old.commit[:10]
+        at = date_format(timezone.localtime(self.old.at), "DATETIME_FORMAT") if self.old.at else self.old.commit[:10]
         comment = _("Restored the version from %(date)s") % {"date": at}
         return {"comment": comment, "loaded_sha256": self.current.sha256 if self.current else ""}
 

@@ -265,7 +265,8 @@ def undo(request: Request, pk: int) -> HttpResponse:
         return _not_undone(request, pk, text, status=503)
     panel = None if undone.is_decided else _back(undone)
     if panel:
-        said = f"{_('%(what)s is back in Your turn.')} {panel.message}".strip()
+        back = _("%(what)s is back in Your turn.")
+        said = f"{back} {panel.message}".strip()
     elif undone.auto_applied:
         said = _("Reverted: the memory is as it was before.")
     else:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.accounts.sign_in import viewer_of
 from approvals.forms.memory import REFUSALS, BulkForm, DeleteForm, NoteForm, ReinstateNoteForm, SupersedeNoteForm
+from approvals.language import grouped
 from approvals.models import Proposal, User
 from approvals.pages import note_history, notes_page
 from approvals.pages.blocks import NOW, undoable
@@ -361,7 +362,7 @@ def _say(request: HttpRequest, done: BulkOutcome) -> None:
     if done.unchanged:
         said.append(
             ngettext("%(n)s note was so already.", "%(n)s notes were so already.", done.unchanged)
-            % {"n": f"{done.unchanged:,}"}
+            % {"n": grouped(done.unchanged)}
         )
     if done.left_out:
         named = ", ".join(done.left_out[:_NAMED]) + (" …" if len(done.left_out) > _NAMED else "")
@@ -371,7 +372,7 @@ def _say(request: HttpRequest, done: BulkOutcome) -> None:
                 "%(n)s notes were left out, because they have changed or gone since: %(named)s.",
                 len(done.left_out),
             )
-            % {"n": f"{len(done.left_out):,}", "named": named}
+            % {"n": grouped(len(done.left_out)), "named": named}
         )
     if said:
         messages.warning(request, " ".join(said))

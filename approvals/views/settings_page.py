@@ -12,11 +12,12 @@ from django.db.models import Q
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
-from approvals import audit, services
+from approvals import audit, language, services
 from approvals.accounts import own_data
 from approvals.accounts.sessions import end_sessions, sessions_of
 from approvals.accounts.sign_in import display_names, typed_before, viewer_of
@@ -44,7 +45,8 @@ def account(request: HttpRequest) -> HttpResponse:
     form = AccountForm(request.POST or None, instance=user, initial=initial)
     if request.method == "POST" and form.is_valid():
         form.save()
-        messages.success(request, _("Saved."))
+        with translation.override(language.chosen_by(user) or language.of_browser(request)):
+            messages.success(request, _("Saved."))
         return redirect("settings")
     if form.errors:
         user.refresh_from_db()  # the frame shows the name, which a refused form must not change
@@ -56,7 +58,7 @@ def account(request: HttpRequest) -> HttpResponse:
         {
             "section": "settings",
             "form": form,
-            "looked": [(names.get(look.actor, look.actor), _(look.detail.capitalize()), look.at) for look in looks],
+            "looked": [(names.get(look.actor, look.actor), audit.in_words(look.detail), look.at) for look in looks],
             "sessions": sessions_of(user),
             "provider": settings.OIDC_PROVIDER and settings.OIDC_NAME,
             "tutors": Tutorship.objects.filter(owner=user).select_related("tutor").order_by("tutor__username"),

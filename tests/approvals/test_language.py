@@ -1,0 +1,99 @@
+"""Which language a page, a mail and an answer to an agent is in, and what stays English for everybody."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from approvals import language
+from approvals.models import AuditEvent, User
+from tests.support.fixtures import ClientOf, MakeBlock
+
+GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de-AT,de;q=0.9,en;q=0.8"}
+
+
+def lang_of(response: Any) -> str:
+    """What `<html lang>` of a page says."""
+    return str(response.content.decode().partition('<html lang="')[2].partition('"')[0])
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("de-AT,de;q=0.9,en;q=0.8", "de"),
+        ("fr,de;q=0.4", "de"),
+        ("en-GB,de;q=0.5", "en"),
+        ("fr", "en"),
+        ("", "en"),
+        ("*;q", "en"),
+    ],
+)
+def test_a_page_is_in_the_first_language_of_the_browser_that_there_is(
+    client: Client, asked: str, answered: str
+) -> None:
+    assert lang_of(client.get("/sign-in/", HTTP_ACCEPT_LANGUAGE=asked)) == answered
+
+
+def test_the_site_has_a_language_for_browsers_that_ask_for_none_of_them(client: Client, settings: Any) -> None:
+    settings.SITE_LANGUAGE = "de"
+    assert lang_of(client.get("/sign-in/", HTTP_ACCEPT_LANGUAGE="fr")) == "de"
+    assert lang_of(client.get("/sign-in/", HTTP_ACCEPT_LANGUAGE="en")) == "en"
+
+
+def test_a_person_chooses_a_language_that_goes_before_the_browsers(client_of: ClientOf, alice: User) -> None:
+    client = client_of(alice)
+    fields = {"email": "alice@example.org", "mail": "daily", "time_zone": "UTC"}
+    saved = client.post("/settings/", {**fields, "language": "de"}, follow=True)
+    assert lang_of(saved) == "de"
+    assert lang_of(client.get("/", HTTP_ACCEPT_LANGUAGE="en")) == "de"
+    client.post("/settings/", {**fields, "language": ""})
+    assert lang_of(client.get("/", HTTP_ACCEPT_LANGUAGE="en")) == "en"
+    assert lang_of(client.get("/", **GERMAN)) == "de"
+    assert client.post("/settings/", {**fields, "language": "xx"}).status_code == 422
+
+
+def test_a_language_that_went_is_the_browsers_again(client_of: ClientOf, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(language="fr")
+    assert lang_of(client_of(alice).get("/", **GERMAN)) == "de"
+
+
+def test_no_page_leaves_the_thread_speaking_its_language(client_of: ClientOf, alice: User) -> None:
+    assert lang_of(client_of(alice).get("/", **GERMAN)) == "de"
+    assert translation.get_language() == "en"
+
+
+def test_caches_are_told_that_pages_differ_by_language(client: Client) -> None:
+    for path in ("/sign-in/", "/manifest.webmanifest", "/nowhere/"):
+        assert "Accept-Language" in client.get(path)["Vary"], path
+
+
+def test_an_agent_is_answered_in_english_whatever_it_asks_for(
+    client: Client, token: str, make_block: MakeBlock, alice: User, settings: Any
+) -> None:
+    settings.SITE_LANGUAGE = "de"
+    make_block(alice, "goals", "Pass statistics.")
+    told = {"HTTP_AUTHORIZATION": f"Bearer {token}", **GERMAN}
+    for body in ({"block_label": "nowhere"}, {}):
+        german = client.post("/api/v1/tools/read_memory_block/", body, content_type="application/json", **told)
+        del told["HTTP_ACCEPT_LANGUAGE"]
+        english = client.post("/api/v1/tools/read_memory_block/", body, content_type="application/json", **told)
+        told |= GERMAN
+        assert german.json()["error"] == english.json()["error"]
+
+
+def test_what_is_recorded_of_a_german_admin_is_english(client_of: ClientOf, admin: User, alice: User) -> None:
+    User.objects.filter(pk=admin.pk).update(language="de")
+    client = client_of(admin)
+    client.get(f"/memory/{alice.username}/notes/")
+    client.get("/admin/memory_app/memoryblock/")
+    details = set(AuditEvent.objects.filter(what=AuditEvent.Act.OPENED).values_list("detail", flat=True))
+    assert details == {"notes", "memory blocks (list in the admin)"}
+
+
+def test_a_person_is_written_to_in_their_own_language(alice: User, tim: User) -> None:
+    alice.language = "de"
+    with language.speaking_to(alice):
+        assert translation.get_language() == "de"
+        with language.speaking_to(tim):
+            assert translation.get_language() == "en"
