@@ -114,10 +114,10 @@ def _person_of(request: HttpRequest, claims: dict[str, Any]) -> User:
         is_verified = settings.OIDC_TRUST_MAIL and domain in settings.OIDC_DOMAINS
     ask = _("Ask an administrator of this site to let you in.")
     if not address or not is_verified:
-        _refuse(request, f"{_('The provider did not say that your mail address is yours.')} {ask}", "no verified mail")
+        _refuse(request, _("The provider did not say that your mail address is yours.") + f" {ask}", "no verified mail")
     known = list(User.objects.filter(email__iexact=address)[:2])
     if len(known) > 1:
-        _refuse(request, f"{_('Several accounts here have your mail address.')} {ask}", "address of several")
+        _refuse(request, _("Several accounts here have your mail address.") + f" {ask}", "address of several")
     if known:
         (person,) = known
         if not person.is_active:
@@ -125,10 +125,10 @@ def _person_of(request: HttpRequest, claims: dict[str, Any]) -> User:
         is_proved = person.last_login is None or person.proved_email.lower() == address.lower()
         if person.is_staff or not is_proved:
             link = _("Sign in with your password once, and link the account under Settings.")
-            _refuse(request, f"{_('Your account here is not linked to this one yet.')} {link}", "not linked", person)
+            _refuse(request, _("Your account here is not linked to this one yet.") + f" {link}", "not linked", person)
         return person
     if domain not in settings.OIDC_DOMAINS:
-        _refuse(request, f"{_('There is no account here with your mail address.')} {ask}", "no such person")
+        _refuse(request, _("There is no account here with your mail address.") + f" {ask}", "no such person")
     return _made(request, claims, address, ask)
 
 
