@@ -83,7 +83,7 @@ class BlockForm(forms.Form):
         label=_("Text"),
         required=False,
         strip=False,
-        widget=forms.Textarea(attrs={"rows": 18, "class": "prose-input"}),
+        widget=forms.Textarea(attrs={"rows": 18, "class": "prose-input", "dir": "auto", "lang": ""}),
     )
     limit = forms.IntegerField(
         label=_("Limit in characters"),
@@ -185,7 +185,7 @@ class NoteForm(forms.Form):
         label=_("Note"),
         strip=False,
         help_text=_("One statement, at most 2,000 characters."),
-        widget=forms.Textarea(attrs={"rows": 5, "class": "prose-input note-input"}),
+        widget=forms.Textarea(attrs={"rows": 5, "class": "prose-input note-input", "dir": "auto", "lang": ""}),
     )
     type = forms.ChoiceField(label=_("Type"), choices=lambda: list(TYPE_NAMES.items()), initial="note")
     tags = forms.CharField(

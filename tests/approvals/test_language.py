@@ -97,3 +97,12 @@ def test_a_person_is_written_to_in_their_own_language(alice: User, tim: User) ->
         assert translation.get_language() == "de"
         with language.speaking_to(tim):
             assert translation.get_language() == "en"
+
+
+def test_memory_is_said_to_be_of_an_unknown_language(client_of: ClientOf, make_block: MakeBlock, alice: User) -> None:
+    """Or a screen reader would read an English memory with the German voice of the page."""
+    make_block(alice, "goals", "Pass statistics.")
+    page = client_of(alice).get("/memory/alice/blocks/goals/", **GERMAN).content.decode()
+    assert '<html lang="de">' in page
+    assert '<div class="prose" lang=""><p dir="auto">Pass statistics.' in page
+    assert "Verlauf" in page

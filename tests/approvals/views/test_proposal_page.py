@@ -111,7 +111,7 @@ def test_a_long_reason_opens_with_its_start(as_tim: Client, goals: Block, propos
     reason = "The exam was moved, as she said on Monday. " * 12 + "That is the end."
     page = look(as_tim, propose(goals, "in June", "in July", reasoning=reason))
     assert_says(page, "Show the whole reason", "That is the end.")
-    start = html(page).split('<blockquote class="reason" dir="auto">')[1].split("</blockquote>")[0]
+    start = html(page).split('<blockquote class="reason" dir="auto" lang="">')[1].split("</blockquote>")[0]
     assert len(start) < 300
     assert start.rstrip("</span>").endswith("…")
 
