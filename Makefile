@@ -72,7 +72,7 @@ lint: environment $(VENV)/dev.stamp ## check formatting, likely mistakes, types 
 
 texts: environment ## find the texts of pages and modules for every language in locale/, and compile them (needs gettext)
 	ASSENT_DEBUG=1 $(PY) manage.py makemessages --no-wrap --no-obsolete --add-location=file \
-	  $(patsubst locale/%/LC_MESSAGES/django.po,--locale %,$(wildcard locale/*/LC_MESSAGES/django.po)) \
+	  $(patsubst locale/%/LC_MESSAGES,--locale %,$(wildcard locale/*/LC_MESSAGES)) \
 	  $(patsubst %,--ignore %,$(VENV) tests benchmarks clients examples docs)
 	@set -e; for po in $$(find locale -name '*.po'); do msgfmt --check --output-file $${po%.po}.mo $$po; done
 

@@ -1,11 +1,12 @@
 """App configuration."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class AgentToolsConfig(AppConfig):
     name = "agent_tools"
-    verbose_name = "Agent tools"
+    verbose_name = _("Agent tools")
 
     def ready(self) -> None:
         from agent_tools import auth

@@ -4,11 +4,12 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class ApprovalsConfig(AppConfig):
     name = "approvals"
-    verbose_name = "Approvals"
+    verbose_name = _("Approvals")
 
     def ready(self) -> None:
         from approvals import audit  # noqa: F401 (it receives what Django tells of signing in)

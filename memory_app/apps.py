@@ -7,13 +7,14 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 log = structlog.get_logger(__name__)
 
 
 class MemoryAppConfig(AppConfig):
     name = "memory_app"
-    verbose_name = "Memory"
+    verbose_name = _("Memory")
 
     def ready(self) -> None:
         # Importing `checks` registers it; the Celery app must exist before a `shared_task` is called.
