@@ -130,6 +130,10 @@ def pages_of(states: EveryState) -> Iterator[str]:  # noqa: F811
 _OF_ADMINS = ("user", "tutorship", "agent", "agenttoken", "auditevent", "webhookendpoint", "memoryblock", "memorynote")
 
 
+#: Types of notes, as the list of notes has them; and a word that Django's own template does not have translated.
+_AS_STORED = {"fact", "decision", "Search"}
+
+
 def admin_pages() -> Iterator[str]:
     yield reverse("admin:index")
     for model in django_admin.site._registry:
@@ -165,7 +169,7 @@ def said_of(found: set[tuple[str, str]]) -> str:
 def test_no_page_of_the_admin_shows_english(client_of: ClientOf, admin: User, states: EveryState) -> None:  # noqa: F811
     catalogue = Catalogue()
     found = english_on(client_of(admin), admin_pages(), catalogue)
-    found = {(path, text) for path, text in found if text in catalogue.translated}
+    found = {(path, text) for path, text in found if text in catalogue.translated - _AS_STORED}
     assert not found, said_of(found)
 
 
@@ -187,9 +191,13 @@ def test_no_mail_shows_english(alice: User, scribe: Agent, states: EveryState) -
         assert len(mail.outbox) == 4, [each.subject for each in mail.outbox]
         lines[spoken] = {line for sent in mail.outbox for line in texts_of(sent)}
     written = written_by_somebody()
-    alike = {line for line in lines["en"] & lines["de"] if _WORD.search(line) and "://" not in line}
+    alike = {line for line in lines["en"] & lines["de"] if _WORD.search(line) and not _FROM_MEMORY.search(line)}
     found = {("a mail", line) for line in alike if not catalogue.excuses(line, written)}
     assert not found, said_of(found)
+
+
+#: Addresses, and lines that quote a change.
+_FROM_MEMORY = re.compile(r"://|…|\[-|\{\+")
 
 
 def texts_of(sent: Any) -> Iterator[str]:
