@@ -1,13 +1,15 @@
 """Which language a page, a mail and an answer to an agent is in, and what stays English for everybody."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 
 from approvals import language
 from approvals.models import AuditEvent, User
+from approvals.templatetags.assent import age, when
 from tests.support.fixtures import ClientOf, MakeBlock
 
 GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de-AT,de;q=0.9,en;q=0.8"}
@@ -89,6 +91,14 @@ def test_what_is_recorded_of_a_german_admin_is_english(client_of: ClientOf, admi
     client.get("/admin/memory_app/memoryblock/")
     details = set(AuditEvent.objects.filter(what=AuditEvent.Act.OPENED).values_list("detail", flat=True))
     assert details == {"notes", "memory blocks (list in the admin)"}
+
+
+def test_ages_are_in_the_case_that_german_asks_for() -> None:
+    now = timezone.now()
+    with translation.override("de"):
+        assert "vor 1 Stunde<" in age(now - timedelta(hours=1)).replace("\xa0", " ")
+        assert "vor 6 Tagen<" in age(now - timedelta(days=6)).replace("\xa0", " ")
+        assert when(datetime(2026, 3, 21, 23, 26, tzinfo=UTC)).endswith(">21. Mär 2026, 23:26</time>")
 
 
 def test_a_person_is_written_to_in_their_own_language(alice: User, tim: User) -> None:

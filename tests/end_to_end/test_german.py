@@ -32,7 +32,7 @@ from tests.support.every_state import EveryState
 from tests.support.fixtures import ClientOf
 from tests.support.reading import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
+pytestmark = [pytest.mark.slow, pytest.mark.one_leg, pytest.mark.timeout(600)]
 
 #: The same in both languages, and in no catalogue: names, formats, and what Django itself leaves as it is.
 SAME = {
