@@ -60,6 +60,7 @@ class Line:
     """
 
     number: int
+    username: str
     cells: dict[str, str]
     person: User | None = None
     values: dict[str, str] = field(default_factory=dict)
@@ -67,10 +68,6 @@ class Line:
     loses: set[tuple[str, str]] = field(default_factory=set)
     leaves: bool = False
     errors: list[str] = field(default_factory=list)
-
-    @property
-    def username(self) -> str:
-        return self.cells["username"]
 
     @property
     def effects(self) -> list[str]:
@@ -120,7 +117,7 @@ def _line(number: int, row: dict[str, Any]) -> Line:
     # As `as_cell` wrote it.
     plain = {name: cell[1:] if as_cell(cell[1:]) == cell else cell.strip() for name, cell in row.items()}
     errors = [_("It has more cells than there are columns.")] if any(extra) else []
-    return Line(number, dict.fromkeys(COLUMNS, "") | plain, errors=errors)
+    return Line(number, plain["username"], dict.fromkeys(COLUMNS, "") | plain, errors=errors)
 
 
 # -- What each line would do.
@@ -221,39 +218,44 @@ def apply(lines: Collection[Line], *, by: User | None, invites: bool) -> int:
     todo = [line for line in lines if line.effects and not line.errors]
     # Who is named as a tutor is there before.
     todo.sort(key=lambda line: any(kind == "tutors" for kind, _name in line.gains))
-    actor = by.username if by else ""
     for some in batched(todo, _AT_ONCE):
         with transaction.atomic():
-            bonds = {bond for line in some for bond in line.gains | line.loses}
-            found = {name: courses.lock(name) for kind, name in sorted(bonds) if kind != "tutors"}
-            people = [_apply(line, found, by) for line in some]
-            taught = [found[name] for kind, name in bonds if kind == "courses_tutored"]
-            students = {*User.objects.filter(courses__in=taught).values_list("pk", flat=True)}
-            courses.keep_tutorships(students.union(person.pk for person in people), actor=actor)
-            if invites:
-                mailed = {line.username for line in some if "email" in line.values}
-                invitations.invite((person for person in people if person.username in mailed), by=by)
+            _apply(some, by, invites)
     return len(todo)
 
 
-def _apply(line: Line, found: dict[str, Course], by: User | None) -> User:
-    """Do what a line says, but for the tutorships that follow from it; return its person."""
-    person = line.person or User(username=line.username, password=make_password(None))
-    for name, value in line.values.items():
-        setattr(person, name, value)
-    person.save(update_fields=[*line.values] if line.person else None)
-    for kind, name in line.gains | line.loses:
-        gains = (kind, name) in line.gains
-        if kind != "tutors":
-            bound = getattr(person, kind)
-            bound.add(found[name]) if gains else bound.remove(found[name])
-        elif gains:
-            courses.give(User.objects.get(username=name), [person], actor=by.username if by else "")
-        else:
+def _apply(lines: Collection[Line], by: User | None, invites: bool) -> None:
+    password, actor = make_password(None), by.username if by else ""
+    new = [User(username=line.username, password=password, **line.values) for line in lines if not line.person]
+    User.objects.bulk_create(new)
+    for line in lines:
+        if line.person and line.values:
+            User.objects.filter(pk=line.person.pk).update(**line.values, mail_failure="")
+    people = User.objects.in_bulk([line.username for line in lines], field_name="username")
+    gains = [(people[line.username], *bond) for line in lines for bond in line.gains]
+    loses = [(people[line.username], *bond) for line in lines for bond in line.loses]
+    named = {name for _person, kind, name in gains + loses if kind != "tutors"}
+    found = {name: courses.lock(name) for name in sorted(named)}
+    for bonds in (User.courses, User.courses_tutored):
+        through: Any = bonds.through
+        rows = [(person, found[name]) for person, kind, name in gains if kind == bonds.rel.related_name]
+        through.objects.bulk_create([through(user=who, course=course) for who, course in rows], ignore_conflicts=True)
+    for tutor in {name for _person, kind, name in gains if kind == "tutors"}:
+        owners = [person for person, *bond in gains if bond == ["tutors", tutor]]
+        courses.give(User.objects.get(username=tutor), owners, actor=actor)
+    for person, kind, name in loses:
+        if kind == "tutors":
             person.tutors.filter(tutor__username=name).update(by_hand=False)
-    if line.leaves:
-        leaving.leave(person, by=by)
-    return person
+        else:
+            getattr(person, kind).remove(found[name])
+    taught = [found[name] for _person, kind, name in gains + loses if kind == "courses_tutored"]
+    students = {*User.objects.filter(courses__in=taught).values_list("pk", flat=True)}
+    courses.keep_tutorships(students.union(person.pk for person in people.values()), actor=actor)
+    if invites:
+        invitations.invite([people[line.username] for line in lines if "email" in line.values], by=by)
+    for line in lines:
+        if line.leaves:
+            leaving.leave(people[line.username], by=by)
 
 
 # -- Writing.

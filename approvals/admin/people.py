@@ -60,7 +60,9 @@ _RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
 #: What is needed to change people by a file, and seconds that may take.
-_FOR_FILES = [f"approvals.{what}" for what in ("add_user", "change_user", "change_course", "change_tutorship")]
+_FOR_FILES = [
+    f"approvals.{what}" for what in ("add_user", "change_user", "add_course", "change_course", "add_tutorship")
+]
 _FILE_SECONDS = 600
 
 

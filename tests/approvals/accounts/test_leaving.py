@@ -77,6 +77,7 @@ def test_what_waits_about_a_student_stays_readable_for_tutors(alice: User, tim: 
 
 def test_a_deleted_account_has_no_personal_data_and_keeps_its_username(busy_tim: User, as_tim: Client) -> None:
     out = StringIO()
+    Course.objects.create(name="teachers").students.add(busy_tim)
     call_command("leave", "tim", "--delete", stdout=out)
     busy_tim.refresh_from_db()
     assert busy_tim.is_active
@@ -85,6 +86,8 @@ def test_a_deleted_account_has_no_personal_data_and_keeps_its_username(busy_tim:
     assert (busy_tim.username, busy_tim.first_name, busy_tim.email) == ("tim", "", "")
     assert not busy_tim.has_usable_password()
     assert not busy_tim.attention.exists()
+    assert not busy_tim.courses.exists()
+    assert not busy_tim.agent_tokens.exists()
     with pytest.raises(CommandError, match="nobody called nina"):
         call_command("leave", "tim", "--hand-over-to", "nina", stdout=out)
 
