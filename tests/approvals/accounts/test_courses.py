@@ -7,6 +7,8 @@ from django.urls import reverse
 from approvals.accounts import courses
 from approvals.models import AuditEvent, Course, Tutorship, User
 from approvals.permissions import readable_owners
+from tests.support.fixtures import ClientOf
+from tests.support.pages import words
 
 
 @pytest.fixture
@@ -74,3 +76,22 @@ def test_taking_away_a_tutorship_given_by_hand_leaves_what_a_course_gives(
     assert row.by_hand
     as_admin.post(reverse("admin:approvals_tutorship_delete", args=[row.pk]), {"post": "yes"})
     assert not Tutorship.objects.get(tutor=mallory, owner=alice).by_hand
+
+
+def test_the_board_shows_one_course_of_those_a_person_tutors(
+    maths: Course, alice: User, client_of: ClientOf, as_admin: Client
+) -> None:
+    art = Course.objects.create(name="Art")
+    art.students.add(alice)
+    art.tutors.add(User.objects.get(username="mallory"))
+    other = Course.objects.create(name="Not hers")
+    browser = client_of(User.objects.get(username="mallory"))
+
+    def shown(course: object) -> set[str]:
+        answer = browser.get(reverse("memories"), {"course": course})
+        assert "Not hers" not in words(answer)
+        return {row.person.username for row in answer.context["rows"]}
+
+    assert shown("") == shown(maths.pk) == shown(other.pk) == shown("x") == {"alice", "ben"}
+    assert shown(art.pk) == {"alice"}
+    assert "No one in this course" in words(as_admin.get(reverse("memories"), {"course": other.pk}))
