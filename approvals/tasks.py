@@ -39,7 +39,7 @@ def end_history() -> list[str]:
 
 @shared_task(name="approvals.work_on_batch")
 def work_on_batch(batch: str) -> None:
-    if several.work_on(batch):
+    if several.work_on_later(batch):
         several.hand_over(batch)  # behind what other tasks wait for
 
 

@@ -209,7 +209,7 @@ def _begin(kept: Batch, seconds: float) -> BatchOutcome:
 
 def hand_over(batch: str) -> None:
     """Have the rest of a batch done in the background: by a worker, or a thread of this process where there is none."""
-    here = partial(background.soon, f"batch {batch}", partial(work_on, batch, seconds=math.inf))
+    here = partial(background.soon, f"batch {batch}", partial(work_on_later, batch, seconds=math.inf))
     enqueue("approvals.work_on_batch", batch, otherwise=here)
 
 
@@ -226,6 +226,12 @@ def purge() -> int:
     return Batch.objects.filter(finished_at__lt=timezone.now() - _KEPT_FOR).delete()[0]
 
 
+def work_on_later(batch: str, *, seconds: float = _PORTION) -> bool:
+    """Do the same beside requests, in the language of the person whose page shows the results."""
+    with language.speaking_to(User.objects.get(batches=batch)):
+        return work_on(batch, seconds=seconds)
+
+
 def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
     """Decide about the next proposals of a batch, for so many seconds. Return whether more of them can follow at once.
 
@@ -235,12 +241,7 @@ def work_on(batch: str, *, seconds: float = _PORTION) -> bool:
     lease = {"worker": mine, "lease_expires_at": clock.now() + settings.LEASE}
     if not Batch.objects.without_lease().filter(pk=batch).update(**lease):
         return False
-    kept = Batch.objects.select_related("undoes", "person").get(pk=batch)
-    with language.speaking_to(kept.person):  # whose page shows the results
-        return _work_on(kept, mine, seconds)
-
-
-def _work_on(kept: Batch, mine: str, seconds: float) -> bool:
+    kept = Batch.objects.select_related("undoes").get(pk=batch)
     end = time.monotonic() + seconds
     try:
         if kept.created_at < timezone.now() - _GIVE_UP_AFTER:
@@ -252,14 +253,14 @@ def _work_on(kept: Batch, mine: str, seconds: float) -> bool:
             if not _note(kept, mine, lease_expires_at=clock.now() + settings.LEASE):
                 return False
     except (EngineUnavailable, OutcomeUnknown, errors.BeingDecided, DatabaseError):
-        log.exception("batch_paused", batch=kept.pk, done=len(kept.results))
+        log.exception("batch_paused", batch=batch, done=len(kept.results))
         deadlines.extend()
         _note(kept, mine)  # the lease stays: what did not answer is asked again when it ends
         return False
     if len(kept.results) < len(kept.items):
         return _note(kept, mine, worker="", lease_expires_at=None)
     if _note(kept, mine, worker="", lease_expires_at=None, finished_at=timezone.now()):
-        log.info("decided_several", batch=kept.pk, action=kept.action, **kept.counts)
+        log.info("decided_several", batch=batch, action=kept.action, **kept.counts)
     return False
 
 

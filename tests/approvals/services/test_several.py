@@ -235,6 +235,15 @@ def test_what_a_request_has_no_time_for_is_done_behind_it(three: list[Proposal],
     assert texts() == BODIES
 
 
+def test_what_is_done_later_is_told_in_the_language_of_who_asked(
+    nothing_done: Batch, three: list[Proposal], tim: User
+) -> None:
+    User.objects.filter(pk=tim.pk).update(language="de")
+    Proposal.objects.filter(pk=three[0].pk).update(risks=["deletes_much"])
+    several.work_on_later(nothing_done.pk)
+    assert Batch.objects.get().results[0][1] == "Er hat eine Warnung. Öffne ihn, um zu entscheiden."
+
+
 def work_off() -> None:
     """What the process that is killed does."""
     several.work_on("a" * 32)
