@@ -47,7 +47,21 @@ _SKIPPED = {"script", "style", "code", "pre", "textarea"}
 #: Where a text consists of several: a title, a row of a table, sentences, and what is said between brackets.
 _BETWEEN = re.compile(r" [·›] ?|(?<=[.!?]) |[():…|]|^\W+|\W+$")
 #: Words of ours that stand in memories of the tests, too; and how texts of theirs begin that are stored in other words.
-WRITTEN_TOO = {"Language", "memory", "note", "Home", "Main", "State", "Week", "Where", "what", "notes", "blocks", "all"}
+WRITTEN_TOO = {
+    "nothing",
+    "Language",
+    "memory",
+    "note",
+    "Home",
+    "Main",
+    "State",
+    "Week",
+    "Where",
+    "what",
+    "notes",
+    "blocks",
+    "all",
+}
 _WRITTEN = re.compile(r"Alice l|She writes|ignore all previous|[0-9a-f]{7,}$|[\w-]+ \d+$|Text: ")
 
 
