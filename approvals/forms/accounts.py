@@ -41,7 +41,7 @@ class AccountForm(forms.ModelForm[User]):
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,
-        help_text=_("Of the pages, of mails and of the feed."),
+        help_text=_("Of pages, mails and the feed. Unless you choose one, mails are in the language of this site."),
         choices=[("", _("As in the browser")), *settings.LANGUAGES],
     )
 
