@@ -42,3 +42,10 @@ application = Application()
 # requests of a busy server would, can be handed half of one.
 _views = get_resolver().url_patterns
 load_tasks()
+
+
+def begin() -> None:
+    """Start what a process of the web server does beside requests: also where nobody visits, what is too old goes."""
+    from memory_app.runtime import upkeep  # only now, as it needs the settings
+
+    upkeep.start()

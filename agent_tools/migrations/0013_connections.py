@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agent_tools', '0001_squashed_0012'),
+        ('agent_tools', '0012_toolset_of_token'),
         ('approvals', '0031_invitations'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

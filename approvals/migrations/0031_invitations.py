@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0001_squashed_0030'),
+        ('approvals', '0030_indexes_of_large_lists'),
     ]
 
     operations = [

@@ -289,8 +289,9 @@ def _serve(
     for name in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)  # a terminal sends them to every process; the first passes them on
     sys.setswitchinterval(_SWITCH)
-    served = import_module(application).application
-    import_module("memory_app.runtime.upkeep").start()  # also for a site that nobody visits: what is too old goes
+    module = import_module(application)
+    served = module.application
+    getattr(module, "begin", lambda: None)()
     threads = ThreadedTaskDispatcher()
     threads.queue = _Queue(threads, chosen.calls_under_way)
     threads.set_thread_count(chosen.threads)

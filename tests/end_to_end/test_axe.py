@@ -150,7 +150,7 @@ NO_PAGES = {
         batch_dismiss welcome_dismiss comment assign rule_create rule_change rule_delete feed_address
         sessions_end sign_in_and_go_on sign_out
         account_login account_logout webhook_end_overlap webhook_switch webhook_test webhook_send_again""",
-    "files, and parts of pages": "manifest feed export_markdown export_json",
+    "files, and parts of pages": "manifest feed export_markdown export_json own_data",
     "Swagger's page, whose markup is not ours": "api_docs",
     "for machines": "healthz readyz metrics llms mcp mcp_below",
 }

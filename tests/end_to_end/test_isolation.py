@@ -286,11 +286,20 @@ def by_mcp(world: World, version: str, method: str, params: dict[str, Any], *, q
 
 def addresses(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
     """The name and pattern of every address, those of the admin included."""
+    for name, pattern, _parts in addresses_with_parts(resolver, prefix):
+        yield name, pattern
+
+
+def addresses_with_parts(
+    resolver: URLResolver, prefix: str = "", before: tuple[str, ...] = ()
+) -> Iterator[tuple[str, URLPattern, tuple[str, ...]]]:
+    """The same, with the names of the parts, also of what stands before it."""
     for each in resolver.url_patterns:
+        parts = (*before, *each.pattern.regex.groupindex)
         if isinstance(each, URLResolver):
-            yield from addresses(each, f"{prefix}{each.namespace}:" if each.namespace else prefix)
+            yield from addresses_with_parts(each, f"{prefix}{each.namespace}:" if each.namespace else prefix, parts)
         elif each.callback is not api.unknown_endpoint:
-            yield f"{prefix}{each.name}", each
+            yield f"{prefix}{each.name}", each, parts
 
 
 def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
@@ -320,6 +329,7 @@ def values_of(owner: Things, of: Things) -> dict[str, list[Any]]:
         "signed": ["x:y:z"],
         "batch": [batch_of(of.owner)],
         "delivery": [of.delivery_pk],
+        "provider_id": ["school"],
         "key": [f"the-import-of-{of.owner}"],  # of an import, made up by who asks for it
     }
 
@@ -343,8 +353,7 @@ def _paths(*asked: tuple[Things, Things]) -> list[str]:
     found: dict[str, None] = {}
     for owner, of in asked:
         values = values_of(owner, of)
-        for name, pattern in addresses(get_resolver()):
-            names = list(pattern.pattern.regex.groupindex)
+        for name, _pattern, names in addresses_with_parts(get_resolver()):
             missing = [each for each in names if each not in values]
             assert not missing, f"say in values_of() what {missing} of {name} may be"
             for chosen in itertools.product(*(values[each] for each in names)):

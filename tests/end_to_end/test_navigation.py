@@ -46,6 +46,8 @@ FORMS = {
     *(f"webhooks/{name}.html" for name in ("rotate", "delete")),
     "conversations/conversation_delete.html",
     "notes/import.html",
+    "agents/connect.html",
+    "allauth/layouts/base.html",
     "registration/password_change.html",
 }
 ANSWERS = {
@@ -53,10 +55,12 @@ ANSWERS = {
     "notes/notes_changed.html",
     "registration/password_changed.html",
 }
-ERRORS = {f"{code}.html" for code in ("400", "403", "403_csrf", "404", "405", "413")}
-ERRORS |= {"memory/block_missing.html", "notes/unknown_revision.html"}
+ERRORS = {f"{code}.html" for code in ("400", "403", "403_csrf", "404", "405", "413", "429")}
+ERRORS |= {"memory/block_missing.html", "notes/unknown_revision.html", "idp/oidc/error.html"}
+ERRORS |= {f"socialaccount/{name}.html" for name in ("authentication_error", "login_cancelled")}
 DOORS = {f"registration/password_reset{step}.html" for step in ("", "_complete", "_confirm", "_done")}
 DOORS |= {"registration/sign_in.html", "notifications/unsubscribe.html"}
+DOORS |= {"registration/invitation.html", "registration/refused.html"}
 
 MOST = 13
 #: Addresses of one view that are opened.

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from logging.config import DictConfigurator
 
 import pytest
+import structlog
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, override_settings
 from django.urls import NoReverseMatch, URLPattern, get_resolver, path, reverse
@@ -30,7 +31,10 @@ HEADERS = {
 @contextmanager
 def logged(form: str) -> Iterator[io.StringIO]:
     """Write all log lines in this form."""
+    before = structlog.get_config()
     chosen = logs.configuration(level="DEBUG", form=form)
+    # Loggers that were used before hold the list of processors that they had, which other tests capture.
+    structlog.configure(**before)
     formatter = DictConfigurator(chosen).configure_formatter(chosen["formatters"]["structured"])
     written = io.StringIO()
     handler = logging.StreamHandler(written)
