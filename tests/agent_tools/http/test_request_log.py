@@ -90,8 +90,11 @@ def test_the_log_of_a_task_has_its_id_and_that_of_the_request_that_enqueued_it(t
 
 def test_the_log_of_a_command_names_it(tmp_path: Path) -> None:
     settings = {"ASSENT_DATA_DIR": str(tmp_path), "ASSENT_LOG_FORMAT": "json", "MEMORIES_FILTR_TYPES": "fix"}
+    settings |= {"ASSENT_LOG_LEVEL": "INFO"}
     command = [sys.executable, "manage.py", "check"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, check=True)
-    (line,) = [line for line in lines(done.stderr) if line["event"] == "unknown_setting"]
+    found = [line for line in lines(done.stderr) if line["event"] == "unknown_setting"]
+    assert len(found) == 1, f"{done.stderr}\n{sorted(os.environ)}"
+    (line,) = found
     assert line["command"] == "check"
     assert len(line["request_id"]) == 32
