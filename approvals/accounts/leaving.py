@@ -58,7 +58,7 @@ def leave(person: User, *, by: User | None, hand_over_to: User | None = None, de
     Args:
         by: an admin; None on the command line.
         hand_over_to: who gets their students, agents and the proposals assigned to them; without, these end.
-        deletes: erase the memory and the personal data too.
+        deletes: erase the personal data too. The memory stays, readable to admins alone, and the log says so.
 
     Raises:
         CannotLeave: nothing was changed.
@@ -78,7 +78,7 @@ def leave(person: User, *, by: User | None, hand_over_to: User | None = None, de
         said = f"{'deleted' if deletes else 'deactivated'}, handed over to {hand_over_to or 'nobody'}"
         audit.record(AuditEvent.Act.LEFT, owner=person.username, detail=said, actor=by.username if by else "")
     if deletes:
-        _erase_memory(person)
+        log.warning("memory_not_erased", owner=person.username)
         _erase_account(person)
     person.refresh_from_db()
 
@@ -105,12 +105,6 @@ def _hand_over(person: User, to: User | None, by: User | None) -> None:
         proposal.assigned_to = to if to and may_decide(to, proposal.owner) else None
         proposal.save(update_fields=["assigned_to", "updated_at"])
         events.record(proposal, Event.What.ASSIGNED, actor=by, to=str(proposal.assigned_to or ""))
-
-
-def _erase_memory(person: User) -> None:
-    """Erase what the memory says about a person."""
-    # The memory's own erasure belongs here. Until there is one, texts stay, readable to the admins alone.
-    log.warning("memory_not_erased", owner=person.username)
 
 
 def _erase_account(person: User) -> None:

@@ -10,12 +10,12 @@ from approvals.models import User
 
 
 class Command(BaseCommand):
-    help = "Say what ends when a person leaves; with --apply, deactivate them, and with --delete erase what is theirs."
+    help = "Say what ends when a person leaves; with --apply, deactivate them, with --delete blank the account too."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")
         parser.add_argument("--hand-over-to", default="", metavar="USERNAME", help="gets their students and agents")
-        parser.add_argument("--delete", action="store_true", help="erase the memory and the personal data")
+        parser.add_argument("--delete", action="store_true", help="erase the personal data; the memory stays")
         parser.add_argument("--apply", action="store_true", help="do it")
 
     def handle(self, *args: Any, username: str, hand_over_to: str, delete: bool, **options: Any) -> None:
