@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from assent_client import __version__
 from assent_client.text import memories_md
 from tests.agent_tools.cli.conftest import Run, invoke
 from tests.support.receiver import Receiver, receiver
@@ -33,6 +34,10 @@ def run(there: Receiver) -> Run:
 def failed(done: Result) -> str:
     assert (done.exit_code, done.stdout) == (1, "")
     return done.stderr
+
+
+def test_its_version_is_that_of_the_client(run: Run) -> None:
+    assert run("--version").stdout == f"memory {__version__}\n"
 
 
 @pytest.mark.parametrize(

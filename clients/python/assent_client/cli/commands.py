@@ -20,6 +20,7 @@ from typing import Any
 
 import click
 
+from assent_client._version import __version__
 from assent_client.cli import output
 from assent_client.cli.memories import ChangeResult, Failed, Memories, PrimeFormat
 from assent_client.text import list_items, memories_md
@@ -181,6 +182,7 @@ Completion of commands, options and types:
   fish   _MEMORY_COMPLETE=fish_source memory | source
 """,
 )
+@click.version_option(__version__, message="%(prog)s %(version)s")
 @owner_option("MEMORY_OWNER")
 def memory() -> None:
     """Short notes that outlive a session: what was learned, decided, fixed."""
