@@ -11,7 +11,7 @@ from tests.support import acts
 
 def up_to_date(owner: str = "alice") -> None:
     store.settle()  # what this process asked for would be done a moment later, beside what the test does next
-    eventually(lambda: not index_state.is_behind(owner))
+    eventually(lambda: not index_state.is_behind(owner), seconds=60)
 
 
 def texts(query: str, owner: str = "alice", **more: Any) -> list[str]:
