@@ -1,5 +1,7 @@
 """App configuration."""
 
+import gc
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
@@ -21,3 +23,5 @@ class AgentToolsConfig(AppConfig):
         texts.copies.append(idempotency.remove)
         trust.serving.append(auth.agents_serving)
         leaving.endings.extend(of_person.ENDINGS)
+        gc.freeze()  # see the settings
+        gc.enable()

@@ -4,6 +4,7 @@ Without any, everything is embedded under `var/`: DoltLite for the memory, SQLit
 run inline. MEMORY_DATABASE_URL, DATABASE_URL and REDIS_URL select servers instead.
 """
 
+import gc
 import re
 import sys
 from datetime import timedelta
@@ -22,6 +23,10 @@ from memory_app.configuration.connections import default_database, memory_databa
 from memory_app.configuration.environment import BadSetting, Environment, secret_key
 from memory_app.dolt import library
 from memory_app.webserver import options
+
+# What a start makes stays, and a quarter of a start went by looking for garbage in it. `agent_tools.apps`, the last to
+# be ready, has it looked for again.
+gc.disable()
 
 # Lets `admin.ModelAdmin[Proposal]` be written for the type checker; at run time it means nothing.
 django_stubs_ext.monkeypatch()

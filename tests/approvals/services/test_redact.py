@@ -111,6 +111,8 @@ def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: U
 
 
 def test_what_pages_compared_and_drew_of_it_is_not_kept(secret: Proposal, tim: User, client_of: ClientOf) -> None:
+    gc.unfreeze()  # or what was made at the start is not listed
+
     def keeping() -> list[str]:
         # Not `isinstance`, which makes what is lazy ask the request.
         memoised = [each for each in gc.get_objects() if type(each) is _lru_cache_wrapper]
