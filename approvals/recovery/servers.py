@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from approvals.recovery.integrity import problems
 from approvals.recovery.recover import RecoveryReport, recover
 from memory_app.databases.backups import BackupError
 from memory_app.dolt import moving, placement, replay
-from memory_app.dolt.connections import dolt_of
+from memory_app.dolt.connections import dolt_of, standing_on
 from memory_app.dolt.placement import databases
 from memory_app.dolt.replay import Replay
 from memory_app.dolt.types import FIRST, MAIN, MOVING
@@ -38,6 +39,10 @@ from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryNote
 from memory_app.runtime import upkeep
 
 _QUOTED_HASH = re.compile(r'"([0-9a-f]{40})"')
+#: Fields that are a commit (that of a squash is its comment), and those of JSON that name some. What else reads like
+#: one was written by somebody.
+_COMMITS = "commit checked_commit base_commit head_commit main_before merge_commit reverted_by_commit comment".split()
+_NAME_COMMITS = "data response body".split()
 
 
 def tell() -> Iterator[dict[str, Any]]:
@@ -84,10 +89,10 @@ def move(folder: Path, progress: Callable[[str], None]) -> Restored:
 
 def _is_copied() -> bool:
     """Whether an earlier move came so far. Raises BackupError where there is something that no move has written."""
-    verbs, is_ours = dolt_of(FIRST), dolt_of(FIRST).exists(MOVING)
     has_people = User.objects.exists() or Proposal.objects.exists() or Change.objects.exists()
-    rows = [table._meta.db_table for table in (MemoryBlock, MemoryNote) if verbs.rows(table._meta.db_table, None)]
-    if not is_ours and (has_people or rows or verbs.branches().keys() - {MAIN}):
+    with standing_on(FIRST) as verbs:
+        is_ours, is_written = verbs.exists(MOVING), MemoryBlock.objects.exists() or MemoryNote.objects.exists()
+    if not is_ours and (has_people or is_written or verbs.branches().keys() - {MAIN}):
         raise BackupError(
             "There is something already in the databases that DATABASE_URL and MEMORY_DATABASE_URL name. A site is "
             "moved into an empty place: make new databases, and try again."
@@ -171,7 +176,7 @@ def _copy(source: sqlite3.Connection, hashes: Mapping[str, str]) -> None:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
             with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
                 for row in source.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 (names of models)
-                    copy.write_row([_moved(value, hashes) for value in row])
+                    copy.write_row([*map(_moved, columns, row, repeat(hashes))])
         connection.check_constraints()  # which wait for the end of a transaction, and keep tables from being altered
         for table in tables.values():
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
@@ -179,10 +184,8 @@ def _copy(source: sqlite3.Connection, hashes: Mapping[str, str]) -> None:
             cursor.execute(statement)
 
 
-def _moved(value: Any, hashes: Mapping[str, str]) -> Any:
-    """Return a value with the hashes of today: it is one, or JSON with some. A text that quotes one stays as it is."""
-    if not isinstance(value, str):
-        return value
-    if value[:1] in ("{", "["):
+def _moved(column: str, value: Any, hashes: Mapping[str, str]) -> Any:
+    """Return a value with the hashes of today."""
+    if column in _NAME_COMMITS and isinstance(value, str):
         return _QUOTED_HASH.sub(lambda found: f'"{hashes.get(found[1], found[1])}"', value)
-    return hashes.get(value, value)
+    return hashes.get(value, value) if column in _COMMITS else value

@@ -45,6 +45,8 @@ approve(tim, second)
 services.undo(actor=tim, proposal_id=second.pk)
 reject(tim, third)
 services.undo(actor=tim, proposal_id=third.pk)
+services.comment(actor=tim, proposal_id=third.pk, text='{"see": "%s"}' % reads.head("alice"))
+services.comment(actor=tim, proposal_id=third.pk, text=reads.head("alice"))
 gone = reads.notes("alice")[0].id
 history.squash(FIRST)
 notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=gone)
@@ -93,6 +95,20 @@ print(json.dumps({
 """
 
 
+#: Where commits of the embedded site are still named.
+LEFT = """
+import json, re
+from django.apps import apps
+from django.db import router
+found = set()
+for model in apps.get_models():
+    if router.allow_migrate_model("default", model):
+        named = [item for row in model.objects.values() for item in row.items()]
+        found |= {(model.__name__, name) for name, value in named if re.search(r"\\b[0-9a-f]{40}\\b", str(value))}
+print(json.dumps(sorted(found)))
+"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of an embedded site with a history."""
@@ -134,6 +150,8 @@ def test_all_that_can_be_read_is_there_with_its_history(site: dict[str, str], se
     assert len(before["log"]) > 20
     done = manage("move", site["ASSENT_DATA_DIR"], **servers)
     assert done.returncode == 0, done.stderr
+    # What a person wrote is as they wrote it, and decided proposals have no branch.
+    assert json.loads(python(LEFT, **servers)) == [["Event", "text"], ["Revision", "head_commit"]]
     after = everything(servers)
     for name, found in before.items():
         assert after[name] == found, name
