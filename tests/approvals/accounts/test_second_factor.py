@@ -115,6 +115,18 @@ def test_staff_are_led_to_set_one_up_before_any_page(admin: User, settings: Any)
     assert secret
 
 
+def test_who_opens_the_site_by_a_number_is_told_why_it_gets_no_passkey(alice_with_password: User) -> None:
+    client, _answer = signed_in("alice")
+    page = "/settings/second-factor/webauthn/add/"
+    there = f"http://localhost:8000{page}"
+    by_number, by_name = (client.get(page, headers={"Host": f"{host}:8000"}) for host in ("127.0.0.1", "localhost"))
+    assert f"127.0.0.1 is a number. Open {there} instead." in words(by_number)
+    assert f'href="{there}"' in by_number.content.decode()
+    assert "is a number" not in words(by_name)
+    german = client.get(page, headers={"Host": "127.0.0.1:8000", "Accept-Language": "de"})
+    assert f"Öffne stattdessen {there}." in words(german)
+
+
 def test_a_session_from_before_proves_the_factor_and_cannot_make_another_instead(admin: User, settings: Any) -> None:
     admin.set_password(PASSWORD)
     admin.save()
