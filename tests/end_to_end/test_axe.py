@@ -24,6 +24,7 @@ from approvals.models import Agent, AuditEvent, Proposal, Tutorship, User
 from approvals.notifications.unsubscribe import unsubscribe_url
 from memory_app import reads
 from memory_app.models import Message
+from tests.agent_tools.console import test_connections as oauth
 from tests.end_to_end.conftest import Server, WindowOf
 from tests.support import every_state
 from tests.support.accessibility import Inspector, with_axe
@@ -121,6 +122,7 @@ def settings_pages(states: EveryState) -> Iterator[str]:
     factors = "/settings/second-factor/"
     yield from (factors, f"{factors}totp/activate/", f"{factors}webauthn/add/", f"{factors}webauthn/")
     yield from ("/sign-in/with/", "/sign-in/confirm/", "/sign-in/with/login/cancelled/")
+    yield oauth.address(oauth.register().json()["client_id"], resource="")
     yield from webhook_pages()
 
 

@@ -204,8 +204,9 @@ def test_what_cannot_be_granted_is_a_page_and_leads_nowhere(
 
 
 def test_only_s256_is_taken_and_the_verifier_is_checked(as_alice: Client, client_id: str) -> None:
-    plain = as_alice.get(address(client_id, code_challenge_method="plain"))
-    assert answered(plain)["error"] == "invalid_request"
+    for method in ("plain", "", "s256"):  # without one, it is plain
+        refused = answered(as_alice.get(address(client_id, code_challenge_method=method)))
+        assert (refused["error"], refused.keys() & {"code"}) == ("invalid_request", set())
     code = allow(as_alice, client_id)["code"]
     wrong = exchange(client_id, code, code_verifier=VERIFIER.replace("long", "LONG"))
     assert (wrong.status_code, wrong.json()["error"]) == (400, "invalid_grant")
