@@ -13,6 +13,7 @@ import pytest
 from memory_app.settings import env
 from tests.conftest import missing
 from tests.support.places import ROOT
+from tests.support.sites import prepared
 
 pytestmark = pytest.mark.pure
 
@@ -76,7 +77,7 @@ def test_the_command_of_the_backup_makes_one_that_is_verified(tmp_path: Path) ->
     environment = {**os.environ, "ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_DEBUG": "1"}
     for name in ("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL"):
         environment.pop(name, None)
-    subprocess.run([sys.executable, "manage.py", "prepare"], cwd=ROOT, env=environment, check=True)
+    shutil.copytree(prepared(), tmp_path / "data")
     backups = tmp_path / "backups"
     backups.mkdir()
     command = said("assent-backup.service").replace(f"{_CODE}python", sys.executable)

@@ -1,6 +1,7 @@
 """The real server on loopback, with a folder of its own and the demo's people.
 
-Making those takes ten seconds of the processor, so it is done once by a run of tests, and copied.
+Making the tables takes seven seconds of the processor, and the people five. Both are done once by a run of tests, and
+copied.
 """
 
 import os
@@ -82,12 +83,28 @@ def serving(folder: Path, *arguments: str, has_demo: bool = True, **settings: st
         site.services.stop()
 
 
+def prepared() -> Path:
+    """Return a folder with the files that `prepare` makes where nothing is, to be copied."""
+    return _made("migrated", "prepare")
+
+
 def _demo() -> Path:
-    with once_a_run("demo") as made:
+    return _made("demo", "demo", beginning=prepared())
+
+
+def _made(name: str, command: str, beginning: Path | None = None) -> Path:
+    """Return a folder that a command filled for all processes of the run.
+
+    Args:
+        beginning: the folder a copy of which the command begins with.
+    """
+    with once_a_run(name) as made:
         if not made.exists():
             unfinished = made.with_name(f"{made.name}.unfinished")
-            environment = os.environ | {"ASSENT_DATA_DIR": str(unfinished)}
-            for command in ("prepare", "demo"):
-                subprocess.run([sys.executable, "manage.py", command], cwd=ROOT, env=environment, check=True)
+            if beginning:
+                shutil.copytree(beginning, unfinished)
+            servers = dict.fromkeys(("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL"), "")
+            environment = os.environ | servers | {"ASSENT_DATA_DIR": str(unfinished)}
+            subprocess.run([sys.executable, "manage.py", command], cwd=ROOT, env=environment, check=True)
             unfinished.rename(made)
     return made

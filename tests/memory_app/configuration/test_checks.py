@@ -1,5 +1,6 @@
 """The system checks that refuse an arrangement of databases on which Assent would be wrong."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from django.test import override_settings
 from memory_app.configuration.checks import databases_are_shared
 from tests import environment
 from tests.support.places import manage, run
+from tests.support.sites import prepared
 
 pytestmark = [pytest.mark.pure, pytest.mark.one_leg]
 
@@ -66,8 +68,9 @@ session.save()
 @pytest.mark.slow
 def test_a_machine_with_another_key_is_told_so_before_it_serves(tmp_path: Path) -> None:
     place = {**dict.fromkeys(("MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL", "ASSENT_DEBUG"), "")}
-    place |= {"ASSENT_DATA_DIR": str(tmp_path), "ASSENT_SECRET_KEY": KEY}
-    for command in (("prepare",), ("shell", "--no-imports", "-c", _SIGN_IN), ("prepare",)):
+    shutil.copytree(prepared(), tmp_path / "data")
+    place |= {"ASSENT_DATA_DIR": str(tmp_path / "data"), "ASSENT_SECRET_KEY": KEY}
+    for command in (("shell", "--no-imports", "-c", _SIGN_IN), ("prepare",)):
         done = manage(*command, **place)
         assert (done.returncode, "memory_app.W003" in done.stderr) == (0, False), done.stderr
     done = manage("prepare", **place | {"ASSENT_SECRET_KEY": OTHER_KEY})

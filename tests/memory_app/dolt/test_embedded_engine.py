@@ -4,6 +4,7 @@ The first test holds a fault of the engine: once a later version fixes it, it fa
 """
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -23,6 +24,7 @@ from tests import environment
 from tests.memory_app.dolt.test_engine_contract import branch, write
 from tests.support.first import dolt, open_at
 from tests.support.places import manage, python
+from tests.support.sites import prepared
 
 pytestmark = [
     pytest.mark.slow,
@@ -187,20 +189,19 @@ while not told.is_set() or number < 5:
 
 def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     """An empty one would take writes, which are lost once the file is put back."""
-    made = manage("prepare", ASSENT_DATA_DIR=str(tmp_path))
-    assert made.returncode == 0, made.stderr
+    folder = shutil.copytree(prepared(), tmp_path / "data")
     save = (
         "from approvals import services; from approvals.models import User; "
         "by = User.objects.get_or_create(username='alice')[0]; fields = services.BlockFields('', '', 'Sails.', 100); "
         "services.create_block(actor=by, owner='alice', label='goals', fields=fields)"
     )
-    python(save, ASSENT_DATA_DIR=str(tmp_path))
-    file = tmp_path / "memory.doltlite"
+    python(save, ASSENT_DATA_DIR=str(folder))
+    file = folder / "memory.doltlite"
     file.rename(tmp_path / "away")
     for command in (["prepare"], ["shell", "-c", save.replace("'goals'", "'more'")]):
-        failed = manage(*command, ASSENT_DATA_DIR=str(tmp_path))
+        failed = manage(*command, ASSENT_DATA_DIR=str(folder))
         assert failed.returncode == 1
         assert f"unable to open database file {file}: put it back" in failed.stderr
         assert not file.exists()
     (tmp_path / "away").rename(file)
-    python(save.replace("'goals'", "'more'"), ASSENT_DATA_DIR=str(tmp_path))
+    python(save.replace("'goals'", "'more'"), ASSENT_DATA_DIR=str(folder))
