@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +149,6 @@ def _told(folder: Path) -> Iterator[Iterator[dict[str, Any]]]:
             try:
                 yield map(replay.from_line, child.stdout or ())
             except ValueError as error:
-                child.kill()
                 said.seek(0)
                 why = said.read().rpartition("Error: ")[2].strip() or str(error)
                 raise BackupError(f"The embedded memory could not be moved: {why}") from error
@@ -176,7 +174,7 @@ def _copy(source: sqlite3.Connection, hashes: Mapping[str, str]) -> None:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
             with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
                 for row in source.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 (names of models)
-                    copy.write_row([*map(_moved, columns, row, repeat(hashes))])
+                    copy.write_row([_moved(name, value, hashes) for name, value in zip(columns, row, strict=True)])
         connection.check_constraints()  # which wait for the end of a transaction, and keep tables from being altered
         for table in tables.values():
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")

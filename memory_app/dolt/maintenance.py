@@ -70,7 +70,7 @@ def collect_garbage(database: str, *, force: bool = False) -> Collection:
         before = path.stat().st_size
         retrying(lambda: dolt_of(database).gc())
         after = path.stat().st_size
-        _note_size(path, after)
+        _record_of(path).write_text(str(after))
     log.info("garbage_collected", database=database, before_bytes=before, after_bytes=after)
     return Collection(done=True, before=before, after=after)
 
@@ -114,10 +114,6 @@ def _noted_size(path: Path) -> int:
         return int(_record_of(path).read_text())
     except (FileNotFoundError, ValueError):  # never collected; or written in part, on a full disk
         return 0
-
-
-def _note_size(path: Path, size: int) -> None:
-    _record_of(path).write_text(str(size))
 
 
 def _record_of(path: Path) -> Path:

@@ -166,7 +166,7 @@ class Replay:
 
     def _commit(self, told: Told, merged: list[str]) -> str:
         author = Author(told["author"], told["email"])
-        message = _HASH.sub(self._renamed, told["message"])
+        message = _HASH.sub(lambda found: self.hashes.get(found[0], found[0]), told["message"])
         with transaction_on(self._database) as verbs:
             for each in merged:
                 verbs.begin_merge(self.hashes[each])
@@ -177,9 +177,6 @@ class Replay:
             if (branch := self._at.pop(each, MAIN)) != MAIN:
                 self._verbs.drop_branch(branch)
         return made
-
-    def _renamed(self, found: re.Match[str]) -> str:
-        return self.hashes.get(found[0], found[0])
 
     def _put(self, model: type[Model], rows: Iterable[Row], gone: Iterable[str]) -> None:
         quote, columns = self._verbs.connection.ops.quote_name, sorted(_columns(model))
