@@ -6,6 +6,8 @@ New columns of versioned tables are null or have a `db_default`: otherwise older
 
 import re
 import uuid
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -47,10 +49,25 @@ class NoteSource(models.TextChoices):
     IMPORT = "import", _("an import")
 
 
+Sealed = TypeVar("Sealed", bound=models.Model)
+
+
+class SealedRows(models.QuerySet[Sealed]):
+    """Opens the texts of instances; other reads of these columns (`values_list`) find nothing in them."""
+
+    #: `memory_app.sealing.open_instances`, which needs the models.
+    opening: ClassVar[Callable[[list[Any]], object]]
+
+    def _fetch_all(self) -> None:
+        super()._fetch_all()
+        type(self).opening([each for each in self._result_cache or () if isinstance(each, self.model)])
+
+
 class MemoryBlock(models.Model):
     """A labelled document about one owner.
 
     Each write changes `sha256`, so two concurrent changes of one block conflict instead of being merged cell by cell.
+    What it says is in `sealed` (`memory_app.sealing`); in rows from before that, in the columns of their names.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -65,6 +82,9 @@ class MemoryBlock(models.Model):
     sha256 = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField(_("created"), editable=False)
     updated_at = models.DateTimeField(_("changed"), editable=False)
+    sealed = models.BinaryField(null=True, editable=False)
+
+    objects = SealedRows.as_manager()
 
     class Meta:
         verbose_name = _("memory block")
@@ -79,7 +99,7 @@ class MemoryBlock(models.Model):
 
 
 class MemoryNote(models.Model):
-    """A short typed statement about one owner, with its own id."""
+    """A short typed statement about one owner, with its own id. Sealed as a block is."""
 
     # Derived from owner and note_id, like a block's: two owners who import the same file have separate notes.
     id = models.UUIDField(primary_key=True, editable=False)
@@ -101,6 +121,9 @@ class MemoryNote(models.Model):
     sha256 = models.CharField(max_length=64, editable=False)
     created_at = models.DateTimeField(_("created"), editable=False)
     updated_at = models.DateTimeField(_("changed"), editable=False)
+    sealed = models.BinaryField(null=True, editable=False)
+
+    objects = SealedRows.as_manager()
 
     class Meta:
         db_table = "memory_app_note"
@@ -111,6 +134,29 @@ class MemoryNote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.owner}/{self.note_id}"
+
+
+class TextKey(models.Model):
+    """The key of one version of a block or note, wrapped by the installation's (see `memory_app.sealing`)."""
+
+    # Random: the cell of a text has it before the row is inserted. 0 is no text's, and tells whose keys these are.
+    id = models.BigIntegerField(primary_key=True)
+    owner = models.CharField(max_length=64)
+    kind = models.CharField(max_length=16, choices=TargetKind)
+    target = models.CharField(max_length=64)
+    # Empty once it is destroyed.
+    wrapped = models.BinaryField()
+    made_at = models.DateTimeField(auto_now_add=True)
+    erased_at = models.DateTimeField(null=True)
+    erased_by = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        verbose_name = _("key of a text")
+        verbose_name_plural = _("keys of texts")
+        indexes = [models.Index(fields=["owner", "kind", "target"], name="key_of_target")]
+
+    def __str__(self) -> str:
+        return f"{self.owner}/{self.target} {self.id:x}"
 
 
 class MemoryDatabase(models.Model):

@@ -20,7 +20,7 @@ from csp.constants import NONE, SELF
 from assent_client.text import notes
 from memory_app.configuration import environment, logs
 from memory_app.configuration.connections import default_database, memory_database
-from memory_app.configuration.environment import BadSetting, Environment, secret_key
+from memory_app.configuration.environment import BadSetting, Environment, secret_key, text_key
 from memory_app.dolt import library
 from memory_app.webserver import options
 
@@ -66,6 +66,9 @@ env.require_url("REDIS_URL", REDIS_URL, schemes=("redis", "rediss", "unix"))
 EMBEDDED_MEMORY = not MEMORY_DATABASE_URL
 if EMBEDDED_MEMORY:
     library.load()  # before anything imports sqlite3
+
+# Containers have no folder that stays.
+TEXT_KEY = text_key(env, DATA_DIR, is_required=not EMBEDDED_MEMORY and not DEBUG)
 
 # Where `default` is SQLite.
 DEFAULT_FILE = None if DATABASE_URL else DATA_DIR / "assent.sqlite3"

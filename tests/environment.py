@@ -21,6 +21,7 @@ def prepare() -> Path:
         DJANGO_SETTINGS_MODULE="memory_app.settings",
         ASSENT_DATA_DIR=str(data),
         ASSENT_SECRET_KEY="only-for-tests-" + "x" * 40,
+        ASSENT_TEXT_KEY="00112233445566778899aabbccddeeff" * 2,
         ASSENT_DEBUG="1",
         ASSENT_LOG_FORMAT="json",
     )

@@ -6,8 +6,10 @@ provide them: `NAME_FILE` names the file.
 Not here: which settings there are (`settings` and `webserver.options` read them) and what they mean (docs/settings.md).
 """
 
+import base64
 import contextlib
 import difflib
+import functools
 import math
 import os
 import re
@@ -221,7 +223,15 @@ def _one_of(words: Iterable[str], *, after: str = "") -> str:
 # -- the data folder ------------------------------------------------------------------------------
 
 #: What Assent writes there. Other files in the folder are somebody else's and keep their modes.
-OURS = ("assent.sqlite3*", "memory*.doltlite*", ".memory*.doltlite*", "secret_key", "demo_token", "demo_accounts.*")
+OURS = (
+    "assent.sqlite3*",
+    "memory*.doltlite*",
+    ".memory*.doltlite*",
+    "secret_key",
+    "text_key",
+    "demo_token",
+    "demo_accounts.*",
+)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: Set by every entry point: what it creates is for its user alone. SQLite gives a WAL the mode of its main file, and a
 #: collection of garbage, which writes the memory's file anew, keeps that file's mode.
@@ -297,3 +307,51 @@ def secret_key(env: Environment, data_dir: Path, *, is_required: bool) -> str:
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(50))
     return path.read_text()
+
+
+# -- the key of the texts -------------------------------------------------------------------------
+
+_TEXT_KEY_BYTES = 32
+
+
+def text_key(env: Environment, data_dir: Path, *, is_required: bool) -> bytes:
+    """Return ASSENT_TEXT_KEY; where none is required, one generated on first use and kept with the data.
+
+    Raises:
+        ImproperlyConfigured: a key is required and there is none, or it is none.
+    """
+    said, path = env.secret("ASSENT_TEXT_KEY"), data_dir / "text_key"
+    if not said and is_required:
+        raise ImproperlyConfigured(
+            "Set ASSENT_TEXT_KEY to a key for the texts of the memory, or ASSENT_TEXT_KEY_FILE to a file that has one: "
+            "`openssl rand -base64 32` makes one. Keep a copy away from the backups: without it all texts are lost."
+        )
+    if not said:
+        if not path.exists():
+            _make_text_key(path)
+        said = path.read_text().strip()
+    for decode in (bytes.fromhex, functools.partial(base64.b64decode, validate=True)):
+        with contextlib.suppress(ValueError):
+            if len(key := decode(said)) == _TEXT_KEY_BYTES:
+                return key
+    raise ImproperlyConfigured(
+        f"{'ASSENT_TEXT_KEY' if env.secret('ASSENT_TEXT_KEY') else path} has to be {_TEXT_KEY_BYTES} bytes, written in "
+        "base64 or hexadecimal digits. `openssl rand -base64 32` makes them."
+    )
+
+
+def _make_text_key(path: Path) -> None:
+    """Write a new key that a power cut leaves whole; of two processes that do, one does."""
+    written = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(base64.b64encode(secrets.token_bytes(_TEXT_KEY_BYTES)).decode() + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    with contextlib.suppress(FileExistsError):
+        os.link(written, path)
+    written.unlink()
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

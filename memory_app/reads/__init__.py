@@ -19,16 +19,29 @@ from django.db.models import Max
 from django.utils.dateparse import parse_datetime
 
 from assent_client.text.memories_md import Memory
+from memory_app import sealing
 from memory_app.databases.prepared import BATCH, batched
 from memory_app.dolt.connections import dolt, dolt_of, retrying, standing, standing_on
 from memory_app.dolt.errors import EngineUnavailable, MemoryMoving, OutcomeUnknown, RevisionNotFound
+from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.placement import by_database, database_of, databases
 from memory_app.dolt.types import MAIN, Row, aware
-from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryNote, block_id, note_pk
+from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryNote, TargetKind, block_id, note_pk
 
 #: For who may not import the engine.
 __all__ = ["EngineUnavailable", "MemoryMoving", "OutcomeUnknown", "RevisionNotFound"]
 __all__ += ["by_database", "databases", "standing", "standing_on"]
+
+
+def rows_of(
+    verbs: DoltOperations, table: str, revision: str | None, where: dict[str, Any], *, columns: Sequence[str] = ()
+) -> list[Row]:
+    """Return `DoltOperations.rows` with their texts opened, if any of their columns is one."""
+    kind, name = (TargetKind.BLOCK, "label") if table == BLOCKS else (TargetKind.NOTE, "note_id")
+    if columns and not sealing.TEXTS[kind].keys().isdisjoint(columns):
+        columns = tuple(dict.fromkeys((*columns, "owner", name, "sealed")))
+    rows = verbs.rows(table, revision, where, columns=columns)
+    return sealing.opened(kind, rows, anew=revision not in (None, MAIN))
 
 
 def canonical_sha256(content: dict[str, Any]) -> str:
@@ -84,19 +97,19 @@ def title_of(label: str) -> str:
 
 
 def row_sha256(row: Row) -> str:
-    """Return the SHA-256 of everything a block says, so that any two concurrent changes of it conflict."""
+    """Return a keyed hash of everything a block says, so that any two concurrent changes of it conflict."""
     content = {name: row[name] for name in ("label", "title", "description", "body", "limit", "schema_ref")}
-    return canonical_sha256(content | {"read_only": bool(row["read_only"])})
+    return sealing.keyed(canonical_sha256(content | {"read_only": bool(row["read_only"])}))
 
 
 def blocks(owner: str) -> tuple[Block, ...]:
     """Return all blocks of an owner now, by label."""
-    return _blocks(dolt(owner).rows(BLOCKS, None, {"owner": owner}))
+    return _blocks(rows_of(dolt(owner), BLOCKS, None, {"owner": owner}))
 
 
 def blocks_at(owner: str, revision: str, *, with_deleted: bool = True) -> tuple[Block, ...]:
     """Return all blocks of an owner at a revision, or those of them that still exist. Raises RevisionNotFound."""
-    then = _blocks(dolt(owner).rows(BLOCKS, revision, {"owner": owner}))
+    then = _blocks(rows_of(dolt(owner), BLOCKS, revision, {"owner": owner}))
     today = {(block.label, block.created_at) for block in (() if with_deleted else blocks(owner))}
     return tuple(block for block in then if with_deleted or (block.label, block.created_at) in today)
 
@@ -124,7 +137,7 @@ def find_block(owner: str, label: str, revision: str = MAIN) -> Block | None:
 
     Raises RevisionNotFound.
     """
-    rows = dolt(owner).rows(BLOCKS, revision, _key(owner, label))
+    rows = rows_of(dolt(owner), BLOCKS, revision, _key(owner, label))
     return _block(rows[0]) if rows else None
 
 
@@ -142,7 +155,7 @@ def _rows_of_blocks(targets: Iterable[tuple[str, str]], *columns: str) -> dict[t
         row
         for database, owners in by_database(ids).items()
         for some in batched([each for owner in owners for each in ids[owner]])
-        for row in dolt_of(database).rows(BLOCKS, None, {"id": some}, columns=columns)
+        for row in rows_of(dolt_of(database), BLOCKS, None, {"id": some}, columns=columns)
     )
     return {(row["owner"], row["label"]): row for row in rows}
 
@@ -157,7 +170,7 @@ def snapshot(owner: str, label: str) -> tuple[str, Block]:
     if found is None:
         raise BlockNotFound(label)
     commit, row = found
-    return commit, _block(row)
+    return commit, _block(*sealing.opened(TargetKind.BLOCK, [row], anew=False))
 
 
 def made_at_of_blocks(targets: Iterable[tuple[str, str]]) -> dict[tuple[str, str], datetime]:
@@ -182,6 +195,8 @@ _BLOCK_FIELDS = tuple(each.name for each in fields(Block))
 
 
 def _block(row: Row) -> Block:
+    if erased := row.get("erased"):
+        raise erased
     values: dict[str, Any] = {name: row.get(name) for name in _BLOCK_FIELDS}
     values |= {name: aware(row[name]) for name in ("created_at", "updated_at")}
     return Block(**values | {"limit": int(row["limit"]), "read_only": bool(row["read_only"])})
@@ -250,25 +265,25 @@ _NOT_SAID = frozenset({"owner", "superseded_at", "sha256", "updated_at"})
 
 
 def note_sha256(values: dict[str, Any]) -> str:
-    """Return the SHA-256 of everything a note says (its canonical JSON), without the time of its last change."""
+    """Return a keyed hash of everything a note says (its canonical JSON), without the time of its last change."""
     content = {name: value for name, value in values.items() if name not in _NOT_SAID} | {
         "confidence": float(values["confidence"]),
         "importance": float(values["importance"]),
         "is_superseded": values["superseded_at"] is not None,
         "created_at": values["created_at"].isoformat(),
     }
-    return canonical_sha256(content)
+    return sealing.keyed(canonical_sha256(content))
 
 
 def notes(owner: str) -> tuple[Note, ...]:
     """Return all notes of an owner now, newest first."""
-    return _notes(dolt(owner).rows(NOTES, None, {"owner": owner}))
+    return _notes(rows_of(dolt(owner), NOTES, None, {"owner": owner}))
 
 
 def memories(owner: str) -> list[Memory]:
     """Return an owner's notes that are not outdated, as a memories.md has them. Only its columns are read, in half
     the time of `notes`."""
-    rows = dolt(owner).rows(NOTES, None, {"owner": owner}, columns=_WRITTEN)
+    rows = rows_of(dolt(owner), NOTES, None, {"owner": owner}, columns=_WRITTEN)
     return [
         Memory(row["note_id"], row["type"], row["content"], tags_of(row["tags"]), aware(row["created_at"]).date())
         for row in rows
@@ -281,7 +296,7 @@ def notes_at(owner: str, revision: str, *, with_deleted: bool = True) -> tuple[N
 
     Raises RevisionNotFound.
     """
-    then = _notes(dolt(owner).rows(NOTES, revision, {"owner": owner}))
+    then = _notes(rows_of(dolt(owner), NOTES, revision, {"owner": owner}))
     today = {} if with_deleted else made_at_of_notes(owner, (note.id for note in then))
     return tuple(note for note in then if with_deleted or today.get(note.id) == note.created_at)
 
@@ -361,7 +376,7 @@ def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, *columns
     # At a revision DoltLite scans the table for each batch (10,000 notes: 2.4 s against 0.15 s for all at once).
     if len(asked) > BATCH and (columns or revision is not None):
         parts = [{"owner": owner}]
-    rows = (row for where in parts for row in dolt(owner).rows(NOTES, revision, where, columns=named))
+    rows = (row for where in parts for row in rows_of(dolt(owner), NOTES, revision, where, columns=named))
     return {row["note_id"]: row for row in rows if row["note_id"] in asked}
 
 
@@ -383,6 +398,8 @@ _NOTE_FIELDS = tuple(each.name for each in fields(Note))
 
 
 def _note(row: Row) -> Note:
+    if erased := row.get("erased"):
+        raise erased
     values = {name: row[name] for name in _NOTE_FIELDS} | {
         "id": row["note_id"],
         "tags": tags_of(row["tags"]),

@@ -31,7 +31,7 @@ from memory_app.databases.prepared import Prepared, batched
 from memory_app.dolt.connections import dolt, require_reachable
 from memory_app.dolt.types import Row, aware
 from memory_app.models import Change, DirectWrite, TargetKind
-from memory_app.reads import NOTES, memories, rows_of_notes, tags_of
+from memory_app.reads import NOTES, memories, rows_of, rows_of_notes, tags_of
 from memory_app.text.alike import near_forms, near_keys, said_by
 from memory_app.text.context_budget import PLACES, ContextCandidate, Format, sizes_of, worth
 
@@ -313,7 +313,7 @@ def is_write_under_way(owner: str) -> bool:
 def _read(owner: str) -> NoteListCache:
     (newest,) = _NEWEST.first(owner=owner) or (0,)
     recorded, pending = _look(owner, newest)
-    rows = dolt(owner).rows(NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))
+    rows = rows_of(dolt(owner), NOTES, None, {"owner": owner}, columns=("note_id", *_COLUMNS))
     return _build(map(_entry, rows), recorded[-1].id or 0, recorded[-1].commit, {each.target for each in pending})
 
 

@@ -1,15 +1,15 @@
 """Write versioned rows inside an open transaction of the memory; `commits` makes the commit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from uuid import UUID
 
 from django.db import IntegrityError
 from django.utils import timezone
 
-from memory_app import reads
+from memory_app import reads, sealing
 from memory_app.databases.prepared import Prepared, batched, insert, update
-from memory_app.models import MemoryBlock, MemoryNote, block_id, note_pk
+from memory_app.models import MemoryBlock, MemoryNote, TargetKind, block_id, note_pk
 from memory_app.writing.values import BlockWrite, NoteWrite, Write
 
 
@@ -28,7 +28,7 @@ def _write_notes(writes: list[NoteWrite]) -> None:
     """Write all notes in a few statements: an import has thousands, and one query each would take minutes."""
     if len(writes) == 1 and writes[0].note is not None and not writes[0].expected_sha256:
         try:  # a duplicate key says that there is one, so no query is needed before
-            insert(_note_row(note_pk(writes[0].owner, writes[0].id), writes[0].note))
+            insert(*_note_rows({note_pk(writes[0].owner, writes[0].id): writes[0].note}).values())
         except IntegrityError as error:
             raise TargetMoved from error
         return
@@ -38,11 +38,13 @@ def _write_notes(writes: list[NoteWrite]) -> None:
         present |= _sha256s(some)
     if any(present.get(key, "") != write.expected_sha256 for key, write in keys.items()):
         raise TargetMoved
-    rows = {
-        key: _note_row(key, write.note)
-        for key, write in keys.items()
-        if write.note is not None and write.note.sha256 != present.get(key)
-    }
+    rows = _note_rows(
+        {
+            key: write.note
+            for key, write in keys.items()
+            if write.note is not None and write.note.sha256 != present.get(key)
+        }
+    )
     # Changed rows are deleted and inserted: an UPDATE for each of ten thousand took 4 s.
     gone = [key for key, write in keys.items() if write.note is None or (key in rows and key in present)]
     for some in batched(gone):
@@ -76,8 +78,13 @@ def closes_circle(write: Write) -> bool:
     return reads.closes_circle(write.owner, write.id, replacement_id)
 
 
-def _note_row(key: UUID, note: reads.Note) -> MemoryNote:
-    return MemoryNote(**vars(note) | {"id": key, "note_id": note.id, "tags": list(note.tags)})
+def _note_rows(notes: Mapping[UUID, reads.Note]) -> dict[UUID, MemoryNote]:
+    cells = sealing.seal(TargetKind.NOTE, [(note.owner, note.id, vars(note)) for note in notes.values()])
+    unsaid = sealing.TEXTS[TargetKind.NOTE]
+    return {
+        key: MemoryNote(**vars(note) | {"id": key, "note_id": note.id} | unsaid | {"sealed": cell})
+        for (key, note), cell in zip(notes.items(), cells, strict=True)
+    }
 
 
 def write_block(write: BlockWrite) -> None:
@@ -92,7 +99,8 @@ def write_block(write: BlockWrite) -> None:
     if sha256 == write.expected_sha256:
         _require_as_expected(write)
         return  # no change; the commit raises NothingToCommit
-    values = content | {"sha256": sha256, "updated_at": now}
+    (cell,) = sealing.seal(TargetKind.BLOCK, [(write.owner, write.label, content)])
+    values = content | sealing.TEXTS[TargetKind.BLOCK] | {"sealed": cell, "sha256": sha256, "updated_at": now}
     if write.expected_sha256:
         if not update(MemoryBlock, values, where={"id": key, "sha256": write.expected_sha256}):
             raise TargetMoved
