@@ -137,26 +137,45 @@ class MemoryNote(models.Model):
 
 
 class TextKey(models.Model):
-    """The key of one version of a block or note, wrapped by the installation's (see `memory_app.sealing`)."""
+    """A root of the keys of an owner's texts, or what is left of its tree, wrapped (see `memory_app.sealing`)."""
 
-    # Random: the cell of a text has it before the row is inserted. 0 is no text's, and tells whose keys these are.
+    # Random: cells name it. 0 is nobody's, and tells with which key of the installation the others are wrapped.
     id = models.BigIntegerField(primary_key=True)
     owner = models.CharField(max_length=64)
-    kind = models.CharField(max_length=16, choices=TargetKind)
-    target = models.CharField(max_length=64)
-    # Empty once it is destroyed.
     wrapped = models.BinaryField()
     made_at = models.DateTimeField(auto_now_add=True)
-    erased_at = models.DateTimeField(null=True)
-    erased_by = models.CharField(max_length=64, blank=True)
+    # Since when no new texts grow from it, because some were erased.
+    closed_at = models.DateTimeField(null=True)
 
     class Meta:
-        verbose_name = _("key of a text")
+        verbose_name = _("key of texts")
         verbose_name_plural = _("keys of texts")
-        indexes = [models.Index(fields=["owner", "kind", "target"], name="key_of_target")]
+        constraints = [
+            models.UniqueConstraint(fields=["owner"], condition=models.Q(closed_at=None), name="one_open_key")
+        ]
 
     def __str__(self) -> str:
-        return f"{self.owner}/{self.target} {self.id:x}"
+        return f"{self.owner} {self.id:x}"
+
+
+class TextErasure(models.Model):
+    """That texts were erased: whose, when, and who asked for it. The texts are nowhere, this stays."""
+
+    owner = models.CharField(_("owner"), max_length=64)
+    # Both are empty where all of the owner's texts were erased.
+    kind = models.CharField(_("kind"), max_length=16, choices=TargetKind, blank=True)
+    target = models.CharField(_("what"), max_length=64, blank=True)
+    by = models.CharField(_("asked for by"), max_length=64, blank=True)
+    at = models.DateTimeField(_("erased"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("erasure")
+        verbose_name_plural = _("erasures")
+        ordering = ["-at"]
+        indexes = [models.Index(fields=["owner", "kind", "target", "-at"], name="erasure_of_target")]
+
+    def __str__(self) -> str:
+        return f"{self.owner}/{self.target or '*'}"
 
 
 class MemoryDatabase(models.Model):

@@ -16,6 +16,7 @@ from django.core.cache import cache
 from django.core.management import call_command
 from django.db import OperationalError, connection, connections, transaction
 
+from memory_app import sealing
 from memory_app.celery import app
 from memory_app.databases.routers import is_versioned
 from memory_app.dolt import placement
@@ -150,6 +151,7 @@ def forget() -> None:
     indices.clear()
     catalogues.clear()
     placement.forget()
+    sealing.forget()
 
 
 def wait_for_the_worker() -> None:

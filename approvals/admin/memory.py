@@ -1,6 +1,7 @@
 """Blocks and the ledger. Saving or deleting a block here is a commit in the admin's name (`through_services`)."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin
@@ -38,6 +39,7 @@ from memory_app.models import (
     note_pk,
 )
 from memory_app.reads import BlockNotFound, NoteNotFound
+from memory_app.search.ranking.chunking import Source
 
 
 class BlockAdminForm(MemoryForm[MemoryBlock]):
@@ -67,7 +69,8 @@ class MemoryBlockAdmin(ThroughServices[MemoryBlock]):
     not_found = BlockNotFound
     list_display = ["__str__", "title", "used", "limit", "read_only", "updated_at"]
     list_filter = [DatabaseFilter, "read_only", "updated_at"]
-    search_fields = ["owner", "label", "title", "body"]
+    search_fields = ["owner", "label"]
+    source = Source.MEMORY_BLOCK
     names = ["owner", "label"]
     content = ["title", "description", "body", "limit", "read_only"]
     text = "body"
@@ -76,6 +79,9 @@ class MemoryBlockAdmin(ThroughServices[MemoryBlock]):
     @admin.display(description=gettext_lazy("length"))
     def used(self, block: MemoryBlock) -> int:
         return len(block.body)
+
+    def key_of(self, owner: str, name: str) -> UUID:
+        return block_id(owner, name)
 
     def pages_of(self, row: MemoryBlock) -> list[tuple[str, str]]:
         return [
@@ -147,7 +153,8 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     not_found = NoteNotFound
     list_display = ["__str__", "type", "opening", "source", "confidence", "created_at"]
     list_filter = [DatabaseFilter, "type", "source", "created_at"]
-    search_fields = ["note_id", "owner", "content"]
+    search_fields = ["note_id", "owner"]
+    source = Source.USER_MEMORY
     names = ["owner"]
     content = ["content", "type", "tags", "category", "confidence", "rationale"]
     text = "content"
@@ -160,6 +167,9 @@ class NoteAdmin(ThroughServices[MemoryNote]):
     @admin.display(description=gettext_lazy("content"))
     def opening(self, note: MemoryNote) -> str:
         return Truncator(note.content).chars(80)
+
+    def key_of(self, owner: str, name: str) -> UUID:
+        return note_pk(owner, name)
 
     def pages_of(self, row: MemoryNote) -> list[tuple[str, str]]:
         return [(_("Page and history"), reverse("note", args=[row.owner, row.note_id]))]

@@ -14,19 +14,23 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
+from django.core import serializers
 from django.core.management import call_command
 from django.db import DatabaseError, connection, connections
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import missing_from_memory, problems
 from approvals.recovery.recover import RecoveryReport, recover
+from memory_app import sealing
 from memory_app.databases import backups, clock
 from memory_app.databases.backups import BackupError, CopyFailed, Manifest
 from memory_app.dolt import moving, placement
@@ -34,12 +38,16 @@ from memory_app.dolt.connections import connect, dolt_of, settings_of, standing_
 from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.placement import databases, place_of
 from memory_app.dolt.types import FIRST
-from memory_app.models import Change, MemoryDatabase, Message, SearchIndex
+from memory_app.models import Change, MemoryDatabase, Message, SearchIndex, TextKey
 from memory_app.runtime import deadlines, records, upkeep
 
 log = structlog.get_logger(__name__)
 
 PARTIAL = ".partial"
+#: The file of a backup with the keys that may not be in its copy of `default`.
+_ROOTS = "text_keys.json"
+#: How much the clocks of machines may differ.
+_MARGIN = timedelta(minutes=10)
 #: Seconds that recording when a backup was made may take: it is made all the same.
 _SECONDS = 5.0
 
@@ -73,6 +81,7 @@ def backup(folder: Path) -> Manifest:
         commits, branches = len(verbs.log(head)), len(verbs.branches())
         verbs.back_up(partial / memory.copy)
         further = {database: _copy_further(database, partial) for database in databases()[1:]}
+        _copy_roots(partial / _ROOTS, since=began_at - _MARGIN)
         manifest = Manifest(
             began_at=began_at.isoformat(timespec="seconds"),
             made_at=timezone.now().isoformat(timespec="seconds"),
@@ -107,6 +116,21 @@ def _settled() -> Iterator[None]:
     yield
     if list(rows.all()) != before or any(placement.is_moving(name) for name, *_ in before):
         raise CopyFailed("A database of the memory was added, moved or squashed during the backup: make another one.")
+
+
+def _copy_roots(to: Path, *, since: datetime) -> None:
+    """Write the keys of texts that were made or cut while the memory was copied: it may have texts that need them."""
+    rows = TextKey.objects.filter(Q(made_at__gte=since) | Q(closed_at__gte=since)).order_by("made_at")
+    to.touch(mode=0o600)
+    to.write_text(serializers.serialize("json", rows))
+
+
+def _restore_roots(copied: Path) -> None:
+    if not copied.exists():  # of an older release
+        return
+    rows: Any = [each.object for each in serializers.deserialize("json", copied.read_text())]
+    for row in sorted(rows, key=lambda row: row.closed_at is None):  # of an owner, one is open
+        row.save()
 
 
 def _copy_further(database: str, to: Path) -> backups.Further:
@@ -236,6 +260,7 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         if connection.vendor != "sqlite":
             left.append(f"the PostgreSQL database {connection.settings_dict['NAME']}")
         placement.forget()
+        sealing.forget()
         if placement.place_of(FIRST).server:  # it had moved; here it is where the settings say, and that is empty
             MemoryDatabase.objects.filter(name=FIRST).update(server="")
             placement.look_again()
@@ -247,7 +272,7 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
             if not settings.EMBEDDED_MEMORY:
                 left.append(f"the Dolt database {verbs.connection.settings_dict['NAME']}")
             verbs.restore(folder / further.copy)
-        return _bring_up_to_date(manifest)
+        return _bring_up_to_date(folder, manifest)
     except (BackupError, DatabaseError, DoltError) as error:
         connections.close_all()
         if not isinstance(error, BackupError):
@@ -259,7 +284,7 @@ def _restore_here(folder: Path, manifest: Manifest) -> Restored:
         raise BackupError(f"{error} What is left: {advice}") from error
 
 
-def _bring_up_to_date(manifest: Manifest) -> Restored:
+def _bring_up_to_date(folder: Path, manifest: Manifest) -> Restored:
     """Bring two restored databases up to date with each other and with this version.
 
     Raises:
@@ -268,6 +293,7 @@ def _bring_up_to_date(manifest: Manifest) -> Restored:
     connections.close_all()
     # The ledger of an older release is read with the columns of today.
     call_command("migrate", database="default", verbosity=0)
+    _restore_roots(folder / _ROOTS)
     heads = {FIRST: manifest.head} | {name: each.head for name, each in manifest.further.items()}
     for database, head in heads.items():
         try:

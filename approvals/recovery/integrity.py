@@ -20,7 +20,7 @@ from approvals.models import DECIDED, NOT_TAKEN, PENDING, TAKEN, Event, Proposal
 from approvals.recovery.ledger import Compared, compared, history_of, recorded_commits, rows_of
 from approvals.review.note_changes import sha256_of
 from approvals.review.targets import matches
-from memory_app import reads
+from memory_app import reads, sealing
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import branches, dolt, dolt_of
 from memory_app.dolt.errors import DoltError, RevisionNotFound
@@ -118,7 +118,7 @@ class Check:
 
     def problems(self) -> Iterator[Finding]:
         """Yield the inconsistencies. Database errors become findings."""
-        for check in (self._away, self._files, self._uncommitted, self._under_way):
+        for check in (self._away, self._files, self._uncommitted, self._under_way, self._keys):
             yield from _guarded(check)
         if older := tuple(_guarded(self._older_memory)):
             yield from older  # instead of a finding for each missing change, branch and decision
@@ -214,6 +214,18 @@ class Check:
         for database in self._databases:
             for table in dolt_of(database).dirty_tables():
                 yield Finding("uncommitted", table, f"main has uncommitted changes in {table}.", RECOVER)
+
+    def _keys(self) -> Iterator[Finding]:
+        """Check that the texts on main can be opened; not in a quick run, since all rows are read."""
+        for database in () if self.marks else self._databases:
+            rows = [
+                row
+                for table in (reads.BLOCKS, reads.NOTES)
+                for row in dolt_of(database).rows(table, None, columns=("owner", "sealed"))
+            ]
+            for owner, number in sealing.roots_without_key(rows).items():
+                what = f"The key of {number} text(s) of {owner} is missing in `default`, and nobody erased them."
+                yield Finding("key_missing", owner, what, RESTORE)
 
     @cached_property
     def _heads(self) -> dict[str, str]:
@@ -459,14 +471,26 @@ def _in_a_line(error: Exception) -> str:
 
 
 def as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
-    """Whether the texts of the memory at `commit` are the result of the revision."""
+    """Whether the texts of the memory at `commit` are the result of the revision, or were erased."""
+    with suppress(sealing.TextErased):
+        return _is_as_proposed(proposal, revision, commit)
+    return True
+
+
+def _is_as_proposed(proposal: Proposal, revision: Revision, commit: str) -> bool:
     if proposal.target_kind == TargetKind.BLOCK:
         return matches(proposal, revision, commit)
     return _notes_are(proposal, revision, commit, "after")
 
 
 def as_before(proposal: Proposal, revision: Revision) -> bool:
-    """Whether the text before, in the revision, is the text at its base commit."""
+    """Whether the text before, in the revision, is the text at its base commit, or was erased."""
+    with suppress(sealing.TextErased):
+        return _is_as_before(proposal, revision)
+    return True
+
+
+def _is_as_before(proposal: Proposal, revision: Revision) -> bool:
     if proposal.target_kind == TargetKind.BLOCK:
         block = reads.find_block(proposal.owner, proposal.target, revision.base_commit)
         return (block.body if block else "") == revision.base_text

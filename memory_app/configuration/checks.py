@@ -10,6 +10,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections
 from django.db.utils import Error as DatabaseError
 
+from memory_app import sealing
 from memory_app.configuration import environment
 from memory_app.dolt.connections import MEMORY
 from memory_app.dolt.errors import NotDolt
@@ -72,6 +73,13 @@ def key_signs_the_sessions(**kwargs: Any) -> list[CheckMessage]:
             hint = "All machines of a site need the same one. If it was changed on all, everybody signs in once more."
             return [Warning(said, hint=hint, id="memory_app.W003")]
     return []
+
+
+@register(Tags.database)
+def key_opens_the_texts(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    if "default" not in (databases or ()) or sealing.is_ours():
+        return []
+    return [Error(str(sealing.WrongTextKey()), id="memory_app.E005")]
 
 
 @register(Tags.security)

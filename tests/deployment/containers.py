@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 SECRETS = {
     "ASSENT_SECRET_KEY": "a-long-random-value-for-this-test-" + "x" * 30,
+    "ASSENT_TEXT_KEY": "00112233445566778899aabbccddeeff" * 2,
     "ASSENT_PUBLIC_URL": "https://assent.example.org",
     "ASSENT_ALLOWED_HOSTS": "assent.example.org",
     "DOLT_PASSWORD": "doltpassword",

@@ -23,6 +23,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "ASSENT_DATA_DIR": ("/dev/null/here",),
     "ASSENT_DEBUG": ("2",),
     "ASSENT_SECRET_KEY": ("abc",),
+    "ASSENT_TEXT_KEY": ("abc", "00" * 31, "not hexadecimal, and no base64 either"),
     "ASSENT_PUBLIC_URL": ("assent.example.org", "ftp://assent.example.org", "https://", "https://host:port"),
     "ASSENT_ALLOWED_HOSTS": ("https://assent.example.org",),
     "ASSENT_CSRF_TRUSTED_ORIGINS": ("assent.example.org",),
@@ -200,7 +201,7 @@ def test_every_secret_may_come_from_a_file() -> None:
     # They may hold passwords.
     urls = {"MEMORY_DATABASE_URL", "ASSENT_MEMORY_SERVERS", "DATABASE_URL", "REDIS_URL", "ASSENT_EMAIL_URL"}
     secrets = urls | {"ASSENT_SECRET_KEY", "ASSENT_EMBEDDER_KEY", "ASSENT_METRICS_TOKEN", "ASSENT_SENTRY_DSN"}
-    secrets |= {"ASSENT_OIDC_CLIENT_SECRET"}
+    secrets |= {"ASSENT_OIDC_CLIENT_SECRET", "ASSENT_TEXT_KEY"}
     assert {name for name, reading in env.readings.items() if reading.is_secret} == secrets
     assert {f"{name}_FILE" for name in secrets} <= env.known
 

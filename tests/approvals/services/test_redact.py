@@ -103,7 +103,7 @@ def test_rejected_as_too_private_it_is_nowhere_any_more(secret: Proposal, tim: U
     before = set(tables_with(SECRET))
     assert {model._meta.db_table for model in (Proposal, Event, IdempotencyKey, ToolCall)} <= before
     if environment.is_embedded():
-        assert files_with(SECRET, "memory")
+        assert files_with(SECRET, "memory") == []  # sealed there
         assert files_with(SECRET, "default")
     reject(tim, secret, "too_private", comment="Not about her birds.")
     assert tables_with(SECRET) == []  # before anything is collected
