@@ -52,11 +52,11 @@ _NAMES = {TargetKind.BLOCK: "label", TargetKind.NOTE: "note_id"}
 
 #: A cell is this, the number of its root, its version, a nonce, and what was sealed.
 _FORM = b"\x01"
-_NUMBER, _VERSION, _NONCE = 8, 5, 12
+_NUMBER, _VERSION, _NONCE = 8, 4, 12
 #: Where these end in a cell.
 _OF_ROOT, _OF_KEY, _OF_NONCE = 1 + _NUMBER, 1 + _NUMBER + _VERSION, 1 + _NUMBER + _VERSION + _NONCE
-#: Steps of a path, of four bits each: of the target, and of all.
-_TARGET, _PATH = 10, 10 + 2 * _VERSION
+#: Steps of a path, of four bits each: of the target, and of all. Each takes half a microsecond.
+_TARGET, _PATH = 8, 8 + 2 * _VERSION
 _STEPS = {step: bytes.fromhex(f"0{step}") for step in "0123456789abcdef"}
 #: Bytes of a text that is worth compressing: a database can no longer do it.
 _LONG = 400
@@ -195,13 +195,13 @@ _trees: dict[int, tuple[bytes, _Tree]] = {}
 _read_at: dict[int, float] = {}
 #: Owner → the number of the root that takes new texts, and when that was read.
 _open: dict[str, tuple[int, float]] = {}
-#: The beginning of a cell → its key.
-_held: dict[bytes, bytes] = {}
+#: The beginning of a cell, kind and name → its key. Versions of two targets may have the same number.
+_held: dict[tuple[bytes, str, str], bytes] = {}
 
 
 def _key(begins: bytes, kind: str, target: str) -> bytes | None:
     """Return the key of a cell that begins so; None where it was cut out."""
-    key = _held.get(begins)
+    key = _held.get((begins, kind, target))
     if key is None:
         _wrapped, tree = _trees[int.from_bytes(begins[1:_OF_ROOT])]
         path = _path_of(kind, target) + begins[_OF_ROOT:].hex()
@@ -213,7 +213,7 @@ def _key(begins: bytes, kind: str, target: str) -> bytes | None:
             key = hashlib.sha256(key + _STEPS[step]).digest()
         if len(_held) >= _MOST_HELD:
             _held.clear()
-        _held[begins] = key
+        _held[begins, kind, target] = key
     return key
 
 

@@ -348,7 +348,11 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
 
 
 def environment_with(given: dict[str, str]) -> dict[str, str]:
-    """Return this process's environment with these values, which also override `…_FILE` variables of their names."""
+    """Return this process's environment with these values, which also override `…_FILE` variables of their names.
+
+    With the key of the texts: a process with another data folder would make one of its own.
+    """
+    given = {"ASSENT_TEXT_KEY": settings.TEXT_KEY.hex()} | given
     files = {f"{name}_FILE" for name in given}
     return {name: value for name, value in os.environ.items() if name not in files} | given
 

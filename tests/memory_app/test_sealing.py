@@ -37,7 +37,7 @@ def test_what_is_said_is_in_the_memory_sealed_alone(alice: User) -> None:
     fields = BlockFields(title=f"The {WORD}", description=WORD, body=f"She keeps a {WORD}.\n" * 50, limit=5000)
     services.create_block(actor=alice, owner="alice", label="birds", fields=fields, comment="")
     said = {"content": f"Her {WORD} is called Kea.", "tags": (WORD,), "category": WORD, "rationale": f"A {WORD}!"}
-    made = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", type="note", **said)  # type: ignore[arg-type]
+    made = notes.save(by=notes.ChangeContext(actor=alice), owner="alice", type="note", **said)
     for row in raw(reads.BLOCKS) + raw(reads.NOTES):
         assert not any(WORD in str(value) for value in row.values())
     assert files_with(WORD, "memory") == []
@@ -52,7 +52,7 @@ def test_what_is_said_is_in_the_memory_sealed_alone(alice: User) -> None:
 
 
 def test_versions_have_keys_of_their_own_and_no_save_stores_one(make_block: MakeBlock, alice: User) -> None:
-    make_block("alice", "goals", "one")
+    make_block(alice, "goals", "one")
     first = raw(reads.BLOCKS)[0]["sealed"]
     roots = TextKey.objects.count()
     goals = reads.block("alice", "goals")
@@ -70,8 +70,22 @@ def test_versions_have_keys_of_their_own_and_no_save_stores_one(make_block: Make
     assert reads.block("alice", "goals").body == "two"
 
 
-def test_the_hash_of_a_row_tells_nothing_to_who_has_the_memory_alone(make_block: MakeBlock) -> None:
-    make_block("alice", "goals", "yes")
+def test_two_targets_with_a_version_of_the_same_number_have_two_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory_app.sealing.secrets.token_bytes", bytes)
+    targets = [("alice", label, {"title": label, "description": "", "body": "", "schema_ref": ""}) for label in "ab"]
+    cells = sealing.seal("block", targets)
+    sealing.forget()
+    rows: list[dict[str, Any]] = [
+        {"owner": "alice", "label": label, "title": "", "sealed": cell} for label, cell in zip("ab", cells, strict=True)
+    ]
+    for some in (rows[::-1], rows):
+        assert [row["title"] for row in sealing.opened("block", [*map(dict, some)], anew=False)] == [
+            row["label"] for row in some
+        ]
+
+
+def test_the_hash_of_a_row_tells_nothing_to_who_has_the_memory_alone(make_block: MakeBlock, alice: User) -> None:
+    make_block(alice, "goals", "yes")
     goals = reads.block("alice", "goals")
     with override_settings(TEXT_KEY=os.urandom(32)):
         sealing._hash_key.cache_clear()
@@ -97,9 +111,9 @@ def test_a_row_from_before_is_read_and_sealed_when_it_changes(alice: User) -> No
     assert reads.block_at("alice", "old", reads.parent("alice", change.commit)).body == "as it was"
 
 
-def test_a_text_moved_to_another_row_does_not_open(make_block: MakeBlock) -> None:
-    make_block("alice", "goals", "one")
-    make_block("alice", "plans", "two")
+def test_a_text_moved_to_another_row_does_not_open(make_block: MakeBlock, alice: User) -> None:
+    make_block(alice, "goals", "one")
+    make_block(alice, "plans", "two")
     with dolt_transaction() as verbs:
         cell = MemoryBlock.objects.get(label="goals").sealed
         MemoryBlock.objects.filter(label="plans").update(sealed=cell)
@@ -108,8 +122,8 @@ def test_a_text_moved_to_another_row_does_not_open(make_block: MakeBlock) -> Non
         reads.block("alice", "plans")
 
 
-def test_a_root_that_is_gone_is_a_problem_that_is_named(make_block: MakeBlock) -> None:
-    make_block("alice", "goals", "one")
+def test_a_root_that_is_gone_is_a_problem_that_is_named(make_block: MakeBlock, alice: User) -> None:
+    make_block(alice, "goals", "one")
     TextKey.objects.filter(owner="alice").delete()
     sealing.forget()
     assert "key_missing" in {problem.code for problem in problems()}
@@ -118,7 +132,7 @@ def test_a_root_that_is_gone_is_a_problem_that_is_named(make_block: MakeBlock) -
 
 
 def test_another_key_is_told_at_the_start_and_writes_nothing(make_block: MakeBlock, alice: User) -> None:
-    make_block("alice", "goals", "one")
+    make_block(alice, "goals", "one")
     with override_settings(TEXT_KEY=os.urandom(32)):
         sealing.forget()
         found = run_checks(tags=["database"], databases=["default"])
@@ -130,8 +144,8 @@ def test_another_key_is_told_at_the_start_and_writes_nothing(make_block: MakeBlo
     assert [block.label for block in reads.blocks("alice")] == ["goals"]
 
 
-def test_the_admin_finds_words_of_sealed_texts(make_block: MakeBlock, admin: User, client: Any) -> None:
-    make_block("alice", "goals", f"She keeps a {WORD}.")
+def test_the_admin_finds_words_of_sealed_texts(make_block: MakeBlock, alice: User, admin: User, client: Any) -> None:
+    make_block(alice, "goals", f"She keeps a {WORD}.")
     store.reindex("alice")
     client.force_login(admin)
     listed = client.get("/admin/memory_app/memoryblock/", {"q": WORD})
