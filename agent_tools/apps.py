@@ -17,10 +17,11 @@ class AgentToolsConfig(AppConfig):
         from agent_tools.decisions import telling
         from approvals.accounts import leaving
         from approvals.review import trust
-        from approvals.services import texts
+        from approvals.services import erasing, texts
 
         execution.additions.append(telling.news_for)
         texts.copies.append(idempotency.remove)
+        erasing.copies.append(idempotency.remove_of)
         trust.serving.append(auth.agents_serving)
         leaving.endings.extend(of_person.ENDINGS)
         gc.freeze()  # see the settings

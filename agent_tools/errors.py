@@ -35,6 +35,7 @@ class ErrorCode(Enum):
     NOTE_NOT_FOUND = (404, "The owner has no note of that id; a note of somebody else gets the same answer.")
     REPLACEMENT_NOT_FOUND = (404, "The owner has no note of the id given as `replacement_id`.")
     REVISION_NOT_FOUND = (404, "`as_of` names no commit of the memory and no time it covers.")
+    TEXT_ERASED = (410, "The version at `as_of` was erased for good at `erased_at`: nobody can read it any more.")
     PROPOSAL_NOT_FOUND = (404, "No proposal of this agent, for an owner this token serves.")
     SESSION_NOT_FOUND = (404, "No message of a conversation of that id is kept for the owner.")
     NOTES_DISABLED = (403, "Notes are switched off here (MEMORIES_ENABLED); blocks are not.")

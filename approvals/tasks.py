@@ -9,7 +9,7 @@ from approvals.accounts import invitations, sign_in
 from approvals.accounts.sessions import SessionStore
 from approvals.notifications import mail
 from approvals.recovery import history
-from approvals.services import repeating, several, texts
+from approvals.services import erasing, repeating, several, texts
 from approvals.statistics import kept
 from memory_app.dolt.errors import EngineUnavailable
 
@@ -53,6 +53,7 @@ def purge_sessions_and_audit() -> int:
 _retried = partial(shared_task, autoretry_for=(Exception,), max_retries=5, retry_backoff=1)
 recheck = _retried(name="approvals.recheck")(services.recheck)
 collect_removed_texts = _retried(name="approvals.collect_removed_texts")(texts.collect)
+erase = _retried(name="approvals.erase")(erasing.finish)
 continue_batches = shared_task(name="approvals.continue_batches")(several.continue_batches)
 remind = shared_task(name="approvals.remind")(services.remind)
 send_digests = shared_task(name="approvals.send_digests")(mail.send_due)

@@ -224,6 +224,13 @@ def delete(owner: str, session_id: str, message_id: str | None = None, *, agent:
     return len(gone), len(there) - len(gone)
 
 
+def delete_all(owner: str) -> None:
+    """Delete every conversation of an owner."""
+    every = Message.objects.filter(owner=owner).order_by().values_list("session_id", flat=True).distinct()
+    for session_id in list(every):
+        delete(owner, session_id)
+
+
 def purge() -> int:
     """Delete what is older than `settings.CONVERSATION_DAYS` (0 keeps everything) and return how many there were."""
     if not settings.CONVERSATION_DAYS:

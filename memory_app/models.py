@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory_app.dolt.types import FIRST
@@ -165,8 +166,12 @@ class TextErasure(models.Model):
     # Both are empty where all of the owner's texts were erased.
     kind = models.CharField(_("kind"), max_length=16, choices=TargetKind, blank=True)
     target = models.CharField(_("what"), max_length=64, blank=True)
+    # Of one version: the commit that has it, and what names it in its cell (`sealing.version_of`).
+    commit = models.CharField(_("commit"), max_length=64, blank=True)
+    version = models.CharField(max_length=24, blank=True)
     by = models.CharField(_("asked for by"), max_length=64, blank=True)
-    at = models.DateTimeField(_("erased"), auto_now_add=True)
+    at = models.DateTimeField(_("asked for"), default=timezone.now)
+    done_at = models.DateTimeField(_("done"), null=True)
 
     class Meta:
         verbose_name = _("erasure")

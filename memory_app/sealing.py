@@ -30,12 +30,13 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import IntegrityError, connection
-from django.db.models import Q
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q, QuerySet
 
+from memory_app.databases import clock
 from memory_app.databases.prepared import Prepared
 from memory_app.dolt import placement
-from memory_app.dolt.errors import DoltError
+from memory_app.dolt.errors import DoltError, RevisionNotFound
 from memory_app.dolt.types import Row
 from memory_app.models import MemoryBlock, SealedRows, TargetKind, TextErasure, TextKey
 
@@ -83,17 +84,12 @@ class TextKeyMissing(DoltError):
     """A text's key is in `default` no more, and nobody erased it; or the text is another row's, or damaged."""
 
 
-class TextErased(Exception):
-    """What is asked for was erased.
-
-    Attributes:
-        at: when.
-        by: username of who asked for it.
-    """
+class TextErased(RevisionNotFound):
+    """The version that is asked for was erased: `at` this time, because of `by`, a username; empty for an operator."""
 
     def __init__(self, kind: str, target: str, at: datetime, by: str) -> None:
         self.kind, self.target, self.at, self.by = kind, target, at, by
-        super().__init__(f"The text of {kind} {target} was erased on {at:%Y-%m-%d} by {by or 'the operator'}.")
+        super().__init__(f"{kind} {target} was erased")
 
 
 def keyed(sha256: str) -> str:
@@ -168,11 +164,48 @@ def open_instances(rows: list[Any]) -> None:
 SealedRows.opening = staticmethod(open_instances)
 
 
+def close(owner: str) -> None:
+    """Let the owner's next texts grow from another root. All processes do `placement.FRESH` seconds later."""
+    TextKey.objects.filter(owner=owner, closed_at=None).update(closed_at=clock.now())
+    forget()
+
+
+def cut(owner: str, kind: str = "", target: str = "", version: str = "") -> None:
+    """Destroy the keys of all texts of an owner, of those of a block or note, or of one version.
+
+    All but the last are of roots that were closed before: what was written since stays.
+
+    Args:
+        version: as `version_of` returns it.
+    """
+    of_version = bytes.fromhex(version)
+    path = (_path_of(kind, target) if kind else "") + of_version[_NUMBER:].hex()
+    roots = Q(pk=int.from_bytes(of_version[:_NUMBER])) if version else Q(closed_at__isnull=False)
+    with _kept_through_a_power_cut(), transaction.atomic():
+        for row in TextKey.objects.select_for_update().filter(roots, owner=owner):
+            tree = _unwrapped(row)
+            if tree is None:
+                raise WrongTextKey
+            row.wrapped = _wrap(row, _without(tree, path))
+            row.save(update_fields=["wrapped"])
+    forget()
+
+
+def version_of(cell: bytes) -> str:
+    """Return what names the version in a cell, among all of its target."""
+    return cell[1:_OF_KEY].hex()
+
+
 def roots_without_key(rows: Iterable[Row]) -> Counter[str]:
     """Return how many of the rows nobody can read any more, as their roots are gone, by owner."""
     named = [(int.from_bytes(row["sealed"][1:_OF_ROOT]), row["owner"]) for row in rows if row.get("sealed")]
     there = set(TextKey.objects.values_list("pk", flat=True))
     return Counter(owner for number, owner in named if number not in there)
+
+
+def sealed_since() -> datetime | None:
+    """Return since when this installation seals what is written; None where nothing was yet."""
+    return TextKey.objects.filter(pk=_CHECK).values_list("made_at", flat=True).first()
 
 
 def is_ours() -> bool:
@@ -217,14 +250,31 @@ def _key(begins: bytes, kind: str, target: str) -> bytes | None:
     return key
 
 
+def erasures_of(owner: str, kind: str, target: str) -> QuerySet[TextErasure]:
+    """Return what was erased of a block or note, the last first."""
+    return TextErasure.objects.filter(Q(kind=kind, target=target) | Q(kind=""), owner=owner).order_by("-at")
+
+
 def _erasure_of(owner: str, kind: str, target: str) -> TextErased:
-    about = TextErasure.objects.filter(Q(kind=kind, target=target) | Q(kind=""), owner=owner)
-    erasure = about.order_by("-at").first()
+    erasure = erasures_of(owner, kind, target).first()
     if erasure is None:
         raise TextKeyMissing(
             f"the key of {kind} {owner}/{target} was cut out, and nobody is known to have asked for it"
         )
     return TextErased(kind, target, erasure.at, erasure.by)
+
+
+def _without(tree: _Tree, path: str) -> _Tree:
+    """Return the tree without what is at a path and below it: the nodes beside it are what is left of those above."""
+    left = {each: node for each, node in tree.items() if not each.startswith(path)}
+    above = next((path[:depth] for depth in range(len(path)) if path[:depth] in tree), None)
+    if above is None:
+        return left
+    node = left.pop(above)
+    for depth in range(len(above), len(path)):
+        left |= {path[:depth] + step: hashlib.sha256(node + each).digest() for step, each in _STEPS.items()}
+        node = left.pop(path[: depth + 1])
+    return left
 
 
 def _path_of(kind: str, target: str) -> str:

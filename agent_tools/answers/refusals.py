@@ -22,6 +22,7 @@ from assent_client.text import memories_md
 from memory_app import reads
 from memory_app.models import LABEL, TargetKind
 from memory_app.reads import BlockNotFound, Note, NoteNotFound, RevisionNotFound
+from memory_app.sealing import TextErased
 from memory_app.text import edits
 from memory_app.text.lines import first_words
 
@@ -306,6 +307,11 @@ TABLE: ErrorTable = {
         ErrorCode.REVISION_NOT_FOUND,
         "as_of '{about.as_of}' is neither a commit of this memory nor a date or time it covers.",
         details=lambda error, about: {"as_of": about.as_of},
+    ),
+    TextErased: ErrorRow(
+        ErrorCode.TEXT_ERASED,
+        "This text was erased for good on {error.at:%Y-%m-%d}: nobody can read it any more. Do not write it again.",
+        details=lambda error, about: {"as_of": about.as_of, "erased_at": representations.time(error.at)},
     ),
     "no_change": _no_change,
     "proposal_not_found": ErrorRow(

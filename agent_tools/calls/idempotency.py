@@ -230,6 +230,15 @@ def remove(proposal: Proposal) -> None:
         transaction.on_commit(partial(_forget_session_of_what_came_now, proposal))
 
 
+def remove_of(owner: str, kind: str, target: str) -> None:
+    """Forget every refusal, which may quote the text; of an owner everything, the sessions of calls too; for
+    `approvals.services.erasing`."""
+    IdempotencyKey.objects.filter(status__gte=400).update(status=None, response="", lease_expires_at=clock.now())
+    if not kind:
+        execution.settle()
+        ToolCall.objects.filter(owner=owner).update(session_id="")
+
+
 def _forget_session_of_what_came_now(proposal: Proposal) -> None:
     """Forget it once more: the row of a call at the same time may have waited for the transaction."""
     execution.settle()

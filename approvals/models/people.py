@@ -173,6 +173,7 @@ class AuditEvent(models.Model):
         TUTOR_REMOVED = "tutor_removed", _("tutor removed")
         LEFT = "left", _("left")
         DOWNLOADED = "downloaded", _("downloaded their data")
+        ERASED = "erased", _("erased")
         OPENED = "opened", _("opened")
 
     what = models.CharField(_("what"), max_length=20, choices=Act)

@@ -35,10 +35,13 @@ def note_version(owner: str, id_: str, revision: str) -> tuple[Note | None, str,
     """Return a note at a commit on main or at a time, None where there was none; the commit, and when that was.
 
     Raises:
-        RevisionNotFound: it is neither.
+        RevisionNotFound: it is neither. The note then was erased since: `sealing.TextErased`.
     """
     commit, at = point_in_history(owner, revision)
-    return _note_at(owner, id_, commit), commit, at
+    try:
+        return reads.note_at(owner, id_, commit), commit, at
+    except NoteNotFound:
+        return None, commit, at
 
 
 def steps(owner: str, id_: str, *, before: int | None = None) -> tuple[list[dict[str, Any]], int | None]:

@@ -30,6 +30,7 @@ from django.utils import timezone
 from approvals.models import Agent, Proposal, User
 from approvals.recovery.integrity import missing_from_memory, problems
 from approvals.recovery.recover import RecoveryReport, recover
+from approvals.services import erasing
 from memory_app import sealing
 from memory_app.databases import backups, clock
 from memory_app.databases.backups import BackupError, CopyFailed, Manifest
@@ -294,6 +295,7 @@ def _bring_up_to_date(folder: Path, manifest: Manifest) -> Restored:
     # The ledger of an older release is read with the columns of today.
     call_command("migrate", database="default", verbosity=0)
     _restore_roots(folder / _ROOTS)
+    erasing.remember()
     heads = {FIRST: manifest.head} | {name: each.head for name, each in manifest.further.items()}
     for database, head in heads.items():
         try:
@@ -306,6 +308,7 @@ def _bring_up_to_date(folder: Path, manifest: Manifest) -> Restored:
     call_command("prepare", stdout=io.StringIO())
     _expire_leases()
     report = recover(trust_log=True, last_ids=manifest.last_ids)
+    erasing.finish()
     _forget_newer_indices()
     found = [str(problem) for problem in problems()]
     log.info("restored", head=manifest.head, report=str(report), problems=len(found))
@@ -350,9 +353,9 @@ def _restore_in_child(folder: Path, environment: dict[str, str]) -> Restored:
 def environment_with(given: dict[str, str]) -> dict[str, str]:
     """Return this process's environment with these values, which also override `…_FILE` variables of their names.
 
-    With the key of the texts: a process with another data folder would make one of its own.
+    With the key of the texts and the list of erasures: a process with another data folder would have its own.
     """
-    given = {"ASSENT_TEXT_KEY": settings.TEXT_KEY.hex()} | given
+    given = {"ASSENT_TEXT_KEY": settings.TEXT_KEY.hex(), "ASSENT_ERASED_FILE": str(settings.ERASED_FILE or "")} | given
     files = {f"{name}_FILE" for name in given}
     return {name: value for name, value in os.environ.items() if name not in files} | given
 

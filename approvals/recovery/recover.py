@@ -37,7 +37,7 @@ from approvals.recovery.integrity import as_before, as_proposed
 from approvals.recovery.ledger import LOOK_BACK, abandoned_writes, commit_stray_rows, in_ledger, sync_ledger
 from approvals.recovery.missing_proposals import change_between, commit_of, recreate_missing_proposals
 from approvals.review.targets import targets_of
-from approvals.services import events, preparing, texts, trust
+from approvals.services import erasing, events, preparing, texts, trust
 from approvals.services.checks import visible_proposal
 from approvals.services.errors import DecisionRefused, NotesChanged, ProposalNotFound
 from approvals.services.merge import after_approval, finish_merging
@@ -427,7 +427,7 @@ def recover_on_read() -> None:
         return
     try:
         if _is_time_to_collect():
-            texts.collect_soon()  # takes seconds: not in the request itself
+            erasing.finish_soon()  # takes seconds: not in the request itself
         heads = set(_in_each(lambda database: dolt_of(database).head()))
         # A change of schema has no row there: it is looked at once.
         is_behind = heads != set(cache.get(_COMPARED, ())) and heads != in_ledger(heads)
@@ -488,12 +488,13 @@ def _finish_reverts(changes: QuerySet[Change]) -> int:
 
 def _is_time_to_collect() -> bool:
     """Whether to collect now: not in every run, because a server that denies it would log each attempt."""
-    return texts.is_garbage_left() and bool(cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY))
+    is_left = texts.is_garbage_left() or erasing.is_unfinished()
+    return is_left and bool(cache.add("approvals.collect_removed_texts", 1, timeout=COLLECT_EVERY))
 
 
 def _collect_removed_texts() -> int:
     try:
-        return texts.collect() if _is_time_to_collect() else 0
+        return erasing.finish() if _is_time_to_collect() else 0
     except (DatabaseError, DoltError, RedisError):
         log.exception("removed_texts_not_collected")
         return 0

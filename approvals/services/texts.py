@@ -72,14 +72,17 @@ copies: list[Callable[[Proposal], None]] = []
 THREAD = "collect removed texts"
 
 
-def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
+def remove(proposal: Proposal, *, actor: events.Actor, everything: bool = False) -> bool:
     """Blank every text of the proposal in `default` but what was approved. Return whether there was something to blank.
 
     Call it inside the transaction that decides about the proposal, and `collect_soon` after it. The reviewer's comment
     stays: it tells the agent what was wrong.
+
+    Args:
+        everything: what was approved too, and what anybody said: it is erased from the memory (`services.erasing`).
     """
     now = timezone.now()
-    blanked = Proposal.objects.filter(pk=proposal.pk, redacted_at=None).update(
+    blanked = Proposal.objects.filter(pk=proposal.pk, **{} if everything else {"redacted_at": None}).update(
         # A label or an id, which the row keeps anyway: lists and pages show it as the title.
         target_title=F("target"),
         reasoning="",
@@ -97,12 +100,14 @@ def remove(proposal: Proposal, *, actor: events.Actor) -> bool:
     if not blanked:
         return False
     # Of a withdrawn proposal, the comment is the agent's, not a reviewer's.
-    Proposal.objects.filter(pk=proposal.pk, status=Status.WITHDRAWN).update(decision_comment="")
+    is_agents = Q() if everything else Q(status=Status.WITHDRAWN)
+    Proposal.objects.filter(is_agents, pk=proposal.pk).update(decision_comment="")
     proposal.revisions.update(risk_report=None)
-    _not_taken(proposal).update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[])
+    removed = proposal.revisions.all() if everything else _not_taken(proposal)
+    removed.update(base_text="", result_text="", base_sha256="", edits=[], note_changes=[])
     proposal.proposed_notes.all().delete()
     # Comments quote what was proposed, whoever wrote them.
-    said = Q(actor_kind=Event.ActorKind.AGENT) | Q(what=Event.What.COMMENTED)
+    said = Q() if everything else Q(actor_kind=Event.ActorKind.AGENT) | Q(what=Event.What.COMMENTED)
     proposal.events.filter(said).update(text="", data={})
     _remove_copies(proposal)
     events.record(proposal, Event.What.REDACTED, actor=actor)

@@ -26,7 +26,7 @@ from approvals.pages.versions import ChangeBy, blamed_text, entries_of, strip_of
 from approvals.review.diff_mode import laid_out
 from approvals.review.note_changes import field_changes
 from approvals.views.request import reading_page, whole_number
-from memory_app import reads
+from memory_app import reads, sealing
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads.blame import BlockBlame, blame_of_block
@@ -75,7 +75,8 @@ def about_memory(request: HttpRequest, owner: User, tab: str) -> dict[str, Any]:
 def about_block(request: HttpRequest, owner: User, label: str, block: reads.Block | None) -> dict[str, Any]:
     """Return what every page of a block needs, also of one that is not there."""
     title = block.display_title if block else reads.title_of(label)
-    return {**about(request, owner), "label": label, "title": title}
+    erased = sealing.erasures_of(owner.username, TargetKind.BLOCK, label)
+    return {**about(request, owner), "label": label, "title": title, "erased": erased}
 
 
 #: Drawing one takes 1 ms.
@@ -166,8 +167,8 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     as_of = request.GET.get("as_of", "").strip()
     try:
         shown = blocks.version(owner, label, as_of or blocks.NOW)
-    except RevisionNotFound:
-        return unknown_revision(request, person, label, as_of)
+    except RevisionNotFound as error:
+        return unknown_revision(request, person, label, as_of, error)
     if shown.block is None and shown.last is None and not as_of:
         raise Http404
     context = {
@@ -192,15 +193,19 @@ def block(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     return render(request, "memory/block.html", context)
 
 
-def unknown_revision(request: HttpRequest, person: User, label: str, revision: str) -> HttpResponse:
-    """Return the page for a commit or time that this memory does not know, with links onward."""
+def unknown_revision(
+    request: HttpRequest, person: User, label: str, revision: str, error: RevisionNotFound | None = None
+) -> HttpResponse:
+    """Return the page for a commit or time that this memory does not know, or that was erased, with links onward."""
     context = about_block(request, person, label, reads.find_block(person.username, label))
-    return render(request, "memory/block_missing.html", context | about_revision(person, revision), status=404)
+    context |= about_revision(person, revision, error)
+    return render(request, "memory/block_missing.html", context, status=410 if context["is_erased"] else 404)
 
 
-def about_revision(person: User, revision: str) -> dict[str, Any]:
+def about_revision(person: User, revision: str, error: RevisionNotFound | None) -> dict[str, Any]:
     """Return what `components/unknown_revision.html` needs."""
-    return {"revision": revision, "history_from": reads.history_from(person.username)}
+    is_erased = isinstance(error, sealing.TextErased)
+    return {"revision": revision, "history_from": reads.history_from(person.username), "is_erased": is_erased}
 
 
 def opening(body: str) -> str:
@@ -229,7 +234,7 @@ def block_history(request: HttpRequest, owner: str, label: str) -> HttpResponse:
     try:
         context |= _chosen(request, found)
     except RevisionNotFound as error:
-        return unknown_revision(request, person, label, str(error))
+        return unknown_revision(request, person, label, str(error), error)
     context["may_restore"] = permissions.may_edit(viewer_of(request), owner)
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "shown":
         return render(request, "memory/version_part.html", context)

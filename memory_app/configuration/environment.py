@@ -229,6 +229,7 @@ OURS = (
     ".memory*.doltlite*",
     "secret_key",
     "text_key",
+    "erased.jsonl",
     "demo_token",
     "demo_accounts.*",
 )

@@ -7,7 +7,7 @@ its transaction is still open.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -188,11 +188,12 @@ class DoltOperations(ABC):
         with self._named(head):
             return self._merge(head, message, author)
 
-    def squash(self, keep_as: str, message: str, author: Author) -> str:
-        """Put one commit in the place of this branch's history, and return its hash. The rows stay as they are.
+    def squash(self, keep_as: str, message: str, author: Author, write: Callable[[], object] = lambda: None) -> str:
+        """Put one commit in the place of this branch's history, and return its hash.
 
         Args:
             keep_as: a new branch at the head as it was, which keeps the former commits readable.
+            write: changes the rows, which otherwise stay as they are; in the same commit.
 
         Raises:
             EngineUnavailable: another writer was first; nothing changed but for the branch `keep_as`, maybe.
@@ -204,6 +205,7 @@ class DoltOperations(ABC):
         self.create_branch(NEXT, head)
         with self.checked_out(NEXT):
             self._call("dolt_reset", "--soft", self.log(head)[-1].hash)
+            write()
             squashed = self.commit(message, author)
         self.create_branch(keep_as, head)
         if self.head(self.branch) != head:  # whoever held the others off lost that right meanwhile

@@ -44,6 +44,11 @@ def rows_of(
     return sealing.opened(kind, rows, anew=revision not in (None, MAIN))
 
 
+def _there(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of a list without those whose texts were erased."""
+    return [row for row in rows if "erased" not in row]
+
+
 def canonical_sha256(content: dict[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON: keys sorted, no white space, UTF-8."""
     canonical = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -124,12 +129,12 @@ def block_at(owner: str, label: str, revision: str, *, with_deleted: bool = True
 
     Raises:
         BlockNotFound: also, without `with_deleted`, when it was deleted since.
-        RevisionNotFound: `revision` cannot be read.
+        RevisionNotFound: `revision` cannot be read; `sealing.TextErased`: what it said then was erased.
     """
-    found, key = find_block(owner, label, revision), (owner, label)
-    if found is None or not (with_deleted or made_at_of_blocks([key]).get(key) == found.created_at):
+    rows, key = rows_of(dolt(owner), BLOCKS, revision, _key(owner, label)), (owner, label)
+    if not rows or not (with_deleted or made_at_of_blocks([key]).get(key) == aware(rows[0]["created_at"])):
         raise BlockNotFound(label)
-    return found
+    return _block(rows[0])
 
 
 def find_block(owner: str, label: str, revision: str = MAIN) -> Block | None:
@@ -188,7 +193,7 @@ def _key(owner: str, label: str) -> Row:
 
 
 def _blocks(rows: Iterable[Row]) -> tuple[Block, ...]:
-    return tuple(sorted(map(_block, rows), key=lambda block: block.label))
+    return tuple(sorted(map(_block, _there(rows)), key=lambda block: block.label))
 
 
 _BLOCK_FIELDS = tuple(each.name for each in fields(Block))
@@ -311,12 +316,12 @@ def note_at(owner: str, id_: str, revision: str | None, *, with_deleted: bool = 
 
     Raises:
         NoteNotFound: also, without `with_deleted`, when it was deleted since.
-        RevisionNotFound: `revision` cannot be read.
+        RevisionNotFound: `revision` cannot be read; `sealing.TextErased`: what it said then was erased.
     """
-    found = find_notes(owner, [id_], revision).get(id_)
-    if found is None or not (with_deleted or made_at_of_notes(owner, [id_]).get(id_) == found.created_at):
+    row = rows_of_notes(owner, [id_], revision).get(id_)
+    if row is None or not (with_deleted or made_at_of_notes(owner, [id_]).get(id_) == aware(row["created_at"])):
         raise NoteNotFound(id_)
-    return found
+    return note_of(row)
 
 
 def find_note(owner: str, id_: str) -> Note | None:
@@ -350,7 +355,7 @@ def find_notes(owner: str, ids: Iterable[str], revision: str | None = None) -> d
     Raises:
         RevisionNotFound: `revision` cannot be read.
     """
-    return {id_: _note(row) for id_, row in rows_of_notes(owner, ids, revision).items()}
+    return {row["note_id"]: note_of(row) for row in _there(rows_of_notes(owner, ids, revision).values())}
 
 
 def note_sha256s(owner: str, ids: Iterable[str], revision: str | None = None) -> dict[str, str]:
@@ -381,7 +386,7 @@ def rows_of_notes(owner: str, ids: Iterable[str], revision: str | None, *columns
 
 
 def _notes(rows: Sequence[Row]) -> tuple[Note, ...]:
-    return tuple(sorted(map(_note, rows), key=lambda note: (note.created_at, note.id), reverse=True))
+    return tuple(sorted(map(note_of, _there(rows)), key=lambda note: (note.created_at, note.id), reverse=True))
 
 
 def tags_of(stored: str | bytes | list[str]) -> tuple[str, ...]:
@@ -397,7 +402,8 @@ def _parsed(stored: str | bytes) -> tuple[str, ...]:
 _NOTE_FIELDS = tuple(each.name for each in fields(Note))
 
 
-def _note(row: Row) -> Note:
+def note_of(row: Row) -> Note:
+    """Return a note of its row, with its texts opened. Raises `sealing.TextErased`."""
     if erased := row.get("erased"):
         raise erased
     values = {name: row[name] for name in _NOTE_FIELDS} | {

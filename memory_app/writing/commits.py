@@ -33,7 +33,7 @@ from memory_app.runtime import deadlines
 from memory_app.text.trailers import Trailers
 from memory_app.writing.authors import ASSENT, UNKNOWN
 from memory_app.writing.ledger import LedgerEntry, announce, record, time_of
-from memory_app.writing.rows import TargetMoved, closes_circle, write_rows
+from memory_app.writing.rows import TargetMoved, closes_circle, seal_plain, write_rows
 from memory_app.writing.values import Write
 
 log = structlog.get_logger(__name__)
@@ -194,19 +194,23 @@ def commit_schema(database: str) -> None:
             retrying(attempt)
 
 
-def squash(database: str, keep_as: str) -> str:
-    """Put one commit in the place of a database's history. Return its hash; see `DoltOperations.squash`.
+def squash(database: str, keep_as: str) -> tuple[str, dict[str, str]]:
+    """Put one commit in the place of a database's history, with all texts sealed; see `DoltOperations.squash`.
 
     Nobody else may write the database.
+
+    Returns:
+        The commit, and the hashes of rows that were not sealed, each with the one it has now.
     """
+    sealed: dict[str, str] = {}
     entry = LedgerEntry(action=SQUASHED, owner="", targets=(), operation=uuid.uuid4().hex)
     DirectWrite.objects.create(operation=entry.operation, action=entry.action)
     with transaction_on(database) as verbs:
         message = entry.message("Squash the history", timezone.now(), most=verbs.commit_message_limit)
-        hash_ = verbs.squash(keep_as, message, ASSENT)
+        hash_ = verbs.squash(keep_as, message, ASSENT, lambda: sealed.update(seal_plain(verbs)))
     # Told apart from one that somebody changes later. Empty after a crash.
     DirectWrite.objects.filter(pk=entry.operation).update(comment=hash_)
-    return hash_
+    return hash_, sealed
 
 
 def commit_dirt(database: str, operation: str) -> Commit | None:

@@ -1,7 +1,7 @@
 """Write versioned rows inside an open transaction of the memory; `commits` makes the commit."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from uuid import UUID
 
 from django.db import IntegrityError
@@ -9,8 +9,10 @@ from django.utils import timezone
 
 from memory_app import reads, sealing
 from memory_app.databases.prepared import Prepared, batched, insert, update
+from memory_app.dolt.operations import DoltOperations
+from memory_app.dolt.types import aware
 from memory_app.models import MemoryBlock, MemoryNote, TargetKind, block_id, note_pk
-from memory_app.writing.values import BlockWrite, NoteWrite, Write
+from memory_app.writing.values import BlockFields, BlockWrite, NoteWrite, Write
 
 
 class TargetMoved(Exception):
@@ -107,6 +109,20 @@ def write_block(write: BlockWrite) -> None:
         return
     _require_as_expected(write)
     insert(MemoryBlock(id=key, owner=write.owner, label=write.label, created_at=write.made_at or now, **values))
+
+
+def seal_plain(verbs: DoltOperations) -> dict[str, str]:
+    """Seal the rows from before texts were sealed. Return the hashes that they had, each with its new one."""
+    plain = [row for row in verbs.rows(reads.BLOCKS, None) if not row["sealed"]]
+    for row in plain:
+        said = BlockFields(**{each.name: row[each.name] for each in fields(BlockFields)})
+        write_block(BlockWrite(row["owner"], row["label"], said, row["sha256"]))
+        update(MemoryBlock, {"updated_at": aware(row["updated_at"])}, where={"id": UUID(row["id"])})
+    notes = [reads.note_of(row) for row in verbs.rows(reads.NOTES, None) if not row["sealed"]]
+    sealed = [replace(note, sha256=reads.note_sha256(vars(note))) for note in notes]
+    _write_notes([NoteWrite(new.owner, new.id, new, old.sha256) for old, new in zip(notes, sealed, strict=True)])
+    hashes = {old.sha256: new.sha256 for old, new in zip(notes, sealed, strict=True)}
+    return hashes | {row["sha256"]: reads.row_sha256(row) for row in plain}
 
 
 def _require_as_expected(write: BlockWrite) -> None:

@@ -15,11 +15,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--now", metavar="NAME", help="squash this database's history (memory) whatever its age")
+        parser.add_argument("--for-good", action="store_true", help="with --now: keep nothing of it")
 
-    def handle(self, *args: Any, now: str | None, **options: Any) -> None:
+    def handle(self, *args: Any, now: str | None, for_good: bool, **options: Any) -> None:
         require_prepared()
         try:
-            ended = [f"{now}, kept as {history.squash(now)}"] if now else history.end_history()
+            if now:
+                kept = history.squash(now, for_good=for_good)
+                ended = [f"{now}, nothing kept" if for_good else f"{now}, kept as {kept}"]
+            else:
+                ended = history.end_history()
         except EngineUnavailable as error:
             raise CommandError(f"Nothing was squashed: {error}") from error
         self.stdout.write(f"Squashed or dropped: {'; '.join(ended) or 'nothing is due'}.")

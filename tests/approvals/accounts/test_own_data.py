@@ -35,6 +35,7 @@ LEFT_OUT = {
     "memory_app.PackedChunks": "the search index of texts that are there",
     "memory_app.SearchIndex": "the search index of texts that are there",
     "memory_app.MemoryOwner": "which database has the memory",
+    "memory_app.TextKey": "keys, wrapped",
     "memory_app.MemoryBlock": "written from reads",
     "memory_app.MemoryNote": "written from reads",
     "memory_app.DirectWrite": "in the history",

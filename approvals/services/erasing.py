@@ -1,0 +1,310 @@
+"""Erase for good what was said of somebody: all of it, or a block, a note, or one former version of either.
+
+The keys of the texts are destroyed (`memory_app.sealing`), so that no commit, branch or copy of the memory can be read,
+and what `default` says of them is blanked. What stays: that there was something, when it changed and by whom, and that
+it was erased. Each erasure is also a line in a file that is in no backup (`settings.ERASED_FILE`), and what is restored
+from an older backup is erased once more.
+
+Not here: removing the texts of proposals that were not taken, and of conversations (`texts`), which this builds on.
+"""
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals import audit
+from approvals.models import (
+    DECIDABLE,
+    AuditEvent,
+    Batch,
+    Proposal,
+    ProposalQuerySet,
+    RejectedFingerprint,
+    RejectReason,
+    Revision,
+    Status,
+    User,
+)
+from approvals.permissions import may_edit
+from approvals.recovery.ledger import commit_stray_rows
+from approvals.services import close, texts
+from approvals.services.errors import DecisionRefused, Refusal
+from approvals.services.recheck import after_change
+from memory_app import conversations, reads, sealing
+from memory_app.databases.prepared import batched
+from memory_app.dolt.connections import dolt
+from memory_app.dolt.errors import EngineUnavailable, NothingToCommit
+from memory_app.dolt.placement import FRESH, database_of
+from memory_app.models import Change, DirectWrite, NoteAccess, TargetKind, TextErasure
+from memory_app.runtime import background
+from memory_app.runtime.workers import enqueue
+from memory_app.search import store
+from memory_app.writing import authors, commits
+from memory_app.writing.ledger import LedgerEntry
+from memory_app.writing.rows import TargetMoved
+from memory_app.writing.values import BlockWrite, NoteWrite, Write
+
+log = structlog.get_logger(__name__)
+
+#: Name of the thread that erases where there is no worker; tests wait for it.
+THREAD = "erase"
+#: Seconds until every process lets new texts grow from another root, and has committed those of the old one.
+SETTLES = 2 * FRESH
+#: Seconds that a decision which is under way gets to end.
+_PATIENCE = 10.0
+
+#: Callbacks that remove copies in the layers above, given owner, kind and target; kind and target may be empty.
+copies: list[Callable[[str, str, str], object]] = []
+
+
+def ask(
+    *, by: User | None, owner: str, kind: str = "", target: str = "", commit: str = "", waits: bool = False
+) -> TextErasure:
+    """Ask for texts to be erased, which begins at once and cannot be taken back.
+
+    Args:
+        by: None for an operator.
+        kind, target: of a block or a note; both empty for everything about the owner, conversations too.
+        commit: of main, whose version of the target alone is meant.
+        waits: the caller calls `finish` itself.
+
+    Raises:
+        `not_allowed`: this person may not write this memory.
+        `nothing_to_erase`: there was no such target, or no such version.
+        `is_current`: the version is what the memory says now.
+        `not_sealed`: the version is from before texts were sealed.
+        OSError: the erasure cannot be written down outside the databases; nothing was erased.
+        RevisionNotFound: of the commit. It was erased before: `TextErased`.
+    """
+    if by and not may_edit(by, owner):
+        raise Refusal(_("You may not edit this memory."), code="not_allowed")
+    of_target = {"target_kind": kind, "target": target} if kind else {}
+    if kind and not Change.objects.filter(owner=owner, **of_target).exists():
+        raise Refusal(_("There was never anything of this name."), code="nothing_to_erase")
+    version = _version_at(owner, kind, target, commit) if commit else ""
+    erasure = TextErasure(owner=owner, kind=kind, target=target, commit=commit, version=version)
+    erasure.by = by.username if by else ""
+    _write_down(erasure)
+    erasure.save()
+    what = " ".join(filter(None, [kind, target, commit[:8]])) or "everything"
+    audit.record(AuditEvent.Act.ERASED, owner=owner, detail=what, actor=erasure.by)
+    if not waits:
+        transaction.on_commit(finish_soon)
+    return erasure
+
+
+def finish_soon() -> None:
+    enqueue("approvals.erase", otherwise=partial(background.soon, THREAD, finish))
+
+
+def is_unfinished() -> bool:
+    return TextErasure.objects.filter(done_at=None).exists()
+
+
+def finish() -> int:
+    """Carry out what was asked for and is not done, then collect garbage; return what `texts.collect` does.
+
+    One that cannot be done now, as a change of its target is under way, is left for the next run.
+    """
+    for erasure in TextErasure.objects.filter(done_at=None).order_by("at"):
+        try:
+            carry_out(erasure)
+        except EngineUnavailable:
+            log.exception("not_erased_yet", erasure=erasure.pk)
+    return texts.collect()
+
+
+def carry_out(erasure: TextErasure) -> None:
+    """Erase what an erasure names; repeated, what a crash left of it.
+
+    Raises:
+        EngineUnavailable: the memory does not answer, or a change of the target is under way.
+    """
+    owner, by = erasure.owner, User.objects.filter(username=erasure.by).first()
+    proposals = _proposals(erasure)
+    _end_waiting(proposals, by)
+    if not erasure.version:
+        sealing.close(owner)
+        time.sleep(SETTLES)
+        _delete_from_main(erasure, by)
+    for proposal in proposals.select_related("agent").iterator(chunk_size=100):
+        with transaction.atomic(durable=True):
+            texts.remove(proposal, actor=by, everything=True)
+    _blank_copies(erasure, proposals)
+    sealing.cut(owner, erasure.kind, erasure.target, erasure.version)
+    if not erasure.version:
+        _delete_from_main(erasure, by)  # what came from a process that was too slow: nobody could read it
+        store.reindex(owner, whole=not erasure.kind)
+    TextErasure.objects.filter(pk=erasure.pk).update(done_at=timezone.now())
+    log.info("erased", user_id=owner, kind=erasure.kind, target=erasure.target, by=erasure.by)
+
+
+def remember() -> int:
+    """Ask again for the erasures in the file that `default` does not know, as it is from before them; return how many.
+
+    `finish` carries them out.
+    """
+    known, file = {_line(each) for each in TextErasure.objects.all()}, settings.ERASED_FILE
+    lines = file.read_text().splitlines() if file and file.exists() else []
+    missing = [json.loads(line) for line in lines if line not in known]
+    for each in missing:
+        TextErasure.objects.create(**each | {"at": datetime.fromisoformat(each["at"])})
+    return len(missing)
+
+
+def _line(erasure: TextErasure) -> str:
+    names = ("owner", "kind", "target", "commit", "version", "by")
+    return json.dumps({name: getattr(erasure, name) for name in names} | {"at": erasure.at.isoformat()})
+
+
+def may_be_plain(owner: str) -> bool:
+    """Whether the memory may have versions of the owner's texts from before texts were sealed."""
+    since, begins = sealing.sealed_since(), reads.history_from(owner)
+    if since is None or (begins and begins > since and not dolt(owner).kept()):
+        return False
+    return Change.objects.filter(owner=owner, at__lt=since).exists()
+
+
+def _write_down(erasure: TextErasure) -> None:
+    """Write an erasure where no backup has it, before anything is erased. Raises OSError."""
+    if settings.ERASED_FILE is None:
+        raise OSError("ASSENT_ERASED_FILE is not set: name a file that stays, and that is in no backup")
+    made = os.open(settings.ERASED_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(made, "a") as file:
+        file.write(_line(erasure) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _version_at(owner: str, kind: str, target: str, commit: str) -> str:
+    """Return what names the version at a commit; see `ask` for what it raises."""
+    then, now = (_cell_of(owner, kind, target, revision) for revision in (commit, None))
+    if then is None:
+        raise Refusal(_("There was no such version."), code="nothing_to_erase")
+    if then == now:
+        raise Refusal(
+            _("This is what the memory says now. Change or delete it first; then this version can be erased."),
+            code="is_current",
+        )
+    if not then:
+        said = _("This version is from before texts were sealed, and cannot be erased alone.")
+        raise Refusal(said, code="not_sealed")
+    return sealing.version_of(then)
+
+
+def _cell_of(owner: str, kind: str, target: str, revision: str | None) -> bytes | None:
+    """Return the cell of a target's row: None without a row, empty of one that is not sealed."""
+    table, name = (reads.BLOCKS, "label") if kind == TargetKind.BLOCK else (reads.NOTES, "note_id")
+    rows = reads.rows_of(dolt(owner), table, revision, {"owner": owner, name: target})
+    for row in rows:
+        if "erased" in row:
+            raise row["erased"]
+        return row["sealed"] or b""
+    return None
+
+
+def _proposals(erasure: TextErasure) -> ProposalQuerySet:
+    """Return the proposals that say what is to be erased: of a version, its own and those made from it."""
+    owner, target = erasure.owner, erasure.target
+    if not erasure.kind:
+        return Proposal.objects.of_owner(owner)
+    about = Proposal.objects.about_notes([target])
+    if erasure.kind == TargetKind.BLOCK:
+        about = Proposal.objects.on_target(owner, TargetKind.BLOCK, target)
+    about = about.of_owner(owner)
+    if not erasure.version or erasure.kind == TargetKind.NOTE:
+        return about
+    with suppress(sealing.TextErased):  # after a crash, when it was done
+        if block := reads.find_block(owner, target, erasure.commit):
+            quoting = Revision.objects.filter(Q(base_text=block.body) | Q(result_text=block.body))
+            return about.filter(Q(merge_commit=erasure.commit) | Exists(quoting.filter(proposal=OuterRef("pk"))))
+    return about.filter(merge_commit=erasure.commit)
+
+
+def _end_waiting(proposals: ProposalQuerySet, by: User | None) -> None:
+    """Reject what waits, as too private. Raises EngineUnavailable where a change stays under way."""
+    end = time.monotonic() + _PATIENCE
+    while waiting := list(proposals.pending().select_related("agent")):
+        for proposal in waiting:
+            if proposal.status in DECIDABLE:
+                with suppress(DecisionRefused):  # decided meanwhile
+                    why = {"decision_reason": RejectReason.TOO_PRIVATE}
+                    close.close(proposal, Status.REJECTED, actor=by, fields=why)
+        if time.monotonic() > end:
+            raise EngineUnavailable(f"a change of the memory of {waiting[0].owner} is under way")
+        time.sleep(0.1)
+
+
+def _delete_from_main(erasure: TextErasure, by: User | None) -> None:
+    owner = erasure.owner
+    author = authors.person(by.username, by.display_name) if by else authors.ASSENT
+    for _attempt in range(3):  # somebody may write meanwhile
+        writes = tuple(_writes(erasure))
+        if not writes:
+            return
+        targets = tuple(
+            (TargetKind.BLOCK, write.label) if isinstance(write, BlockWrite) else (TargetKind.NOTE, write.id)
+            for write in writes
+        )
+        action, operation = Change.Action.DELETED, uuid.uuid4().hex
+        entry = LedgerEntry(action, owner, targets, operation, actor=erasure.by)
+        with suppress(TargetMoved, NothingToCommit):
+            commit_stray_rows(database_of(owner))
+            commits.write_main(writes, entry=entry, author=author, subject=f"Erase what was said of {owner}")
+            after_change(owner, targets)
+    raise EngineUnavailable(f"the memory of {owner} is written all the time")
+
+
+def _writes(erasure: TextErasure) -> Iterator[Write]:
+    """Yield what deletes the rows that are on main."""
+    where = {"owner": erasure.owner}
+    for kind, table, name in ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id")):
+        if erasure.kind in ("", kind):
+            named = {name: erasure.target} if erasure.kind else {}
+            # Not by `reads`: a text that nobody can open any more is deleted too.
+            for row in dolt(erasure.owner).rows(table, None, where | named, columns=(name, "sha256")):
+                made = BlockWrite if kind == TargetKind.BLOCK else NoteWrite
+                yield made(erasure.owner, row[name], None, row["sha256"])
+
+
+def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet) -> None:
+    owner, kind, target = erasure.owner, erasure.kind, erasure.target
+    changes = Change.objects.filter(owner=owner)
+    if kind:
+        changes = changes.filter(target_kind=kind, target=target)
+    if erasure.version:
+        changes = changes.filter(commit=erasure.commit)
+    said = changes.exclude(comment="").order_by().values_list("comment", flat=True).distinct()
+    for some in batched(list(said)):
+        DirectWrite.objects.filter(owner=owner, comment__in=some).update(comment="")
+    changes.update(comment="")
+    batches = proposals.exclude(decision_batch="").order_by().values_list("decision_batch", flat=True).distinct()
+    for some in batched(list(batches)):
+        Batch.objects.filter(pk__in=some).update(comment="")
+    RejectedFingerprint.objects.filter(proposal__in=proposals.order_by().values("pk")).delete()
+    if not erasure.version:
+        NoteAccess.objects.filter(owner=owner, **({"note_id": target} if kind else {})).delete()
+    if not kind:
+        conversations.delete_all(owner)
+    for remove_copies in copies:
+        remove_copies(owner, kind, target)
+
+
+def vacuum() -> None:
+    """Have PostgreSQL write its tables anew, which takes their locks: deleted rows would stay in their files."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM FULL")
+            cursor.execute("CHECKPOINT")

@@ -1,0 +1,60 @@
+"""The page that erases for good what was said of somebody, and says what was erased before."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from approvals.accounts.sign_in import viewer_of
+from approvals.permissions import may_edit
+from approvals.services import erasing
+from approvals.services.errors import Refusal
+from approvals.views.block_views import about, readable_owner
+from approvals.views.request import Request, form_page
+from memory_app import reads
+from memory_app.models import TargetKind, TextErasure
+from memory_app.reads import RevisionNotFound
+
+#: Erasures that the page lists.
+_MOST = 50
+
+
+@form_page
+def erase(request: Request, owner: str) -> HttpResponse:
+    """Erase a block (`?block=`), a note (`?note=`), a version of one (`&version=` a commit), or everything.
+
+    Everything is asked for by the person's username, typed.
+    """
+    person, viewer = readable_owner(request, owner), viewer_of(request)
+    if not may_edit(viewer, owner):
+        raise Http404
+    label, note_id, commit = (request.GET.get(name, "") for name in ("block", "note", "version"))
+    kind, target = (TargetKind.BLOCK, label) if label else (TargetKind.NOTE, note_id) if note_id else ("", "")
+    back = reverse(kind or "memory", args=[owner, target] if kind else [owner])
+    erased = TextErasure.objects.filter(owner=owner)
+    context: dict[str, Any] = about(request, person) | {
+        "kind": kind,
+        "target": target,
+        "title": reads.title_of(label) if label else "",
+        "version": commit if kind else "",
+        "back": back,
+        "erased": erased[:_MOST],
+        "status": 200,
+    }
+    if request.method == "POST":
+        if not kind and request.POST.get("username", "").strip() != owner:
+            context |= {"error": _("Type the username of the person whose memory is to be erased."), "status": 422}
+        else:
+            try:
+                erasing.ask(by=viewer, owner=owner, kind=kind, target=target, commit=context["version"])
+            except Refusal as error:
+                context |= {"error": error.message, "status": error.status}
+            except RevisionNotFound:
+                context |= {"error": _("There is no such version, or it was erased before."), "status": 404}
+            else:
+                messages.success(request, _("It is being erased, which takes some seconds."))
+                return redirect(f"{request.path}#erased")
+    return render(request, "memory/erase.html", context, status=context["status"])
