@@ -6,7 +6,6 @@ What waits about them stays, and their tutors and staff can read it. The usernam
 from collections.abc import Callable
 from typing import Any
 
-import structlog
 from django.contrib.admin.models import LogEntry
 from django.db import transaction
 from django.db.models import CASCADE, QuerySet
@@ -20,10 +19,8 @@ from approvals.accounts import courses
 from approvals.models import Event, OwnerCounts, Proposal
 from approvals.models.people import Agent, AuditEvent, BrowserSession, Tutorship, User
 from approvals.permissions import may_decide
-from approvals.services import events
+from approvals.services import erasing, events
 from memory_app.models import Change, Message
-
-log = structlog.get_logger(__name__)
 
 
 class CannotLeave(Exception):
@@ -58,7 +55,7 @@ def leave(person: User, *, by: User | None, hand_over_to: User | None = None, de
     Args:
         by: an admin; None on the command line.
         hand_over_to: who gets their students, agents and the proposals assigned to them; without, these end.
-        deletes: erase the personal data too. The memory stays, readable to admins alone, and the log says so.
+        deletes: erase the personal data too, and the memory (`services.erasing`).
 
     Raises:
         CannotLeave: nothing was changed.
@@ -77,9 +74,12 @@ def leave(person: User, *, by: User | None, hand_over_to: User | None = None, de
         User.objects.filter(pk=person.pk).update(is_active=False, invitation_due=False, feed_key="")
         said = f"{'deleted' if deletes else 'deactivated'}, handed over to {hand_over_to or 'nobody'}"
         audit.record(AuditEvent.Act.LEFT, owner=person.username, detail=said, actor=by.username if by else "")
-    if deletes:
-        log.warning("memory_not_erased", owner=person.username)
-        _erase_account(person)
+        if deletes:
+            try:
+                erasing.ask(by=by, owner=person.username)
+            except OSError as error:
+                raise CannotLeave(str(error)) from error
+            _erase_account(person)
     person.refresh_from_db()
 
 

@@ -27,6 +27,7 @@ from approvals.models import Proposal, User
 from approvals.recovery.backup import Restored, environment_with
 from approvals.recovery.integrity import problems
 from approvals.recovery.recover import RecoveryReport, recover
+from memory_app.configuration.environment import as_text_key
 from memory_app.databases.backups import BackupError
 from memory_app.dolt import moving, placement, replay
 from memory_app.dolt.connections import dolt_of, standing_on
@@ -64,13 +65,17 @@ def move(folder: Path, progress: Callable[[str], None]) -> Restored:
     The site may not write meanwhile: its `default` is locked.
 
     Raises:
-        BackupError: the folder has no site, the servers have something else, or what was written there differs.
+        BackupError: the folder has no site, or its texts another key; the servers have something else, or what was
+            written there differs.
     """
     if settings.EMBEDDED_MEMORY or connection.vendor != "postgresql":
         raise BackupError("Set DATABASE_URL and MEMORY_DATABASE_URL to the servers that the site is to move to.")
     file = folder / "assent.sqlite3"
     if not file.is_file() or not (folder / "memory.doltlite").is_file():
         raise BackupError(f"{folder} is not the ASSENT_DATA_DIR of an embedded site: it has no assent.sqlite3.")
+    key = folder / "text_key"
+    if key.exists() and as_text_key(key.read_text()) != settings.TEXT_KEY:
+        raise BackupError(f"Set ASSENT_TEXT_KEY to what {key} has: the texts of the memory are sealed with it.")
     call_command("prepare", stdout=io.StringIO())
     if not _is_copied():
         with _locked(file) as source:

@@ -12,10 +12,10 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -96,8 +96,9 @@ def ask(
     version = _version_at(owner, kind, target, commit) if commit else ""
     erasure = TextErasure(owner=owner, kind=kind, target=target, commit=commit, version=version)
     erasure.by = by.username if by else ""
-    _write_down(erasure)
-    erasure.save()
+    with transaction.atomic():
+        erasure.save()
+        _write_down(erasure)
     what = " ".join(filter(None, [kind, target, commit[:8]])) or "everything"
     audit.record(AuditEvent.Act.ERASED, owner=owner, detail=what, actor=erasure.by)
     if not waits:
@@ -156,17 +157,18 @@ def remember() -> int:
 
     `finish` carries them out.
     """
-    known, file = {_line(each) for each in TextErasure.objects.all()}, settings.ERASED_FILE
+    known = set(map(_known_by, TextErasure.objects.values()))
+    file = settings.ERASED_FILE
     lines = file.read_text().splitlines() if file and file.exists() else []
-    missing = [json.loads(line) for line in lines if line not in known]
-    for each in missing:
-        TextErasure.objects.create(**each | {"at": datetime.fromisoformat(each["at"])})
+    missing = [said for said in map(json.loads, lines) if _known_by(said) not in known]
+    for said in missing:
+        TextErasure.objects.create(**said)
     return len(missing)
 
 
-def _line(erasure: TextErasure) -> str:
-    names = ("owner", "kind", "target", "commit", "version", "by")
-    return json.dumps({name: getattr(erasure, name) for name in names} | {"at": erasure.at.isoformat()})
+def _known_by(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what tells an erasure, of the file or of `default`, from others. Not a commit: a move changes its hash."""
+    return tuple(str(said[name]) for name in ("owner", "kind", "target", "version", "at"))
 
 
 def may_be_plain(owner: str) -> bool:
@@ -181,9 +183,11 @@ def _write_down(erasure: TextErasure) -> None:
     """Write an erasure where no backup has it, before anything is erased. Raises OSError."""
     if settings.ERASED_FILE is None:
         raise OSError("ASSENT_ERASED_FILE is not set: name a file that stays, and that is in no backup")
+    names = ("owner", "kind", "target", "commit", "version", "by", "at")
+    said = {name: str(getattr(erasure, name)) for name in names}
     made = os.open(settings.ERASED_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(made, "a") as file:
-        file.write(_line(erasure) + "\n")
+        file.write(json.dumps(said) + "\n")
         file.flush()
         os.fsync(file.fileno())
 

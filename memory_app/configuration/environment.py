@@ -331,14 +331,21 @@ def text_key(env: Environment, data_dir: Path, *, is_required: bool) -> bytes:
         if not path.exists():
             _make_text_key(path)
         said = path.read_text().strip()
-    for decode in (bytes.fromhex, functools.partial(base64.b64decode, validate=True)):
-        with contextlib.suppress(ValueError):
-            if len(key := decode(said)) == _TEXT_KEY_BYTES:
-                return key
+    if key := as_text_key(said):
+        return key
     raise ImproperlyConfigured(
         f"{'ASSENT_TEXT_KEY' if env.secret('ASSENT_TEXT_KEY') else path} has to be {_TEXT_KEY_BYTES} bytes, written in "
         "base64 or hexadecimal digits. `openssl rand -base64 32` makes them."
     )
+
+
+def as_text_key(written: str) -> bytes | None:
+    """Return the key that is written in base64 or hexadecimal digits; None where it is none."""
+    for decode in (bytes.fromhex, functools.partial(base64.b64decode, validate=True)):
+        with contextlib.suppress(ValueError):
+            if len(key := decode(written.strip())) == _TEXT_KEY_BYTES:
+                return key
+    return None
 
 
 def _make_text_key(path: Path) -> None:

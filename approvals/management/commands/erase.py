@@ -17,7 +17,7 @@ from memory_app.models import Change, Message, TargetKind
 
 class Command(BaseCommand):
     help = (
-        "Erase for good what was said of a person, in every version, copy and backup; with --prove, look for a word in "
+        "Erase for good what was said of a person, in every version and copy; with --prove, look for a word in "
         "both databases, in every version that can still be opened, and in files."
     )
 
@@ -54,7 +54,9 @@ class Command(BaseCommand):
         if erasure.done_at is None:
             raise CommandError("A change is under way: it is erased when that is over, by the next `recover`.")
         erasing.vacuum()
-        self.stdout.write("Erased. Backups from before have the texts without their keys.")
+        self.stdout.write(
+            "Erased. Backups from before keep copies until you delete them; restored, they are erased again."
+        )
         if erasing.may_be_plain(username):
             self.stdout.write(
                 "Versions from before texts were sealed are still in the history, readable: "

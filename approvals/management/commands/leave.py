@@ -7,15 +7,16 @@ from django.core.management.base import BaseCommand, CommandError
 
 from approvals.accounts import leaving
 from approvals.models import User
+from approvals.services import erasing
 
 
 class Command(BaseCommand):
-    help = "Say what ends when a person leaves; with --apply, deactivate them, with --delete blank the account too."
+    help = "Say what ends when a person leaves; with --apply, deactivate them, with --delete erase account and memory."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")
         parser.add_argument("--hand-over-to", default="", metavar="USERNAME", help="gets their students and agents")
-        parser.add_argument("--delete", action="store_true", help="erase the personal data; the memory stays")
+        parser.add_argument("--delete", action="store_true", help="erase the personal data and the memory for good")
         parser.add_argument("--apply", action="store_true", help="do it")
 
     def handle(self, *args: Any, username: str, hand_over_to: str, delete: bool, **options: Any) -> None:
@@ -30,4 +31,5 @@ class Command(BaseCommand):
             leaving.leave(people[username], by=None, hand_over_to=people.get(hand_over_to), deletes=delete)
         except leaving.CannotLeave as error:
             raise CommandError(str(error)) from error
+        erasing.finish()
         self.stdout.write(f"{username} has left.")

@@ -21,8 +21,9 @@ from django.db import connections
 
 from approvals import services
 from approvals.models import Agent, Proposal, User
-from approvals.recovery import history
-from approvals.services import notes
+from approvals.recovery import history, proof
+from approvals.recovery.integrity import problems
+from approvals.services import erasing, notes
 from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.databases import backups
@@ -283,6 +284,22 @@ backup.recover = slowly
 services.restore(Path({folder!r}), here=True)
 print([name for name in seen if name in ("upkeep", upkeep.TASKS)])
 """
+
+
+def test_what_was_erased_since_a_backup_is_erased_again_where_it_is_restored(
+    made: Path, goals: Block, tmp_path: Path, settings: Any
+) -> None:
+    settings.ERASED_FILE = tmp_path / "erased"
+    assert [*proof.in_memory("likes math")]
+    erasing.ask(by=None, owner="alice", kind="block", target="goals", waits=True)
+    erasing.finish()
+    assert list(problems()) == []
+    after = tmp_path / "after"
+    services.backup(after)
+    with restored(made, tmp_path / "elsewhere", ASSENT_ERASED_FILE=str(settings.ERASED_FILE)) as place:
+        proved = manage("erase", "alice", "--prove", "likes math", "--in", after, **place)
+        assert proved.returncode == 0, proved.stdout + proved.stderr
+        assert python("from approvals.recovery.integrity import problems; print(list(problems()))", **place) == "[]"
 
 
 def test_nothing_is_done_by_the_clock_in_a_place_that_is_being_restored(made: Path, tmp_path: Path) -> None:

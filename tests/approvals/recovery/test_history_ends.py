@@ -1,9 +1,11 @@
 """A squashed history: what can still be read, decided, undone and checked, and what says that it cannot."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,22 +19,25 @@ from django.utils import timezone
 
 from approvals import services
 from approvals.models import Agent, Proposal, Status, User
-from approvals.recovery import history
+from approvals.recovery import history, proof
 from approvals.recovery.integrity import problems
 from approvals.recovery.ledger import rebuild_ledger
 from approvals.recovery.recover import recover
-from approvals.services import notes
+from approvals.services import erasing, notes
 from approvals.services.errors import DecisionRefused
 from approvals.services.notes import ChangeContext
 from memory_app import reads
+from memory_app.databases.prepared import insert
 from memory_app.dolt import moving
 from memory_app.dolt.errors import DoltError, EngineUnavailable, MemoryMoving, RevisionNotFound
 from memory_app.dolt.operations import DoltOperations
 from memory_app.dolt.types import FIRST
-from memory_app.models import Change, MemoryDatabase
+from memory_app.models import Change, MemoryBlock, MemoryDatabase, MemoryNote, block_id, note_pk
 from memory_app.reads import Block
+from memory_app.writing.authors import ASSENT
 from tests.support.acts import approve, as_seen, change, edit, reject, save
-from tests.support.first import dolt
+from tests.support.first import dolt, dolt_transaction
+from tests.support.traces import files_with
 
 
 @pytest.fixture(autouse=True)
@@ -203,3 +208,48 @@ def test_a_squash_that_dies_anywhere_is_made_by_the_next_run(
     assert reads.block("alice", "lines").body.endswith("The last line.")
     assert history.squash(FIRST) != history.squash(FIRST)  # on one day
     assert list(problems()) == []
+
+
+def from_before(alice: User, word: str) -> str:
+    """A block and a note as they were written before texts were sealed; the note's id."""
+    at = {"created_at": alice.date_joined, "updated_at": alice.date_joined}
+    said = {"title": "Old", "description": "", "body": f"She has a {word}.\n\nShe sails.", "limit": 1000}
+    plain = reads.canonical_sha256(said | {"schema_ref": None, "label": "old", "read_only": False})
+    note = {"content": f"Has a {word}.", "type": "note", "tags": [word], "confidence": 1, "importance": 1}
+    note |= {"source": "user", "rationale": f"She said {word}.", "category": word}
+    with dolt_transaction() as verbs:
+        insert(MemoryBlock(id=block_id("alice", "old"), owner="alice", label="old", sha256=plain, **said, **at))
+        insert(MemoryNote(id=note_pk("alice", "n-1"), note_id="n-1", owner="alice", sha256="0" * 64, **note, **at))
+        verbs.commit("From before", ASSENT)
+    recover()
+    return "n-1"
+
+
+def test_a_history_from_before_texts_were_sealed_ends_for_good(
+    alice: User, tim: User, scribe: Agent, tmp_path: Path
+) -> None:
+    word = "zebrafinch"
+    id_ = from_before(alice, word)
+    before = reads.block("alice", "old"), reads.note("alice", id_)
+    head = dolt().head()
+    waits = change(scribe, ("She sails.", "She rows."), label="old")
+    with override_settings(ERASED_FILE=tmp_path / "erased"):
+        assert erasing.may_be_plain("alice")
+        call_command("end_history", now=FIRST, for_good=True, stdout=StringIO())
+        assert not erasing.may_be_plain("alice")
+        assert dolt().kept() == {}
+        assert files_with(word, "memory") == []
+        assert (reads.block("alice", "old"), reads.note("alice", id_)) == (
+            replace(before[0], sha256=reads.block("alice", "old").sha256),
+            replace(before[1], sha256=reads.note("alice", id_).sha256),
+        )
+        with pytest.raises(RevisionNotFound):
+            reads.block_at("alice", "old", head)
+        assert reads.history_from("alice")
+        assert list(problems()) == []
+        approve(tim, waits)
+        assert reads.block("alice", "old").body.endswith("She rows.")
+        erasing.ask(by=None, owner="alice", waits=True)
+        erasing.finish()
+        assert [*proof.in_default(word), *proof.in_memory(word)] == files_with(word, "default") == []
+        assert list(problems()) == []
