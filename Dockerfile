@@ -20,7 +20,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --system --gid 10001 assent \
  && useradd --system --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin assent \
- && install -d -o assent -g assent /data
+ && install -d -o assent -g assent /data /erased
 COPY --from=build /opt/assent /opt/assent
 WORKDIR /app
 COPY manage.py ./

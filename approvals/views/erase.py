@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import structlog
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,6 +18,8 @@ from approvals.views.request import Request, form_page
 from memory_app import reads
 from memory_app.models import TargetKind, TextErasure
 from memory_app.reads import RevisionNotFound
+
+log = structlog.get_logger(__name__)
 
 #: Erasures that the page lists.
 _MOST = 50
@@ -52,6 +55,10 @@ def erase(request: Request, owner: str) -> HttpResponse:
                 erasing.ask(by=viewer, owner=owner, kind=kind, target=target, commit=context["version"])
             except Refusal as error:
                 context |= {"error": error.message, "status": error.status}
+            except OSError as refused:
+                log.error("not_erased", error=str(refused))
+                error = _("This site cannot write down what is erased. An admin has to set ASSENT_ERASED_FILE.")
+                context |= {"error": error, "status": 503}
             except RevisionNotFound:
                 context |= {"error": _("There is no such version, or it was erased before."), "status": 404}
             else:
