@@ -71,9 +71,9 @@ if EMBEDDED_MEMORY:
 TEXT_KEY = text_key(env, DATA_DIR, is_required=not EMBEDDED_MEMORY and not DEBUG)
 
 # What was erased, outside both databases and their backups.
-ERASED_FILE: Path | None = DATA_DIR / "erased.jsonl" if EMBEDDED_MEMORY or DEBUG else None
-if named := env.text("ASSENT_ERASED_FILE"):
-    ERASED_FILE = Path(named)
+ERASED_LIST: Path | None = DATA_DIR / "erased.jsonl" if EMBEDDED_MEMORY or DEBUG else None
+if named := env.text("ASSENT_ERASED_LIST"):
+    ERASED_LIST = Path(named)
 
 # Where `default` is SQLite.
 DEFAULT_FILE = None if DATABASE_URL else DATA_DIR / "assent.sqlite3"

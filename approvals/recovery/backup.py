@@ -355,7 +355,7 @@ def environment_with(given: dict[str, str]) -> dict[str, str]:
 
     With the key of the texts and the list of erasures: a process with another data folder would have its own.
     """
-    given = {"ASSENT_TEXT_KEY": settings.TEXT_KEY.hex(), "ASSENT_ERASED_FILE": str(settings.ERASED_FILE or "")} | given
+    given = {"ASSENT_TEXT_KEY": settings.TEXT_KEY.hex(), "ASSENT_ERASED_LIST": str(settings.ERASED_LIST or "")} | given
     files = {f"{name}_FILE" for name in given}
     return {name: value for name, value in os.environ.items() if name not in files} | given
 

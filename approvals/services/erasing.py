@@ -2,7 +2,7 @@
 
 The keys of the texts are destroyed (`memory_app.sealing`), so that no commit, branch or copy of the memory can be read,
 and what `default` says of them is blanked. What stays: that there was something, when it changed and by whom, and that
-it was erased. Each erasure is also a line in a file that is in no backup (`settings.ERASED_FILE`), and what is restored
+it was erased. Each erasure is also a line in a file that is in no backup (`settings.ERASED_LIST`), and what is restored
 from an older backup is erased once more.
 
 Not here: removing the texts of proposals that were not taken, and of conversations (`texts`), which this builds on.
@@ -158,7 +158,7 @@ def remember() -> int:
     `finish` carries them out.
     """
     known = set(map(_known_by, TextErasure.objects.values()))
-    file = settings.ERASED_FILE
+    file = settings.ERASED_LIST
     lines = file.read_text().splitlines() if file and file.exists() else []
     missing = [said for said in map(json.loads, lines) if _known_by(said) not in known]
     for said in missing:
@@ -181,11 +181,11 @@ def may_be_plain(owner: str) -> bool:
 
 def _write_down(erasure: TextErasure) -> None:
     """Write an erasure where no backup has it, before anything is erased. Raises OSError."""
-    if settings.ERASED_FILE is None:
-        raise OSError("ASSENT_ERASED_FILE is not set: name a file that stays, and that is in no backup")
+    if settings.ERASED_LIST is None:
+        raise OSError("ASSENT_ERASED_LIST is not set: name a file that stays, and that is in no backup")
     names = ("owner", "kind", "target", "commit", "version", "by", "at")
     said = {name: str(getattr(erasure, name)) for name in names}
-    made = os.open(settings.ERASED_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    made = os.open(settings.ERASED_LIST, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(made, "a") as file:
         file.write(json.dumps(said) + "\n")
         file.flush()

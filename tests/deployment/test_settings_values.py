@@ -52,7 +52,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
 FREE = {
     *("ASSENT_EMBEDDER_MODEL", "ASSENT_EMBEDDER_KEY", "ASSENT_METRICS_TOKEN", "MEMORIES_FILTER_TAGS"),
     *("ASSENT_OIDC_CLIENT_ID", "ASSENT_OIDC_CLIENT_SECRET", "ASSENT_OIDC_NAME", "ASSENT_OIDC_DOMAINS"),
-    *("ASSENT_OIDC_USERNAME_CLAIM", "ASSENT_OIDC_SECOND_FACTOR"),
+    *("ASSENT_OIDC_USERNAME_CLAIM", "ASSENT_OIDC_SECOND_FACTOR", "ASSENT_ERASED_LIST"),
 }
 
 #: Reads the settings once for each of the environments it is given, and says what each came to.

@@ -289,14 +289,14 @@ print([name for name in seen if name in ("upkeep", upkeep.TASKS)])
 def test_what_was_erased_since_a_backup_is_erased_again_where_it_is_restored(
     made: Path, goals: Block, tmp_path: Path, settings: Any
 ) -> None:
-    settings.ERASED_FILE = tmp_path / "erased"
+    settings.ERASED_LIST = tmp_path / "erased"
     assert [*proof.in_memory("likes math")]
     erasing.ask(by=None, owner="alice", kind="block", target="goals", waits=True)
     erasing.finish()
     assert list(problems()) == []
     after = tmp_path / "after"
     services.backup(after)
-    with restored(made, tmp_path / "elsewhere", ASSENT_ERASED_FILE=str(settings.ERASED_FILE)) as place:
+    with restored(made, tmp_path / "elsewhere", ASSENT_ERASED_LIST=str(settings.ERASED_LIST)) as place:
         proved = manage("erase", "alice", "--prove", "likes math", "--in", after, **place)
         assert proved.returncode == 0, proved.stdout + proved.stderr
         assert python("from approvals.recovery.integrity import problems; print(list(problems()))", **place) == "[]"

@@ -233,7 +233,7 @@ def test_a_history_from_before_texts_were_sealed_ends_for_good(
     before = reads.block("alice", "old"), reads.note("alice", id_)
     head = dolt().head()
     waits = change(scribe, ("She sails.", "She rows."), label="old")
-    with override_settings(ERASED_FILE=tmp_path / "erased"):
+    with override_settings(ERASED_LIST=tmp_path / "erased"):
         assert erasing.may_be_plain("alice")
         call_command("end_history", now=FIRST, for_good=True, stdout=StringIO())
         assert not erasing.may_be_plain("alice")

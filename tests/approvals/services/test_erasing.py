@@ -38,7 +38,7 @@ SECRET = "zebrafinch"
 
 @pytest.fixture(autouse=True)
 def erased_file(tmp_path: Path) -> Iterator[Path]:
-    with override_settings(ERASED_FILE=tmp_path / "erased.jsonl"):
+    with override_settings(ERASED_LIST=tmp_path / "erased.jsonl"):
         yield tmp_path / "erased.jsonl"
 
 
@@ -238,7 +238,7 @@ def test_what_was_never_there_cannot_be_erased(alice: User) -> None:
 
 def test_nothing_is_erased_that_cannot_be_written_down(goals: Block, alice: User, tmp_path: Path) -> None:
     for file in (None, tmp_path / "missing" / "file"):
-        with override_settings(ERASED_FILE=file), pytest.raises(OSError, match=r"ASSENT_ERASED_FILE|missing"):
+        with override_settings(ERASED_LIST=file), pytest.raises(OSError, match=r"ASSENT_ERASED_LIST|missing"):
             erasing.ask(by=alice, owner="alice", kind="block", target="goals")
     assert not TextErasure.objects.exists()
 
@@ -263,7 +263,7 @@ def test_a_database_from_before_is_told_what_was_erased_since(
     require_gone()
 
 
-def test_the_page_asks_and_says_what_was_erased(goals: Block, alice: User, client_of: ClientOf) -> None:
+def test_the_page_asks_and_says_what_was_erased(goals: Block, alice: User, client_of: ClientOf, worker: Any) -> None:
     browser = client_of(alice)
     page = browser.get("/memory/alice/erase/?block=goals")
     assert "Erase" in page.content.decode()
@@ -294,4 +294,4 @@ def test_the_command_says_first_and_proves_after(
     call_command("erase", "alice", "--prove", SECRET)
     with pytest.raises(CommandError, match="nobody called"):
         call_command("erase", "nobody", "--apply")
-    assert settings.ERASED_FILE.exists()
+    assert settings.ERASED_LIST.exists()
