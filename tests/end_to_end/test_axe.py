@@ -88,6 +88,7 @@ def block_pages(states: EveryState) -> Iterator[str]:
     yield from (history, f"{history}?v={commits[1]}", f"{history}?a={oldest}&b={newest}", f"{history}?from={oldest}")
     yield from (f"{block}blame/", f"{block}blame/?by=age&s=1", f"{block}restore/{oldest}/")
     yield from (f"{block}edit/", f"{block}delete/")
+    yield from (f"/memory/alice/erase/{what}" for what in ("", "?block=diary", f"?block=diary&version={oldest}"))
     deleted = "/memory/alice/blocks/old_diary/"
     yield from (deleted, f"{deleted}history/", "/memory/alice/blocks/old_goals/history/")
 

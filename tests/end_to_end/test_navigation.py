@@ -41,6 +41,7 @@ PAGES = {
 FORMS = {
     *(f"agents/{name}.html" for name in ("revoke", "rotate")),
     *(f"memory/block_{name}.html" for name in ("new", "edit", "delete", "restore")),
+    "memory/erase.html",
     *(f"notes/note_{name}.html" for name in ("edit", "delete", "supersede", "reinstate", "bulk")),
     *(f"proposal/{name}.html" for name in ("undo", "redact")),
     *(f"webhooks/{name}.html" for name in ("rotate", "delete")),

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--block", default="", metavar="LABEL", help="this block alone")
         parser.add_argument("--note", default="", metavar="ID", help="this note alone")
         parser.add_argument("--commit", default="", help="only the version that this commit has of the block or note")
-        parser.add_argument("--apply", action="store_true", help="do it: nobody can take it back")
+        parser.add_argument("--apply", action="store_true", help="do it, for good")
         parser.add_argument("--prove", metavar="WORD", help="erase nothing: say where this word still is")
         parser.add_argument("--in", dest="folders", nargs="*", type=Path, default=[], metavar="FOLDER")
 
