@@ -57,8 +57,8 @@ def erase(request: Request, owner: str) -> HttpResponse:
                 context |= {"error": error.message, "status": error.status}
             except OSError as refused:
                 log.error("not_erased", error=str(refused))
-                error = _("This site cannot write down what is erased. An admin has to set ASSENT_ERASED_LIST.")
-                context |= {"error": error, "status": 503}
+                said = _("This site cannot write down what is erased. An admin has to set ASSENT_ERASED_LIST.")
+                context |= {"error": said, "status": 503}
             except RevisionNotFound:
                 context |= {"error": _("There is no such version, or it was erased before."), "status": 404}
             else:
