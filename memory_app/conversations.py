@@ -224,11 +224,14 @@ def delete(owner: str, session_id: str, message_id: str | None = None, *, agent:
     return len(gone), len(there) - len(gone)
 
 
-def delete_all(owner: str) -> None:
-    """Delete every conversation of an owner."""
-    every = Message.objects.filter(owner=owner).order_by().values_list("session_id", flat=True).distinct()
-    for session_id in list(every):
-        delete(owner, session_id)
+def delete_all(owner: str, until: datetime) -> None:
+    """Delete every message of an owner that was received until then."""
+    gone = defaultdict[str, list[str]](list)
+    every = Message.objects.filter(owner=owner, received_at__lte=until).order_by()
+    for session_id, message_id in every.values_list("session_id", "message_id"):
+        gone[session_id].append(message_id)
+    for session_id, ids in gone.items():
+        _remove(owner, session_id, ids)
 
 
 def purge() -> int:

@@ -144,7 +144,7 @@ class TextKey(models.Model):
     id = models.BigIntegerField(primary_key=True)
     owner = models.CharField(max_length=64)
     wrapped = models.BinaryField()
-    made_at = models.DateTimeField(auto_now_add=True)
+    made_at = models.DateTimeField(default=timezone.now)
     # Since when no new texts grow from it, because some were erased.
     closed_at = models.DateTimeField(null=True)
 

@@ -164,25 +164,27 @@ def open_instances(rows: list[Any]) -> None:
 SealedRows.opening = staticmethod(open_instances)
 
 
-def close(owner: str) -> None:
-    """Let the owner's next texts grow from another root. All processes do `placement.FRESH` seconds later."""
-    TextKey.objects.filter(owner=owner, closed_at=None).update(closed_at=clock.now())
+def close(owner: str, before: datetime) -> set[int]:
+    """Let the owner's next texts grow from another root than those made before this time. Return the numbers of these.
+
+    All processes do it `placement.FRESH` seconds later.
+    """
+    old = TextKey.objects.filter(owner=owner, made_at__lte=before)
+    old.filter(closed_at=None).update(closed_at=clock.now())
     forget()
+    return set(old.values_list("pk", flat=True))
 
 
-def cut(owner: str, kind: str = "", target: str = "", version: str = "") -> None:
-    """Destroy the keys of all texts of an owner, of those of a block or note, or of one version.
-
-    All but the last are of roots that were closed before: what was written since stays.
+def cut(owner: str, roots: Iterable[int], kind: str = "", target: str = "", version: str = "") -> None:
+    """Destroy the keys of all texts that grow from roots of an owner, of those of a block or note, or of one version.
 
     Args:
+        roots: closed ones, unless it is one version: no text will grow from its path again.
         version: as `version_of` returns it.
     """
-    of_version = bytes.fromhex(version)
-    path = (_path_of(kind, target) if kind else "") + of_version[_NUMBER:].hex()
-    roots = Q(pk=int.from_bytes(of_version[:_NUMBER])) if version else Q(closed_at__isnull=False)
+    path = (_path_of(kind, target) if kind else "") + version[2 * _NUMBER :]
     with _kept_through_a_power_cut(), transaction.atomic():
-        for row in TextKey.objects.select_for_update().filter(roots, owner=owner):
+        for row in TextKey.objects.select_for_update().filter(pk__in=roots, owner=owner):
             tree = _unwrapped(row)
             if tree is None:
                 raise WrongTextKey
@@ -192,8 +194,12 @@ def cut(owner: str, kind: str = "", target: str = "", version: str = "") -> None
 
 
 def version_of(cell: bytes) -> str:
-    """Return what names the version in a cell, among all of its target."""
+    """Return what names the version in a cell, among all of its owner's: its root, and the rest."""
     return cell[1:_OF_KEY].hex()
+
+
+def root_of(version: str) -> int:
+    return int(version[: 2 * _NUMBER], 16)
 
 
 def roots_without_key(rows: Iterable[Row]) -> Counter[str]:
@@ -323,7 +329,7 @@ def _root_of(owner: str) -> int:
     row = _OPEN.first(owner=owner)
     if row is None:
         _require_ours()
-        row = TextKey(id=secrets.randbits(63) or 1, owner=owner)
+        row = TextKey(id=secrets.randbits(63) or 1, owner=owner, made_at=clock.now())
         row.wrapped = _wrap(row, {"": secrets.token_bytes(32)})
         with _kept_through_a_power_cut(), suppress(IntegrityError):
             TextKey.objects.bulk_create([row])

@@ -12,15 +12,16 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -43,10 +44,12 @@ from approvals.services import close, texts
 from approvals.services.errors import DecisionRefused, Refusal
 from approvals.services.recheck import after_change
 from memory_app import conversations, reads, sealing
+from memory_app.databases import clock
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.errors import EngineUnavailable, NothingToCommit
+from memory_app.dolt.errors import DoltError, EngineUnavailable, NothingToCommit
 from memory_app.dolt.placement import FRESH, database_of
+from memory_app.dolt.types import aware
 from memory_app.models import Change, DirectWrite, NoteAccess, TargetKind, TextErasure
 from memory_app.runtime import background
 from memory_app.runtime.workers import enqueue
@@ -90,11 +93,10 @@ def ask(
     """
     if by and not may_edit(by, owner):
         raise Refusal(_("You may not edit this memory."), code="not_allowed")
-    of_target = {"target_kind": kind, "target": target} if kind else {}
-    if kind and not Change.objects.filter(owner=owner, **of_target).exists():
+    erasure = TextErasure(owner=owner, kind=kind, target=target, commit=commit, at=clock.now())
+    if kind and not _changes(erasure).exists():
         raise Refusal(_("There was never anything of this name."), code="nothing_to_erase")
-    version = _version_at(owner, kind, target, commit) if commit else ""
-    erasure = TextErasure(owner=owner, kind=kind, target=target, commit=commit, version=version)
+    erasure.version = _version_at(owner, kind, target, commit) if commit else ""
     erasure.by = by.username if by else ""
     with transaction.atomic():
         erasure.save()
@@ -122,7 +124,7 @@ def finish() -> int:
     for erasure in TextErasure.objects.filter(done_at=None).order_by("at"):
         try:
             carry_out(erasure)
-        except EngineUnavailable:
+        except (DatabaseError, DoltError):
             log.exception("not_erased_yet", erasure=erasure.pk)
     return texts.collect()
 
@@ -133,23 +135,37 @@ def carry_out(erasure: TextErasure) -> None:
     Raises:
         EngineUnavailable: the memory does not answer, or a change of the target is under way.
     """
-    owner, by = erasure.owner, User.objects.filter(username=erasure.by).first()
-    proposals = _proposals(erasure)
-    _end_waiting(proposals, by)
-    if not erasure.version:
-        sealing.close(owner)
+    by = User.objects.filter(username=erasure.by).first()
+    if erasure.version:
+        roots = {sealing.root_of(erasure.version)}
+    else:
+        roots = sealing.close(erasure.owner, erasure.at)
         time.sleep(SETTLES)
-        _delete_from_main(erasure, by)
+        _delete_from_main(erasure, roots, by)
+    until = _deleted_at(erasure)
+    proposals = _proposals(erasure).filter(created_at__lte=until)
+    _end_waiting(proposals, by)
     for proposal in proposals.select_related("agent").iterator(chunk_size=100):
         with transaction.atomic(durable=True):
             texts.remove(proposal, actor=by, everything=True)
-    _blank_copies(erasure, proposals)
-    sealing.cut(owner, erasure.kind, erasure.target, erasure.version)
+    _blank_copies(erasure, proposals, until)
+    sealing.cut(erasure.owner, roots, erasure.kind, erasure.target, erasure.version)
     if not erasure.version:
-        _delete_from_main(erasure, by)  # what came from a process that was too slow: nobody could read it
-        store.reindex(owner, whole=not erasure.kind)
+        _delete_from_main(erasure, roots, by)  # what came from a process that was too slow: nobody could read it
+        store.reindex(erasure.owner, whole=not erasure.kind)
     TextErasure.objects.filter(pk=erasure.pk).update(done_at=timezone.now())
-    log.info("erased", user_id=owner, kind=erasure.kind, target=erasure.target, by=erasure.by)
+    log.info("erased", user_id=erasure.owner, kind=erasure.kind, target=erasure.target, by=erasure.by)
+
+
+def _deleted_at(erasure: TextErasure) -> datetime:
+    """Return when it was gone from main, by this run or one that died: what was said later is of something else."""
+    deleted = _changes(erasure).filter(action=Change.Action.DELETED, at__gte=erasure.at)
+    return deleted.aggregate(last=Max("at"))["last"] or timezone.now()
+
+
+def _changes(erasure: TextErasure) -> QuerySet[Change]:
+    of_target = {"target_kind": erasure.kind, "target": erasure.target} if erasure.kind else {}
+    return Change.objects.filter(owner=erasure.owner, **of_target)
 
 
 def remember() -> int:
@@ -251,11 +267,11 @@ def _end_waiting(proposals: ProposalQuerySet, by: User | None) -> None:
         time.sleep(0.1)
 
 
-def _delete_from_main(erasure: TextErasure, by: User | None) -> None:
+def _delete_from_main(erasure: TextErasure, roots: Set[int], by: User | None) -> None:
     owner = erasure.owner
     author = authors.person(by.username, by.display_name) if by else authors.ASSENT
     for _attempt in range(3):  # somebody may write meanwhile
-        writes = tuple(_writes(erasure))
+        writes = tuple(_writes(erasure, roots))
         if not writes:
             return
         targets = tuple(
@@ -271,23 +287,23 @@ def _delete_from_main(erasure: TextErasure, by: User | None) -> None:
     raise EngineUnavailable(f"the memory of {owner} is written all the time")
 
 
-def _writes(erasure: TextErasure) -> Iterator[Write]:
-    """Yield what deletes the rows that are on main."""
-    where = {"owner": erasure.owner}
+def _writes(erasure: TextErasure, roots: Set[int]) -> Iterator[Write]:
+    """Yield what deletes the rows on main whose texts grow from these roots, or are from before all of them."""
+    where, asked = {"owner": erasure.owner}, erasure.at
     for kind, table, name in ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id")):
         if erasure.kind in ("", kind):
             named = {name: erasure.target} if erasure.kind else {}
             # Not by `reads`: a text that nobody can open any more is deleted too.
-            for row in dolt(erasure.owner).rows(table, None, where | named, columns=(name, "sha256")):
-                made = BlockWrite if kind == TargetKind.BLOCK else NoteWrite
-                yield made(erasure.owner, row[name], None, row["sha256"])
+            for row in dolt(erasure.owner).rows(table, None, where | named):
+                cell = row["sealed"]
+                if sealing.root_of(sealing.version_of(cell)) in roots if cell else aware(row["updated_at"]) <= asked:
+                    made = BlockWrite if kind == TargetKind.BLOCK else NoteWrite
+                    yield made(erasure.owner, row[name], None, row["sha256"])
 
 
-def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet) -> None:
+def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet, until: datetime) -> None:
     owner, kind, target = erasure.owner, erasure.kind, erasure.target
-    changes = Change.objects.filter(owner=owner)
-    if kind:
-        changes = changes.filter(target_kind=kind, target=target)
+    changes = _changes(erasure).filter(at__lte=until)
     if erasure.version:
         changes = changes.filter(commit=erasure.commit)
     said = changes.exclude(comment="").order_by().values_list("comment", flat=True).distinct()
@@ -301,7 +317,7 @@ def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet) -> None:
     if not erasure.version:
         NoteAccess.objects.filter(owner=owner, **({"note_id": target} if kind else {})).delete()
     if not kind:
-        conversations.delete_all(owner)
+        conversations.delete_all(owner, until)
     for remove_copies in copies:
         remove_copies(owner, kind, target)
 

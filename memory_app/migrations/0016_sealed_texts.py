@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigIntegerField(primary_key=True, serialize=False)),
                 ('owner', models.CharField(max_length=64)),
                 ('wrapped', models.BinaryField()),
-                ('made_at', models.DateTimeField(auto_now_add=True)),
+                ('made_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('closed_at', models.DateTimeField(null=True)),
             ],
             options={

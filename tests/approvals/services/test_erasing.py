@@ -20,7 +20,7 @@ from approvals.services import BlockFields, erasing, notes
 from approvals.services.notes import ChangeContext
 from memory_app import conversations, reads, sealing
 from memory_app.conversations import Turn
-from memory_app.models import Change, TextErasure, TextKey
+from memory_app.models import Change, Message, TextErasure, TextKey
 from memory_app.reads import Block, BlockNotFound
 from memory_app.sealing import TextErased
 from memory_app.search import store
@@ -295,3 +295,28 @@ def test_the_command_says_first_and_proves_after(
     with pytest.raises(CommandError, match="nobody called"):
         call_command("erase", "nobody", "--apply")
     assert settings.ERASED_LIST.exists()
+
+
+def test_what_was_written_since_it_was_asked_for_stays_where_it_goes_on_after_a_crash(
+    goals: Block, alice: User, tim: User, machine: Machine, make_block: MakeBlock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lived_with(goals, machine, alice, tim)
+    erasing.ask(by=alice, owner="alice", waits=True)
+    with monkeypatch.context() as during:
+        _dies_after(during, erasing, "_delete_from_main")
+        with pytest.raises(KeyboardInterrupt):
+            erasing.finish()
+    make_block(alice, "goals", "Anew.")
+    edited(alice, "goals", "Anew and again.", comment="Mine.")
+    asked = {"block_label": "goals", "old_string": "again", "new_string": "once more", "reasoning": "She said so."}
+    assert machine.call("propose_memory_edit", **asked).status_code == 200
+    conversations.keep("alice", "later", [Turn("user", "Hello again.")])
+    erasing.finish()
+    require_gone()
+    assert reads.block("alice", "goals").body == "Anew and again."
+    waiting = Proposal.objects.get(status=Status.OPEN)
+    assert (waiting.reasoning, waiting.is_redacted) == ("She said so.", False)
+    assert Change.objects.filter(comment="Mine.").exists()
+    assert [message.content for message in Message.objects.all()] == ["Hello again."]
+    approve(tim, waiting)
+    assert reads.block("alice", "goals").body == "Anew and once more."
