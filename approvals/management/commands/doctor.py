@@ -63,7 +63,8 @@ def _settings() -> Iterator[Finding]:
     """Look at names, and run Django's checks: they are about https, HSTS, the data folder, keys and engines too."""
     for name, nearest in settings.UNKNOWN_SETTINGS:
         yield _finding(False, f"{name} is no setting.", f"Did you mean {nearest}?" if nearest else "Remove it.")
-    found = checks.run_checks(include_deployment_checks=not settings.DEBUG, databases=list(connections))
+    every = checks.run_checks(include_deployment_checks=not settings.DEBUG, databases=list(connections))
+    found = [each for each in every if not each.is_silenced()]
     for each in found:
         yield _finding(
             False, each.msg, each.hint or "See docs/deploying.md.", "problem" if each.is_serious() else "warning"
@@ -87,6 +88,8 @@ def _machine() -> Iterator[Finding]:
     free = shutil.disk_usage(settings.DATA_DIR).free
     what = f"{free / 1e9:.1f} GB are free in {settings.DATA_DIR}."
     yield _finding(free > _SPACE, what, "Make room: a full disk stops every write.")
+    what = f"What is erased is listed in {settings.ERASED_LIST or 'no file'}."
+    yield _finding(settings.ERASED_LIST is not None, what, "Set ASSENT_ERASED_LIST: without it nothing can be erased.")
     mails = not settings.EMAIL_BACKEND.endswith("console.EmailBackend")
     what = f"Mails go to {settings.EMAIL_HOST}." if mails else "Mails are printed to the log, links to passwords too."
     yield _finding(mails, what, "Set ASSENT_EMAIL_URL.")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import ngettext
 
 from approvals.accounts import people_file
 
@@ -34,6 +35,7 @@ class Command(BaseCommand):
             raise CommandError(f"{wrong} lines have errors; nothing was applied. --skip-errors leaves them out.")
         if options["apply"]:
             number = people_file.apply(lines, by=None, invites=not options["no_invitation"])
-            self.stdout.write(f"{number} lines were applied.")
+            said = ngettext("One line was applied.", "%(number)d lines were applied.", number)
+            self.stdout.write(said % {"number": number})
         else:
             self.stdout.write("Nothing was changed. --apply does it.")

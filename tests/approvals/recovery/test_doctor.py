@@ -28,6 +28,7 @@ WELL = {
     "UNKNOWN_SETTINGS": [],
     "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
     "EMAIL_HOST": "mail.example",
+    "ERASED_LIST": "/erased/list",
 }
 
 
@@ -86,9 +87,11 @@ def test_what_is_not_well_says_so(alice: Any, monkeypatch: pytest.MonkeyPatch) -
     with override_settings(
         UNKNOWN_SETTINGS=[("ASSENT_PROT", "ASSENT_PORT")],
         EMAIL_BACKEND="django.core.mail.backends.console.EmailBackend",
+        ERASED_LIST=None,
     ):
         assert looked() == [
             ("warning", "ASSENT_PROT is no setting."),
+            ("warning", "What is erased is listed in no file."),
             ("warning", "Mails are printed to the log, links to passwords too."),
         ]
     SiteRecord.objects.update(at=timezone.now() - timedelta(days=3))
@@ -127,6 +130,12 @@ def test_a_database_without_its_tables_is_a_problem() -> None:
 def test_a_site_without_https_is_warned_of() -> None:
     found = looked()
     assert any("SECURE_HSTS_SECONDS" in what for state, what in found if state == "warning")
+
+
+@override_settings(DEBUG=False, SECURE_HSTS_SECONDS=60, SECURE_HSTS_INCLUDE_SUBDOMAINS=False)
+def test_what_is_decided_in_the_settings_is_no_warning() -> None:
+    assert settings.SILENCED_SYSTEM_CHECKS
+    assert not any("SUBDOMAINS" in what for _state, what in looked())
 
 
 @override_settings(REDIS_URL="redis://127.0.0.1:1/0")
