@@ -1,6 +1,8 @@
 """Leaving: what ends, what is handed over, what stays, and an account without personal data."""
 
 from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,6 +15,9 @@ from agent_tools.webhooks import endpoints
 from approvals.accounts import courses, leaving
 from approvals.models import Agent, AuditEvent, BrowserSession, Course, Proposal, Tutorship, User
 from approvals.permissions import may_read
+from memory_app import reads
+from memory_app.models import TextErasure
+from tests.support import acts
 from tests.support.pages import words
 
 
@@ -75,8 +80,15 @@ def test_what_waits_about_a_student_stays_readable_for_tutors(alice: User, tim: 
     assert Proposal.objects.open().of_owner("alice").count() == 1
 
 
-def test_a_deleted_account_has_no_personal_data_and_keeps_its_username(busy_tim: User, as_tim: Client) -> None:
+def test_a_deleted_account_has_no_personal_data_and_keeps_its_username(
+    busy_tim: User, as_tim: Client, settings: Any, tmp_path: Path
+) -> None:
     out = StringIO()
+    acts.save(busy_tim, "Likes tea.")
+    settings.ERASED_LIST = None
+    with pytest.raises(CommandError, match="ASSENT_ERASED_LIST is not set"):
+        call_command("leave", "tim", "--delete", "--apply", stdout=out)
+    settings.ERASED_LIST = tmp_path / "erased"
     Course.objects.create(name="teachers").students.add(busy_tim)
     call_command("leave", "tim", "--delete", stdout=out)
     busy_tim.refresh_from_db()
@@ -88,6 +100,9 @@ def test_a_deleted_account_has_no_personal_data_and_keeps_its_username(busy_tim:
     assert not busy_tim.attention.exists()
     assert not busy_tim.courses.exists()
     assert not busy_tim.agent_tokens.exists()
+    assert reads.notes("tim") == ()
+    erasure = TextErasure.objects.get()
+    assert (erasure.owner, erasure.kind, bool(erasure.done_at)) == ("tim", "", True)
     with pytest.raises(CommandError, match="nobody called nina"):
         call_command("leave", "tim", "--hand-over-to", "nina", stdout=out)
 

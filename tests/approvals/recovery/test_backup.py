@@ -286,6 +286,14 @@ print([name for name in seen if name in ("upkeep", upkeep.TASKS)])
 """
 
 
+PROVE = """
+from django.core.management import call_command
+from approvals.recovery.integrity import problems
+call_command("erase", "alice", "--prove", "likes math", "--in", %r)
+print(list(map(str, problems())))
+"""
+
+
 def test_what_was_erased_since_a_backup_is_erased_again_where_it_is_restored(
     made: Path, goals: Block, tmp_path: Path, settings: Any
 ) -> None:
@@ -297,9 +305,7 @@ def test_what_was_erased_since_a_backup_is_erased_again_where_it_is_restored(
     after = tmp_path / "after"
     services.backup(after)
     with restored(made, tmp_path / "elsewhere", ASSENT_ERASED_LIST=str(settings.ERASED_LIST)) as place:
-        proved = manage("erase", "alice", "--prove", "likes math", "--in", after, **place)
-        assert proved.returncode == 0, proved.stdout + proved.stderr
-        assert python("from approvals.recovery.integrity import problems; print(list(problems()))", **place) == "[]"
+        assert python(PROVE % str(after), **place).endswith("in no file.\n[]")
 
 
 def test_nothing_is_done_by_the_clock_in_a_place_that_is_being_restored(made: Path, tmp_path: Path) -> None:
