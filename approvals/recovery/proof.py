@@ -3,8 +3,9 @@
 For proving that what was erased is nowhere; reads everything there is, and takes its time.
 """
 
+import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from django.conf import settings
@@ -14,7 +15,6 @@ from memory_app import reads, sealing
 from memory_app.databases import wal
 from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.placement import databases
-from memory_app.models import TargetKind
 
 #: Rows read at once, and bytes of a file.
 _ROWS, _BYTES = 500, 1 << 24
@@ -22,11 +22,12 @@ _ROWS, _BYTES = 500, 1 << 24
 
 def in_default(word: str) -> Iterator[str]:
     """Yield the tables of `default` that have the word in any column of any row."""
+    forms = _forms(word)
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608 (a name of our own)
             while rows := cursor.fetchmany(_ROWS):
-                if any(word in _written(value) for row in rows for value in row):
+                if any(_says(row, forms) for row in rows):
                     yield f"default: table {table}"
                     break
 
@@ -34,17 +35,17 @@ def in_default(word: str) -> Iterator[str]:
 def in_memory(word: str) -> Iterator[str]:
     """Yield the versions of blocks and notes that have the word, in any commit of any branch, opened where their keys
     are there. What no branch leads to any more is in files alone."""
-    kinds = ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id"))
+    forms = _forms(word)
     for database in databases():
         verbs = dolt_of(database)
         commits = {commit.hash: commit for head in verbs.branches().values() for commit in verbs.log(head)}
         for hash_, commit in commits.items():
             if word in commit.message:
                 yield f"{database}: message of {hash_}"
-            for kind, table, name in kinds if commit.parents else ():  # the first has no tables
+            for kind, (table, name) in reads.TABLES.items() if commit.parents else ():  # the first has no tables
                 changed = [row for _before, row in verbs.diff_rows(table, commit.parents[0], hash_) if row]
                 for row in sealing.opened(kind, changed, anew=True):
-                    if any(word in _written(value) for value in row.values()):
+                    if _says(row.values(), forms):
                         yield f"{database}: {kind} {row['owner']}/{row[name]} at {hash_}"
 
 
@@ -55,19 +56,28 @@ def in_files(word: str, folders: Iterable[Path]) -> Iterator[str]:
         folders = [settings.DATA_DIR, *folders]
     for folder in folders:
         for where, _folders, names in os.walk(folder):
-            for name in sorted(names):
-                if _has(Path(where, name), word.encode()):
-                    yield f"file: {Path(where, name)}"
+            for path in (Path(where, name) for name in sorted(names)):
+                if path.is_file() and _has(path, [form.encode() for form in _forms(word)]):
+                    yield f"file: {path}"
 
 
-def _has(path: Path, word: bytes) -> bool:
-    end = b""
+def _forms(word: str) -> set[str]:
+    """Return a word as it is written, and as JSON has it where letters beyond ASCII are escaped."""
+    return {word, json.dumps(word)[1:-1]}
+
+
+def _has(path: Path, forms: Sequence[bytes]) -> bool:
+    end, longest = b"", max(map(len, forms))
     with path.open("rb") as file:
         while part := file.read(_BYTES):
-            if word in end + part:
+            if any(form in end + part for form in forms):
                 return True
-            end = part[-len(word) :]
+            end = part[-longest:]
     return False
+
+
+def _says(values: Iterable[object], forms: Set[str]) -> bool:
+    return any(form in _written(value) for value in values for form in forms)
 
 
 def _written(value: object) -> str:

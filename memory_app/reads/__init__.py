@@ -208,6 +208,8 @@ def _block(row: Row) -> Block:
 
 
 NOTES = MemoryNote._meta.db_table
+#: The table of each kind of target, and the column that names one among its owner's.
+TABLES = {TargetKind.BLOCK: (BLOCKS, "label"), TargetKind.NOTE: (NOTES, "note_id")}
 
 _WRITTEN = ("note_id", "type", "content", "tags", "created_at", "superseded_at")
 

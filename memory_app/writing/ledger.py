@@ -16,7 +16,7 @@ from memory_app.dolt.connections import dolt_of
 from memory_app.dolt.errors import MemoryMoving, RevisionNotFound
 from memory_app.dolt.placement import lock_owner_at, place_of
 from memory_app.dolt.types import Commit
-from memory_app.models import Change, DirectWrite, TargetKind
+from memory_app.models import Change, DirectWrite
 from memory_app.text import trailers
 
 #: Targets listed in a message; above this number it only contains their count. The commit's diff has them all.
@@ -193,7 +193,7 @@ def targets_changed(database: str, commit: Commit) -> dict[str, tuple[tuple[str,
     if not commit.parents:
         return {}
     owners: dict[str, set[tuple[str, str]]] = {}
-    for kind, table, name in ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id")):
+    for kind, (table, name) in reads.TABLES.items():
         for sides in dolt_of(database).diff_rows(table, commit.parents[0], commit.hash, columns=("owner", name)):
             for values in sides:
                 if values:

@@ -28,7 +28,9 @@ class Command(BaseCommand):
         parser.add_argument("--commit", default="", help="only the version that this commit has of the block or note")
         parser.add_argument("--apply", action="store_true", help="do it, for good")
         parser.add_argument("--prove", metavar="WORD", help="erase nothing: say where this word still is")
-        parser.add_argument("--in", dest="folders", nargs="*", type=Path, default=[], metavar="FOLDER")
+        parser.add_argument(
+            "--in", dest="folders", nargs="*", type=Path, default=[], metavar="FOLDER", help="look here too"
+        )
 
     def handle(self, *args: Any, username: str, block: str, note: str, commit: str, **options: Any) -> None:
         require_prepared()
