@@ -39,22 +39,21 @@ from approvals.models import (
     User,
 )
 from approvals.permissions import may_edit
-from approvals.recovery.ledger import commit_stray_rows
 from approvals.services import close, texts
 from approvals.services.errors import DecisionRefused, Refusal
 from approvals.services.recheck import after_change
+from approvals.services.writing import write_main
 from memory_app import conversations, reads, sealing
 from memory_app.databases import clock
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt
 from memory_app.dolt.errors import DoltError, EngineUnavailable, NothingToCommit
-from memory_app.dolt.placement import FRESH, database_of
+from memory_app.dolt.placement import FRESH
 from memory_app.dolt.types import aware
 from memory_app.models import Change, DirectWrite, NoteAccess, TargetKind, TextErasure
 from memory_app.runtime import background
 from memory_app.runtime.workers import enqueue
 from memory_app.search import store
-from memory_app.writing import authors, commits
 from memory_app.writing.ledger import LedgerEntry
 from memory_app.writing.rows import TargetMoved
 from memory_app.writing.values import BlockWrite, NoteWrite, Write
@@ -226,7 +225,7 @@ def _version_at(owner: str, kind: str, target: str, commit: str) -> str:
 
 def _cell_of(owner: str, kind: str, target: str, revision: str | None) -> bytes | None:
     """Return the cell of a target's row: None without a row, empty of one that is not sealed."""
-    table, name = (reads.BLOCKS, "label") if kind == TargetKind.BLOCK else (reads.NOTES, "note_id")
+    table, name = reads.TABLES[TargetKind(kind)]
     rows = reads.rows_of(dolt(owner), table, revision, {"owner": owner, name: target})
     for row in rows:
         if "erased" in row:
@@ -269,7 +268,6 @@ def _end_waiting(proposals: ProposalQuerySet, by: User | None) -> None:
 
 def _delete_from_main(erasure: TextErasure, roots: Set[int], by: User | None) -> None:
     owner = erasure.owner
-    author = authors.person(by.username, by.display_name) if by else authors.ASSENT
     for _attempt in range(3):  # somebody may write meanwhile
         writes = tuple(_writes(erasure, roots))
         if not writes:
@@ -281,8 +279,7 @@ def _delete_from_main(erasure: TextErasure, roots: Set[int], by: User | None) ->
         action, operation = Change.Action.DELETED, uuid.uuid4().hex
         entry = LedgerEntry(action, owner, targets, operation, actor=erasure.by)
         with suppress(TargetMoved, NothingToCommit):
-            commit_stray_rows(database_of(owner))
-            commits.write_main(writes, entry=entry, author=author, subject=f"Erase what was said of {owner}")
+            write_main(writes, entry=entry, by=by, subject=f"Erase what was said of {owner}")
             after_change(owner, targets)
     raise EngineUnavailable(f"the memory of {owner} is written all the time")
 
@@ -290,7 +287,7 @@ def _delete_from_main(erasure: TextErasure, roots: Set[int], by: User | None) ->
 def _writes(erasure: TextErasure, roots: Set[int]) -> Iterator[Write]:
     """Yield what deletes the rows on main whose texts grow from these roots, or are from before all of them."""
     where, asked = {"owner": erasure.owner}, erasure.at
-    for kind, table, name in ((TargetKind.BLOCK, reads.BLOCKS, "label"), (TargetKind.NOTE, reads.NOTES, "note_id")):
+    for kind, (table, name) in reads.TABLES.items():
         if erasure.kind in ("", kind):
             named = {name: erasure.target} if erasure.kind else {}
             # Not by `reads`: a text that nobody can open any more is deleted too.
@@ -314,7 +311,7 @@ def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet, until: date
     for some in batched(list(batches)):
         Batch.objects.filter(pk__in=some).update(comment="")
     RejectedFingerprint.objects.filter(proposal__in=proposals.order_by().values("pk")).delete()
-    if not erasure.version:
+    if kind != TargetKind.BLOCK and not erasure.version:
         NoteAccess.objects.filter(owner=owner, **({"note_id": target} if kind else {})).delete()
     if not kind:
         conversations.delete_all(owner, until)

@@ -25,7 +25,7 @@ def write_main(
     work: str | tuple[Write, ...],
     *,
     entry: LedgerEntry,
-    by: User | Agent,
+    by: User | Agent | None,
     subject: str,
     since: str | None = None,
     on_record: Callable[[str], object] | None = None,
@@ -82,7 +82,10 @@ def write_as_person(
     return made
 
 
-def author_of(by: User | Agent) -> Author:
+def author_of(by: User | Agent | None) -> Author:
+    """Return the author of a commit; an operator, who is nobody here, is Assent."""
+    if by is None:
+        return authors.ASSENT
     return authors.person(by.username, by.display_name) if isinstance(by, User) else authors.agent(by.name)
 
 

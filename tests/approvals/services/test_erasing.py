@@ -31,7 +31,7 @@ from tests.support.acts import approve
 from tests.support.background import wait_for_thread
 from tests.support.fixtures import ClientOf, MakeBlock
 from tests.support.refusals import refusing
-from tests.support.traces import files_with
+from tests.support.traces import files_with, tables_with
 
 SECRET = "zebrafinch"
 
@@ -61,7 +61,7 @@ def places() -> list[str]:
 
 
 def require_gone() -> None:
-    assert places() == files_with(SECRET, "default") == files_with(SECRET, "memory") == []
+    assert places() == tables_with(SECRET) == files_with(SECRET, "default") == files_with(SECRET, "memory") == []
     assert list(problems()) == []
 
 
@@ -223,6 +223,16 @@ def _dies_after(during: pytest.MonkeyPatch, module: Any, name: str) -> None:
         raise KeyboardInterrupt
 
     during.setattr(module, name, dying)
+
+
+def test_a_word_with_letters_that_json_escapes_is_found_too(goals: Block, machine: Machine, tmp_path: Path) -> None:
+    word = "Grünfink"
+    evidence = [{"role": "user", "content": f"Mein {word} singt."}]
+    edit = {"block_label": "goals", "old_string": "likes math", "new_string": "likes maths", "reasoning": "Hers."}
+    assert machine.call("propose_memory_edit", **edit, evidence=evidence).status_code == 200
+    assert f"default: table {Proposal._meta.db_table}" in [*proof.in_default(word)]
+    (tmp_path / "copy.json").write_text(json.dumps(evidence))
+    assert str(tmp_path / "copy.json") in "\n".join(proof.in_files(word, [tmp_path]))
 
 
 def test_who_may_not_write_the_memory_may_not_erase_it(goals: Block, tim: User) -> None:
