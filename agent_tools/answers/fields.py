@@ -1,10 +1,10 @@
 """The fields of `data`: of which type they are, and what they mean.
 
-Those of blocks, notes and proposals, and of what came of a change, are in fields.toml; those of one tool stand beside
-it. The OpenAPI document and the classes of the client are made from these tables, and tests compare them with every
-answer they get. A field is written `string | null: what it means`. Types are those of JSON Schema and the names in
-`OBJECTS`; `integer[]` is a list, `integer{}` an object with values of that type, and what begins with `optional` may
-not be there. Of a list of objects, each field has a row: `items[].label`.
+Those of blocks, notes and proposals, and of what came of a change, are in fields.toml; those of one tool are in
+`calls/registry.toml`. The OpenAPI document and the classes of the client are made from these tables, and tests compare
+them with every answer they get. A field is written `string | null: what it means`. Types are those of JSON Schema and
+the names in `OBJECTS`; `integer[]` is a list, `integer{}` an object with values of that type, and what begins with
+`optional` may not be there. Of a list of objects, each field has a row: `items[].label`.
 """
 
 import tomllib
@@ -69,7 +69,8 @@ def _tables() -> dict[str, Any]:
     """Return the tables of fields.toml, with what code decides put in."""
     reasons = "wrong, outdated, too_private, duplicate, badly_worded or other"
     written = Template(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return tomllib.loads(written.substitute(types=", ".join(TYPES), notes=NOTES_SHOWN, reasons=reasons))
+    decided = {"types": ", ".join(TYPES), "notes": NOTES_SHOWN, "reasons": reasons, "index_behind": INDEX_BEHIND}
+    return tomllib.loads(written.substitute(decided))
 
 
 _TABLES = _tables()
@@ -79,6 +80,11 @@ PART: Fields = _TABLES["part"]
 CHANGE: Fields = _TABLES["change"]
 NOTE: Fields = _TABLES["note"]
 COMMENT: Fields = _TABLES["comment"]
+SESSION: Fields = _TABLES["session"]
+MESSAGE: Fields = _TABLES["message"]
+FILE: Fields = _TABLES["file"]
+RESULTS: Fields = _TABLES["results"]
+RECALLED: Fields = _TABLES["recalled"]
 PROPOSAL: Fields = _TABLES["proposal"]
 PROPOSAL_IN_FULL = PROPOSAL | _TABLES["proposal_in_full"]
 OPEN_PROPOSAL = _some(PROPOSAL, "proposal_id block_label note_id status mergeability reasoning created_at review_url")

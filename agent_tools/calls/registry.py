@@ -5,11 +5,13 @@ tool does is in `tools/`; running one, with everything around it, in `execution`
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from django.conf import settings
@@ -183,6 +185,9 @@ class Tool(ApiOperation[A]):
         return self.effect is Effect.READ_ONLY and not _TO_QUOTE.isdisjoint(self.returns)
 
 
+#: What each tool and endpoint says of itself: fields of `ApiOperation`, by name.
+SAID: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
 TOOLS: dict[str, Tool[Any]] = {}
 #: What has an address of its own and is offered to no model.
 ENDPOINTS: dict[str, ApiOperation[Any]] = {}
@@ -197,25 +202,21 @@ _TARGETS = frozenset("block_label label path note_id memory_id proposal_id sessi
 def tool(**declared: Any) -> Callable[[Run[A]], Tool[A]]:
     """Make a function the tool of its name, with the arguments it is annotated with, and register it.
 
-    What is declared are fields of `ApiOperation`.
+    What is declared are fields of `ApiOperation` beside those of `SAID`.
     """
 
     def register(run: Run[A]) -> Tool[A]:
-        TOOLS[run.__name__] = made = Tool(run=run, called=run.__name__, **_declared(run, declared))
+        TOOLS[run.__name__] = made = Tool(run=run, **_declared(run, declared))
         return made
 
     return register
 
 
-def endpoint(*, called: str, **declared: Any) -> Callable[[Run[A]], ApiOperation[A]]:
-    """Make a function what a view runs by address, and register it.
-
-    Args:
-        called: what a refusal calls it: `the list of notes`.
-    """
+def endpoint(**declared: Any) -> Callable[[Run[A]], ApiOperation[A]]:
+    """Make a function what a view runs by address, and register it, as `tool` does."""
 
     def register(run: Run[A]) -> ApiOperation[A]:
-        ENDPOINTS[run.__name__] = made = ApiOperation(run=run, called=called, **_declared(run, declared))
+        ENDPOINTS[run.__name__] = made = ApiOperation(run=run, **_declared(run, declared))
         return made
 
     return register
@@ -233,7 +234,9 @@ def _declared(run: Run[A], declared: dict[str, Any]) -> dict[str, Any]:
         scopes = {"scope": Scope.NOTES_WRITE, "or_scope": Scope.MEMORY_PROPOSE}
     else:
         scopes = {"scope": Scope.MEMORY_PROPOSE if issubclass(arguments, taken.WriteArguments) else Scope.MEMORY_READ}
-    return {"arguments": arguments, "target": target, **scopes, **declared}
+    said = {"called": run.__name__, **SAID[run.__name__], **declared}
+    said["returns"] = SAID[run.__name__].get("returns", {}) | declared.get("returns", {})
+    return {"arguments": arguments, "target": target, **scopes, **said}
 
 
 def switched_on() -> list[Tool[Any]]:

@@ -213,15 +213,7 @@ class DecisionListArguments(BoundedArguments):
     wait: int = Field(default=0, description="Seconds to wait for a decision while there is none.", ge=0, le=LONGEST)
 
 
-@endpoint(
-    called="the list of decisions",
-    description="What people decided about the agent's own proposals, in the order it happened, none left out and "
-    "none twice: approvals, rejections, requests for changes, what expired or was closed, what was undone, and "
-    "comments by people.",
-    failing="Error listing decisions",
-    returns=fields.DECISIONS,
-    owner_optional=True,
-)
+@endpoint(returns=fields.DECISIONS, owner_optional=True)
 def decision_list(call: Call, arguments: DecisionListArguments) -> Answer:
     return decisions(call, arguments, argument="since")
 

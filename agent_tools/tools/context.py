@@ -32,15 +32,7 @@ class PrimeArguments(Arguments):
     format: context_budget.Format = Field(default="markdown", description="markdown: as a memories.md; json: a list.")
 
 
-@tool(
-    description="Get the user's memories for your context, newest and most used first, within a budget of tokens. "
-    "Use this at the start of a conversation, unless they are in your context already.",
-    failing="Error priming memories",
-    returns={
-        "text": "string: the memories, as in the text; empty when there are none",
-        "receipt": "Receipt: what is in it, and what was left out",
-    },
-)
+@tool()
 def prime_memories(call: Call, arguments: PrimeArguments) -> Answer:
     commit = reads.head(call.owner)
     filters = context_budget.ContextFilters(
@@ -72,21 +64,7 @@ class ContextArguments(Arguments):
     )
 
 
-@endpoint(
-    called="the context",
-    description="The text to put in a system prompt: the owner's blocks, primed notes, and instructions for the tools. "
-    "What goes in is set by MEMORIES_*; blocks that do not fit are named, for read_memory_block. The whole is in "
-    "`text`, and nothing of it in `data` once more.",
-    failing="Error building the context",
-    returns={
-        "blocks[].label": "string: the block's name in every call",
-        "blocks[].title": "string: what people call it",
-        "blocks[].sha256": "string: of its text",
-        "blocks_receipt": "BlocksReceipt: which blocks are in it, and which did not fit",
-        "inject": "string: auto, manual (no notes) or none (no notes, no skill)",
-        "receipt": "Receipt | null: which notes are in it, and which were left out; null when none are primed",
-    },
-)
+@endpoint()
 def context_read(call: Call, arguments: ContextArguments) -> Answer:
     context = guidance.context_of(call.owner, budget=arguments.budget)
     block_reads.note(call, arguments.session_id, {block.label: block.body_sha256 for block in context.blocks})

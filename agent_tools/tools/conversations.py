@@ -20,22 +20,7 @@ class SessionListArguments(paging.PagedArguments, BoundedArguments):
     limit: int = Field(default=20, description="How many at most.", ge=1, le=paging.MOST)
 
 
-@tool(
-    description="List the conversations kept with the user, the latest first: when they were and what they began with. "
-    "Use this to find an earlier conversation, then memory_read_session to read it. To look for words, use "
-    "memory_search with include_conversation.",
-    failing="Error listing conversations",
-    returns=fields.paged(
-        {
-            "session_id": "string: its name in every call",
-            "title": "string: the beginning of what the user said first",
-            "count": "integer: how many messages are kept",
-            "first_at": "string: when the first was said (ISO 8601, UTC)",
-            "last_at": "string: when the last was said",
-            "agents": "string[]: names of the agents that handed them in",
-        }
-    ),
-)
+@tool(returns=fields.paged(fields.SESSION))
 def memory_list_sessions(call: Call, arguments: SessionListArguments) -> Answer:
     before = _position(call, arguments)
     found = conversations.sessions(call.owner, limit=arguments.limit + 1, before=before)
@@ -58,21 +43,7 @@ class SessionReadArguments(paging.PagedArguments, BoundedArguments):
     session_id: str = Field(description="Which conversation (from memory_list_sessions).", min_length=1, max_length=128)
 
 
-@tool(
-    description="Read what was said in a conversation, from its beginning; a long one in parts.",
-    failing="Error reading conversation",
-    returns={"session_id": "string: which conversation"}
-    | fields.paged(
-        {
-            "message_id": "string: the message's id",
-            "role": "string: user, assistant, system or tool",
-            "author": "string: the speaker's name, or empty",
-            "content": "string: what was said, whole",
-            "agent": "string: name of the agent that handed it in, or empty",
-            "at": "string: when it was said (ISO 8601, UTC)",
-        }
-    ),
-)
+@tool(returns=fields.paged(fields.MESSAGE))
 def memory_read_session(call: Call, arguments: SessionReadArguments) -> Answer:
     session, last = arguments.session_id, _position(call, arguments)
     found = conversations.messages_after(call.owner, session, last, limit=arguments.limit + 1)
@@ -113,18 +84,7 @@ class KeepArguments(WriteArguments):
     messages: list[MessageItem] = Field(description="In the order they were said.", min_length=1, max_length=500)
 
 
-@endpoint(
-    called="keeping messages",
-    description="Keep the messages of a conversation, for search (include_conversation) and as evidence.",
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
-    failing="Error keeping messages",
-    returns={
-        "session_id": "string: whose messages",
-        "new": "string[]: ids of those kept now",
-        "known": "string[]: ids of those kept before",
-    },
-)
+@endpoint(scope=Scope.NOTES_WRITE, or_scope=Scope.MEMORY_PROPOSE)
 def message_keep(call: Call, arguments: KeepArguments) -> Answer:
     _require_session(call, arguments)
     turns = [
@@ -146,19 +106,7 @@ class DeleteMessagesArguments(WriteArguments):
     )
 
 
-@endpoint(
-    called="deleting messages",
-    description="Delete the messages of a conversation, or one of them. An agent deletes what it handed in itself; "
-    "the rest stays, since it may be evidence for another's change.",
-    scope=Scope.NOTES_WRITE,
-    or_scope=Scope.MEMORY_PROPOSE,
-    failing="Error deleting messages",
-    returns={
-        "session_id": "string: whose messages",
-        "deleted": "integer: how many of yours there were",
-        "left": "integer: how many stay, since another agent handed them in",
-    },
-)
+@endpoint(scope=Scope.NOTES_WRITE, or_scope=Scope.MEMORY_PROPOSE)
 def message_delete(call: Call, arguments: DeleteMessagesArguments) -> Answer:
     _require_session(call, arguments)
     agent = call.caller.agent.name

@@ -33,27 +33,9 @@ class ImportArguments(NoteWriteArguments):
 
 
 @endpoint(
-    called="the import",
-    description="Import a memories.md: one change of many notes, applied or proposed as a whole. Known ids are "
-    "updated, malformed memories skipped and named, and nothing is deleted.",
-    failing="Error importing memories",
-    returns={
-        "proposal_id": "integer | null: its number, or null when there was nothing to change",
-        "status": "string: applied, open while it waits for a person, or unchanged",
-        "waits_because": "string | null: why a person has to look at it first, as with notes; else null",
-        "commit": "string | null: the commit that holds it, or null",
-        "review_url": "string | null: where people look at it, or null",
-        "created": "integer: how many notes are new",
-        "updated": "integer: how many are changed",
-        "unchanged": "integer: how many are known: as the file says, or another note says the same",
-        "skipped[].line": "integer: where something was left out",
-        "skipped[].reason": "string: why",
-    },
     # 100,000 memories, the most of one file, took 80 s when new, 160 s when each was changed; with a Dolt server,
     # on a machine at four times its load, over 300 s. The web server's threads have no limit of their own.
     timeout=600,
-    if_timed_out="Sending the file again doubles nothing: what is in the memory by then is left as it is. If that "
-    "takes too long as well, split the file and send its parts one after the other.",
 )
 def import_file(call: Call, arguments: ImportArguments) -> Answer:
     with refusals.explained(representations.Subject.of_write(call, arguments)):
@@ -84,14 +66,7 @@ class ExportArguments(Arguments):
     )
 
 
-@endpoint(
-    called="the export",
-    description="All notes that hold, as a memories.md (`text/markdown`); superseded ones are left out.",
-    failing="Error exporting memories",
-    is_exact=True,
-    returns={},
-    timeout=60,
-)
+@endpoint(is_exact=True, timeout=60)
 def export_file(call: Call, arguments: ExportArguments) -> Answer:
     if arguments.portable:
         return Answer(portable_file(call.owner), {})

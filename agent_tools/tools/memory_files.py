@@ -129,28 +129,13 @@ def _in_words(error: ApiError, target: MemoryPath, otherwise: str) -> ApiError:
 _WORDS = 80
 
 
-_WAITS = "integer | null: your undecided proposal that makes it, or null where it is in the memory"
-_LISTED = {
-    "path": "string: the file",
-    "title": "string: of a block; of a note its first words",
-    "length": "integer: in characters",
-    "proposal_id": _WAITS,
-}
-
-
 class FileListArguments(paging.PagedArguments, BoundedArguments):
     path: str = Field(
         default=ROOT, description="/memories, /memories/blocks or /memories/notes.", min_length=1, max_length=1_000
     )
 
 
-@tool(
-    description="List the files of the memory: blocks are longer texts under /memories/blocks, notes short statements "
-    "under /memories/notes. Use this before view_file to see what is there.",
-    failing="Error listing files",
-    returns=fields.paged(_LISTED),
-    target="path",
-)
+@tool(returns=fields.paged(fields.FILE), target="path")
 def list_files(call: Call, arguments: FileListArguments) -> Answer:
     asked = path_of(arguments.path)
     folder = asked.canonical
@@ -239,9 +224,6 @@ class FileViewArguments(BoundedArguments):
 
 
 @tool(
-    description="Read a file of the memory, exactly as edit_file has to quote it. "
-    "Use this before edit_file or write_file to see the current content.",
-    failing="Error reading file",
     is_exact=True,
     returns={
         "path": "string: the file",
@@ -250,7 +232,7 @@ class FileViewArguments(BoundedArguments):
         "sha256": "string: for `expected_sha256`",
         "title": "string: of a block; of a note its type",
         "read_only": "boolean: agents may not change it",
-        "proposal_id": _WAITS,
+        "proposal_id": fields.FILE["proposal_id"],
     },
 )
 def view_file(call: Call, arguments: FileViewArguments) -> Answer:
@@ -326,11 +308,7 @@ class EditFileArguments(FileWriteArguments):
     new_string: str = Field(description="The text to replace it with.")
 
 
-@_tool(
-    description="Replace old_string with new_string in a file of the memory. The old_string must be unique in the "
-    "file. This is safer than write_file because it only changes what you specify. Requires user approval.",
-    failing="Error editing file",
-)
+@_tool()
 def edit_file(call: Call, arguments: EditFileArguments) -> Answer:
     asked = f"replaced {len(arguments.old_string)} chars with {len(arguments.new_string)} chars"
     edit = edits.Replace(arguments.old_string, arguments.new_string)
@@ -341,21 +319,12 @@ class AddFileArguments(FileWriteArguments):
     content: str = Field(description="The text to add, exactly as given.", min_length=1)
 
 
-@_tool(
-    description="Append content to the end of a file of the memory, without reading it first. The content is added "
-    "exactly: begin it with a line end for a new line. A file that is not there is proposed as a new one. Requires "
-    "user approval.",
-    failing="Error appending to file",
-)
+@_tool()
 def append_to_file(call: Call, arguments: AddFileArguments) -> Answer:
     return _add(call, arguments, edits.Append(arguments.content), "appended")
 
 
-@_tool(
-    description="Prepend content to the beginning of a file of the memory, without reading it first. The content is "
-    "added exactly: end it with a line end. A file that is not there is proposed as a new one. Requires user approval.",
-    failing="Error prepending to file",
-)
+@_tool()
 def prepend_to_file(call: Call, arguments: AddFileArguments) -> Answer:
     return _add(call, arguments, edits.Prepend(arguments.content), "prepended")
 
@@ -370,11 +339,7 @@ class SectionFileArguments(SectionItem, FileWriteArguments):
     pass
 
 
-@_tool(
-    description="Update a specific section in a Markdown file of the memory. Finds the section by header and replaces "
-    "its content (everything until the next header of same or higher level). Requires user approval.",
-    failing="Error updating section",
-)
+@_tool()
 def update_section(call: Call, arguments: SectionFileArguments) -> Answer:
     edit = section_update(arguments)
     asked = f"updated section {edit.header[:_HEADER]} with {len(edit.content)} chars"
@@ -385,12 +350,7 @@ class WriteFileArguments(FileWriteArguments):
     content: str = Field(description="The whole text. What is not in it is gone from the file.")
 
 
-@_tool(
-    description="Write a whole file of the memory: a new one, or, for the rare case, all of an existing one. "
-    "What your content leaves out is removed. Read it with view_file first. "
-    "For anything smaller use edit_file, append_to_file or update_section. Requires user approval.",
-    failing="Error writing file",
-)
+@_tool()
 def write_file(call: Call, arguments: WriteFileArguments) -> Answer:
     content, size = arguments.content, f"{len(arguments.content):,} chars"
     done = f"Written: {arguments.path} ({size})"

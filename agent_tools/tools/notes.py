@@ -53,14 +53,7 @@ class SaveArguments(NoteWriteArguments):
     tags: taken.Tags = Field(default_factory=list)
 
 
-@tool(
-    description="Save an important piece of information to your persistent memory as a natural language note. Use this "
-    "proactively whenever the user shares preferences, makes decisions, states facts, or tells you something "
-    "worth remembering across conversations. Saved notes persist across all sessions and channels. Returns a "
-    "note_id for future reference.",
-    failing="Error saving note",
-    returns=_WRITTEN,
-)
+@tool(returns=_WRITTEN)
 def memory_save(call: Call, arguments: SaveArguments) -> Answer:
     if isinstance(arguments.content, list):
         return _saved_several(call, arguments, arguments.content)
@@ -94,14 +87,7 @@ class UpdateArguments(NoteWriteArguments):
     content: taken.Content
 
 
-@tool(
-    description="Update a previously saved note with new content. Use this when the user corrects or changes "
-    "previously stored information (e.g., a new preferred name, an updated preference). First use memory_search to "
-    "find the note and its note_id, then call this with the note_id and the new content.",
-    failing="Error updating note",
-    returns=_WRITTEN,
-    is_repeatable=True,
-)
+@tool(returns=_WRITTEN, is_repeatable=True)
 def memory_update(call: Call, arguments: UpdateArguments) -> Answer:
     update = partial(notes.update, note_id=arguments.note_id, content=arguments.content)
     outcome = _changed(call, arguments, update)
@@ -112,13 +98,7 @@ class DeleteArguments(NoteWriteArguments):
     note_id: taken.NoteId
 
 
-@tool(
-    description="Delete a previously saved note from memory. Use this when the user asks you to forget specific "
-    "information. First use memory_search to find the note and its note_id, then call this with the note_id to remove "
-    "it.",
-    failing="Error deleting note",
-    returns=_WRITTEN,
-)
+@tool(returns=_WRITTEN)
 def memory_delete(call: Call, arguments: DeleteArguments) -> Answer:
     outcome = _changed(call, arguments, partial(notes.delete, note_id=arguments.note_id))
     if outcome.proposal and outcome.proposal.status == Status.WITHDRAWN:
@@ -143,19 +123,7 @@ class RememberArguments(NoteWriteArguments):
     )
 
 
-@tool(
-    description="Persist important information to long-term memory. "
-    "Use when you discover something valuable for future sessions.",
-    failing="Error remembering",
-    returns={
-        "remembered": "boolean: true once it is in the memory; false while it waits for a person",
-        "memory_id": "string: the memory's id; of what is known already, that memory's",
-        "memory_type": "string: as given",
-        "message": "string: as in the text",
-    }
-    | _SAME
-    | fields.WRITTEN,
-)
+@tool(returns=_SAME | fields.WRITTEN)
 def remember(call: Call, arguments: RememberArguments) -> Answer:
     save = partial(
         notes.save,
@@ -186,21 +154,7 @@ class ForgetArguments(NoteWriteArguments):
     replacement_id: Name | None = Field(default=None, description="ID of the note that takes its place (optional).")
 
 
-@tool(
-    description="Mark a memory as superseded (soft delete), as outdated or replaced by another; memory_delete removes "
-    "one, which is what users mean who ask you to forget something. The memory remains for provenance but won't be "
-    "retrieved in normal queries.",
-    failing="Error forgetting",
-    returns={
-        "forgotten": "boolean: true once it is superseded; false while that waits for a person",
-        "memory_id": "string: the memory's id",
-        "reason": "string | null: as given, or null",
-        "message": "string: as in the text",
-    }
-    | _SAME
-    | fields.WRITTEN,
-    is_repeatable=True,
-)
+@tool(returns=_SAME | fields.WRITTEN, is_repeatable=True)
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
     reason = arguments.reason or arguments.reasoning.strip() or None
     new = arguments.replacement_id

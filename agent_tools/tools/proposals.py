@@ -40,15 +40,7 @@ class ProposalListArguments(paging.PagedArguments, BoundedArguments):
     wait: _Wait = 0
 
 
-@tool(
-    description="List your own proposals, newest first: their status, what the reviewer said, "
-    "and whether those still open apply to the block as it is now. "
-    "With status changes_requested: those you are asked to change. With decided_since: what was decided since.",
-    failing="Error listing proposals",
-    returns=fields.paged(fields.PROPOSAL),
-    or_returns=fields.DECISIONS,
-    owner_optional=True,
-)
+@tool(returns=fields.paged(fields.PROPOSAL), or_returns=fields.DECISIONS, owner_optional=True)
 def list_proposals(call: Call, arguments: ProposalListArguments) -> Answer:
     if arguments.proposal_id is not None and arguments.decided_since is None:
         asked_for = arguments.model_dump(include=set(ProposalReadArguments.model_fields))
@@ -164,13 +156,7 @@ _READ = (
 )
 
 
-@tool(
-    description="See what became of one of your proposals: its status, the reviewer's reason, the changes asked of "
-    "you, comments, what of it was approved in which words, and whether it still applies.",
-    failing="Error reading proposal",
-    returns=_READ,
-    owner_optional=True,
-)
+@tool(returns=_READ, owner_optional=True)
 def get_proposal(call: Call, arguments: ProposalReadArguments) -> Answer:
     proposal_id, seconds = arguments.proposal_id, arguments.wait
     proposal = _own(call, proposal_id)
@@ -205,13 +191,7 @@ class ProposalAwaitArguments(ProposalReadArguments):
     wait: int = Field(default=0, description=_WAIT, ge=0, le=telling.LONGEST)
 
 
-@endpoint(
-    called="the proposal",
-    description="One of the agent's own proposals: at once, or as soon as it is decided or the agent's turn.",
-    failing="Error reading proposal",
-    returns=_READ,
-    owner_optional=True,
-)
+@endpoint(returns=_READ, owner_optional=True)
 def proposal_read(call: Call, arguments: ProposalAwaitArguments) -> Answer:
     return get_proposal.run(call, arguments)
 
@@ -279,13 +259,7 @@ class WithdrawArguments(WriteArguments):
     reasoning: str = Field(default="", description="Why you take it back.", max_length=4_000)
 
 
-@tool(
-    description="Take back one of your undecided proposals, so that nobody has to decide about it.",
-    failing="Error withdrawing proposal",
-    returns=fields.PROPOSAL,
-    owner_optional=True,
-    is_repeatable=True,
-)
+@tool(returns=fields.PROPOSAL, owner_optional=True, is_repeatable=True)
 def withdraw_proposal(call: Call, arguments: WithdrawArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     with refusals.explained(representations.Subject(call, proposal_id=proposal.pk)):
@@ -310,13 +284,7 @@ class CommentArguments(WriteArguments):
     )
 
 
-@tool(
-    description="Comment on one of your proposals: answer a question that a person asked in its thread, or ask one. "
-    "This doesn't approve or reject it.",
-    failing="Error commenting on proposal",
-    returns={"proposal_id": "integer: its number", "user_id": "string: whose memory"} | fields.COMMENT,
-    owner_optional=True,
-)
+@tool(returns=fields.COMMENT, owner_optional=True)
 def comment_on_proposal(call: Call, arguments: CommentArguments) -> Answer:
     proposal = _own(call, arguments.proposal_id)
     with refusals.explained(representations.Subject(call, proposal_id=proposal.pk)):

@@ -150,13 +150,7 @@ def _replace(call: Call, arguments: BlockEditArguments, items: Sequence[EditItem
     return outcomes.of_block(made(call, arguments.block_label, changes, arguments), arguments)
 
 
-@_tool(
-    description="Propose an edit to a memory block using string replacement. "
-    "The edit will be submitted as a proposal that requires user approval. "
-    "The old_string must match exactly (including whitespace) and must be unique in the block unless "
-    "replace_all is True. IMPORTANT: You must read the memory block first to see its exact content. "
-    "The edit will FAIL if old_string is not found or is not unique.",
-)
+@_tool()
 def propose_memory_edit(call: Call, arguments: EditArguments) -> Answer:
     return _replace(call, arguments, [arguments])
 
@@ -165,12 +159,7 @@ class EditsArguments(BlockEditArguments):
     edits: EditItems
 
 
-@_tool(
-    description="Propose several replacements in one memory block at once, as one proposal: use this instead of "
-    "calling propose_memory_edit repeatedly when changes belong together. They are made in order, each on what the "
-    "one before left, all of them or none. Each old_string must match exactly and be unique, as for "
-    "propose_memory_edit. Requires user approval.",
-)
+@_tool()
 def propose_memory_edits(call: Call, arguments: EditsArguments) -> Answer:
     return _replace(call, arguments, arguments.edits)
 
@@ -192,11 +181,7 @@ class AppendArguments(AddArguments):
     )
 
 
-@_tool(
-    description="Add new text at the end of a memory block, such as a new entry, item or section, without reading it "
-    "first. Nothing that is there is changed; the content begins on a new line. With title, a block that is not there "
-    "yet is proposed as a new one. Requires user approval.",
-)
+@_tool()
 def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
     label, title = arguments.block_label, arguments.title
     if title is not None and not arguments.proposal_id and reads.find_block(call.owner, label) is None:
@@ -206,10 +191,7 @@ def propose_memory_append(call: Call, arguments: AppendArguments) -> Answer:
     return _add(call, arguments, edits.Append(arguments.content, own_line=True), "the block's last line", "content")
 
 
-@_tool(
-    description="Add new text at the start of a memory block, such as the newest entry of a log, without reading it "
-    "first. Nothing that is there is changed; it begins on a new line after the content. Requires user approval.",
-)
+@_tool()
 def propose_memory_prepend(call: Call, arguments: AddArguments) -> Answer:
     return _add(call, arguments, edits.Prepend(arguments.content, own_line=True), "content", "the block")
 
@@ -244,11 +226,7 @@ class InsertArguments(AddArguments):
     )
 
 
-@_tool(
-    description="Insert new lines into a memory block after a given line number, such as an item in the middle of a "
-    "list. Nothing that is there is changed. Read the block with line_numbers first, so that the number counts lines "
-    "you have seen. Requires user approval.",
-)
+@_tool()
 def propose_memory_insert(call: Call, arguments: InsertArguments) -> Answer:
     edit = edits.Insert(arguments.insert_line, arguments.content)
     outcome = made(call, arguments.block_label, (edit,), arguments)
@@ -308,11 +286,7 @@ class SectionArguments(SectionItem, BlockEditArguments):
     pass
 
 
-@_tool(
-    description="Replace what a Markdown section of a memory block contains, found by its header, and leave the rest "
-    "alone. The section goes up to the next header of the same or a higher level, so its subsections are replaced "
-    "too; the header itself stays. Headers inside code fences are not headers. Requires user approval.",
-)
+@_tool()
 def propose_section_update(call: Call, arguments: SectionArguments) -> Answer:
     edit = section_update(arguments)
     content = edit.content
@@ -345,11 +319,7 @@ class RewriteArguments(BlockEditArguments):
     content: str = Field(description="The whole new text of the block. What is not in it is gone from the block.")
 
 
-@_tool(
-    description="Replace the whole text of a memory block, for the rare case that all of it is to be written anew. "
-    "What your content leaves out is removed. Read it with read_memory_block first. For anything smaller use "
-    "propose_memory_edit, propose_memory_append or propose_section_update. Requires user approval.",
-)
+@_tool()
 def propose_memory_rewrite(call: Call, arguments: RewriteArguments) -> Answer:
     return _rewrite(call, arguments, arguments.content)
 
@@ -359,12 +329,7 @@ class BlockProposeArguments(BlockEditArguments):
     edits: EditItems | None = None
 
 
-@endpoint(
-    called="a proposal to a block",
-    description="Propose a whole new text for a block (`body`), or several replacements in it (`edits`).",
-    failing="Error creating edit proposal",
-    returns=fields.PROPOSED,
-)
+@endpoint(returns=fields.PROPOSED)
 def block_propose(call: Call, arguments: BlockProposeArguments) -> Answer:
     if (arguments.body is None) == (arguments.edits is None):
         both = "takes either body or edits, not both" if arguments.body is not None else "or edits is required"
@@ -420,13 +385,7 @@ class NewBlockArguments(ReasonedArguments):
     )
 
 
-@tool(
-    description="Propose a new memory block for longer text about the user that has no block yet. "
-    "The block will be submitted as a proposal that requires user approval; until then it cannot be read. "
-    "Call list_memory_blocks first: text that belongs in an existing block is proposed as an edit of that block.",
-    failing="Error creating block proposal",
-    returns=fields.PROPOSED,
-)
+@tool(returns=fields.PROPOSED)
 def propose_memory_block(call: Call, arguments: NewBlockArguments) -> Answer:
     title, description = arguments.title.strip(), arguments.description.strip()
     outcome = made_block(
@@ -439,13 +398,7 @@ class BlockDeletionArguments(ProposeArguments):
     block_label: Name = Field(description="The label of the block to delete.")
 
 
-@tool(
-    description="Propose to delete a whole memory block, with all of its text. "
-    "The deletion will be submitted as a proposal that always requires user approval. "
-    "To remove a part of the text, propose an edit instead.",
-    failing="Error creating deletion proposal",
-    returns=fields.PROPOSED,
-)
+@tool(returns=fields.PROPOSED)
 def propose_block_deletion(call: Call, arguments: BlockDeletionArguments) -> Answer:
     label = arguments.block_label
     with refusals.explained(Subject.of_write(call, arguments, label=label, is_of_whole_block=True)):

@@ -25,22 +25,12 @@ class BlockListArguments(paging.PagedArguments, BoundedArguments):
     limit: int = Field(default=paging.MOST, description="How many at most.", ge=1, le=paging.MOST)
 
 
-@tool(
-    description="List all available memory blocks for the current student. "
-    "Memory blocks contain persistent information about the student that helps personalize tutoring.",
-    failing="Error listing memory blocks",
-    returns=fields.paged(fields.BLOCK) | WAITING,
-)
+@tool(returns=fields.paged(fields.BLOCK) | WAITING)
 def list_memory_blocks(call: Call, arguments: BlockListArguments) -> Answer:
     return _blocks_after(call, arguments)
 
 
-@endpoint(
-    called="the list of blocks",
-    description="The memory blocks of an owner, by label, page by page.",
-    failing="Error listing memory blocks",
-    returns=fields.paged(fields.BLOCK) | WAITING,
-)
+@endpoint(returns=fields.paged(fields.BLOCK) | WAITING)
 def block_list(call: Call, arguments: paging.PagedArguments) -> Answer:
     return _blocks_after(call, arguments)
 
@@ -63,14 +53,7 @@ class ReadArguments(BoundedArguments):
     line_numbers: bool = Field(default=False, description="Show the number of each line, as view_range counts them.")
 
 
-@tool(
-    description="Read the current content of a memory block. Use this before proposing edits to see the exact current "
-    "content. The title and the empty line at the beginning are no part of the block: its own first line is line 1, "
-    "and with line_numbers or view_range only its lines are shown.",
-    failing="Error reading memory block",
-    returns=READ,
-    is_exact=True,
-)
+@tool(returns=READ, is_exact=True)
 def read_memory_block(call: Call, arguments: ReadArguments) -> Answer:
     with refusals.explained(representations.Subject(call, label=arguments.block_label, as_of=arguments.as_of)):
         commit, block = _at(call, arguments.block_label, arguments.as_of)
@@ -99,12 +82,7 @@ class HistoryArguments(paging.PagedArguments):
     block_label: Name = Field(description="The block.")
 
 
-@endpoint(
-    called="the history of a block",
-    description="What happened to a block, newest first: who proposed, who approved, why.",
-    failing="Error reading memory block",
-    returns=fields.paged(fields.CHANGE),
-)
+@endpoint(returns=fields.paged(fields.CHANGE))
 def block_history(call: Call, arguments: HistoryArguments) -> Answer:
     label = arguments.block_label
     before = paging.after(call, arguments, int)

@@ -41,29 +41,7 @@ class RecallArguments(BoundedArguments):
     )
 
 
-_RECALLED = {
-    "count": "integer: how many",
-    "memories[].id": "string: the memory's id",
-    "memories[].content": "string: what it says",
-    "memories[].type": "string: its type",
-    "memories[].confidence": "number: 0 to 1",
-    "memories[].timestamp": "string: when it was stored (ISO 8601, UTC)",
-    "memories[].superseded_at": "optional string: when it was forgotten (ISO 8601, UTC); not there while it holds",
-    "memories[].superseded_by": "optional string | null: what took its place, or null; not there while it holds",
-    "memories[].superseded_reason": "optional string | null: why it was forgotten, or null; not there while it holds",
-    "memories[].same_notes": "optional string[]: ids of other memories that say the same, which are not listed again",
-    "memories[].weak": "optional boolean: true of a memory that does not match, of the nearest three at most",
-    "left_out": "integer: how many more match, and were left out for their length",
-    "index_behind": fields.INDEX_BEHIND,
-}
-
-
-@tool(
-    description="Search long-term memory for relevant information. "
-    "Use to retrieve previously learned facts, decisions, patterns, or lessons.",
-    failing="Error recalling",
-    returns=_RECALLED,
-)
+@tool(returns=fields.RECALLED)
 def recall(call: Call, arguments: RecallArguments) -> Answer:
     began = time.perf_counter()
     if arguments.scope == "session" and not arguments.session_id:
@@ -154,14 +132,11 @@ class NoteListArguments(paging.PagedArguments):
 
 
 @endpoint(
-    called="the list of notes",
-    description="The notes of an owner, newest first (with q: best first), page by page.",
-    failing="Error listing notes",
     returns=fields.paged(fields.NOTE)
     | {
         "index_behind": "boolean: with q, true while the search does not know the newest changes yet: "
         "the pages may then repeat or miss notes"
-    },
+    }
 )
 def note_list(call: Call, arguments: NoteListArguments) -> Answer:
     wanted = notes_page.Wanted(
@@ -199,10 +174,7 @@ class NoteReadArguments(Arguments):
 
 
 @endpoint(
-    called="a note",
-    description="One note, now or as of a commit or time.",
-    failing="Error reading note",
-    returns=fields.NOTE | {"commit": "string: the commit it was read at", "as_of": "string | null: as given, or null"},
+    returns=fields.NOTE | {"commit": "string: the commit it was read at", "as_of": "string | null: as given, or null"}
 )
 def note_read(call: Call, arguments: NoteReadArguments) -> Answer:
     with refusals.explained(representations.Subject(call, as_of=arguments.as_of)):

@@ -18,25 +18,6 @@ Source = Literal["user_memory", "memory_block", "conversation"]
 
 _Tags = Annotated[list[str] | None, Field(description="Only notes with one of these tags.", max_length=50)]
 
-_RESULTS = {
-    "results[].note_id": "optional string: of a note",
-    "results[].block_label": "optional string: of a block",
-    "results[].message_id": "optional string: of a message",
-    "results[].text": "string: the note, the message or a passage of the block",
-    "results[].score": "number: 0 to 1: how much of what is asked for it says; can be compared between searches",
-    "results[].source": "string: user_memory, memory_block or conversation",
-    "results[].title": "string: the block's title and section, or the first words",
-    "results[].type": "string: the note's type, block or message",
-    "results[].created_at": "string | null: ISO 8601, UTC, or null",
-    "results[].session_id": "optional string: the conversation it came from, where there is one",
-    "results[].same_notes": "optional string[]: ids of other notes that say the same, which are not listed again",
-    "results[].weak": "optional boolean: true of a note that does not match and is one of the nearest, at most three",
-    "left_out": "integer: how many more there are, which were left out for their length",
-    "broad": "boolean: true for a question about everything: after what matches, the newest and most used notes follow",
-    "index_behind": fields.INDEX_BEHIND,
-    "words_only": "boolean: true when meaning was left out, since the embedder did not answer",
-}
-
 _BROAD = "(A question about everything: the newest and most used notes are listed.)"
 
 #: Results that a call may ask for.
@@ -63,16 +44,7 @@ class SearchArguments(SearchFilters):
     tags: _Tags = None
 
 
-@tool(
-    description="Search your persistent memory for relevant information. Use this when you need to recall user "
-    "preferences, past decisions, stored facts, or anything previously saved. Results are ranked by relevance using "
-    "semantic similarity and keyword matching. By default searches your saved notes and memory blocks, notes first; "
-    "set include_conversation to true to also search the current conversation history. Where nothing matches, at most "
-    "three nearest notes are given, and said to be so.",
-    timeout=15,
-    failing="Error searching memory",
-    returns=_RESULTS,
-)
+@tool(timeout=15, returns=fields.RESULTS)
 def memory_search(call: Call, arguments: SearchArguments) -> Answer:
     sources: list[Source] = ["user_memory", "memory_block"]
     if arguments.sources is not None:
@@ -127,13 +99,7 @@ class SearchQuery(SearchFilters):
     tag: _Tags = None
 
 
-@endpoint(
-    called="the search",
-    description="memory_search by address; `sources` and `tag` may be given several times.",
-    timeout=15,
-    failing="Error searching memory",
-    returns=_RESULTS,
-)
+@endpoint(timeout=15, returns=fields.RESULTS)
 def search(call: Call, arguments: SearchQuery) -> Answer:
     given = arguments.model_dump(exclude={"q", "tag"}) | {"query": arguments.q, "tags": arguments.tag}
     return memory_search.run(call, SearchArguments(**given))
