@@ -158,18 +158,10 @@ class PasswordLinkForm(PasswordResetForm):
     """Writes to people in their language: the one who asks may be anybody."""
 
     def send_mail(
-        self,
-        subject_template_name: str,
-        email_template_name: str,
-        context: dict[str, Any],
-        from_email: str | None,
-        to_email: str,
-        html_email_template_name: str | None = None,
+        self, subject_template_name: str, email_template_name: str, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> None:
         with language.speaking_to(context["user"]):
-            super().send_mail(
-                subject_template_name, email_template_name, context, from_email, to_email, html_email_template_name
-            )
+            super().send_mail(subject_template_name, email_template_name, context, *args, **kwargs)
 
 
 def send(email: str) -> None:
@@ -333,14 +325,8 @@ class SignIn(django_views.LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         is_asked_for = self.request.method == "POST" or "password" in self.request.GET
         shown = ways_in() | ({"has_passwords": True} if is_asked_for else {})
-        return (
-            super().get_context_data(**kwargs)
-            | shown
-            | {
-                "kept": self.request.POST.get("kept", ""),
-                "demo_accounts": shown_to(self.request),
-            }
-        )
+        shown |= {"kept": self.request.POST.get("kept", ""), "demo_accounts": shown_to(self.request)}
+        return super().get_context_data(**kwargs) | shown
 
 
 class PasswordReset(django_views.PasswordResetView):
