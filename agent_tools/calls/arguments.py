@@ -17,29 +17,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from agent_tools.calls.foreign_names import ALIASES, FOREIGN_ARGUMENTS
 from agent_tools.calls.json_values import taken
 from agent_tools.errors import ApiError, ErrorCode, error_because
-
-#: Other names for an argument, taken for the first of these that a model is shown: from other systems' tools, and where
-#: two of our plans say one thing differently. A tool that has an argument of such a name means that one.
-ALIASES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("old_str", "old_text"), ("old_string",)),
-    **dict.fromkeys(("new_str", "new_text"), ("new_string", "content", "new_content")),
-    **dict.fromkeys(("label", "block_label", "block", "block_name", "block_id"), ("block_label", "label")),
-    **dict.fromkeys(("reason", "rationale", "why", "explanation", "justification"), ("reasoning",)),
-    **dict.fromkeys(("note_id", "memory_id", "id"), ("note_id", "memory_id")),
-    **dict.fromkeys(("limit", "top_k", "k", "n_results", "num_results", "max_results"), ("limit", "top_k")),
-    **dict.fromkeys(("q", "search_query", "question"), ("query",)),
-    **dict.fromkeys(
-        ("text", "file_text", "insert_text", "body", "note", "memory", "fact"), ("content", "new_content", "body")
-    ),
-    **dict.fromkeys(("content", "new_content"), ("content", "new_content", "body")),
-    **dict.fromkeys(("header", "heading", "section_name", "section_title"), ("section_header",)),
-    **dict.fromkeys(("memory_type", "note_type"), ("type",)),
-    **dict.fromkeys(("session", "conversation_id"), ("session_id",)),
-    "tag": ("tags",),
-    "family": ("toolset",),
-}
 
 #: Characters of the longest answer a caller may ask for.
 LONGEST_ANSWER = 1_000_000
@@ -367,20 +347,6 @@ MOST_REASONS = 20
 #: Arguments that are looked at: reading 60,000 unknown ones takes a third of a second. No tool has as many.
 MOST_ARGUMENTS = 200
 
-#: What other systems call an argument, and ours: told in a refusal, never taken for it. The first that the tool has.
-_FOREIGN_NAMES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("data", "value"), ("content", "new_content")),
-    **dict.fromkeys(("new_string", "replacement", "replace", "replace_with"), ("content", "new_content", "new_string")),
-    **dict.fromkeys(("find", "search", "target"), ("old_string",)),
-    "content": ("new_string",),
-    **dict.fromkeys(("line", "line_number", "after_line", "position", "at"), ("insert_line", "section_line")),
-    "section": ("section_header",),
-    **dict.fromkeys(("name", "path", "file_path", "file", "title"), ("block_label",)),
-    **dict.fromkeys(("description", "summary"), ("reasoning",)),
-    **dict.fromkeys(("replacements", "changes", "operations"), ("edits",)),
-    **dict.fromkeys(("sha256", "base_sha256", "etag", "version"), ("expected_sha256",)),
-}
-
 _NOT_BARE = re.compile(r"[^a-z0-9]")
 
 A = TypeVar("A", bound=Arguments)
@@ -517,7 +483,7 @@ def _unknown(model: type[Arguments], loc: tuple[int | str, ...]) -> str:
     known = {_bare(name): shown.get(name, name) for name in fields}
     known |= {_bare(alias): shown[meant] for alias in ALIASES if (meant := named_by(inner, alias))}
     name = str(loc[-1])
-    meant = next((ours for ours in _FOREIGN_NAMES.get(name, ()) if ours in fields), None)
+    meant = next((ours for ours in FOREIGN_ARGUMENTS.get(name, ()) if ours in fields), None)
     if meant is None:
         near = difflib.get_close_matches(_bare(name), known, n=1, cutoff=0.6)
         meant = known[near[0]] if near else None

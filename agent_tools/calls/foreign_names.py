@@ -1,8 +1,8 @@
 """What other systems call what our tools do, for the answer to an unknown name.
 
-Models have learnt the names of other memories and of editors. The tables, in foreign_names.toml, only suggest: nothing
-is run under such a name, since its arguments mean something else there. The order of words does not count:
-`list_memory`, `memory_list`.
+Models have learnt the names of other memories and of editors. The tables are in foreign_names.toml. Those of tools only
+suggest: nothing is run under such a name, since its arguments mean something else there. The order of words does not
+count: `list_memory`, `memory_list`.
 """
 
 import re
@@ -15,6 +15,14 @@ from rapidfuzz import fuzz, process
 _NAMES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _OTHERS: dict[str, str] = _NAMES["tools"]
 _OTHERWISE: dict[str, str] = _NAMES["otherwise"]
+
+
+def _by_other_name(table: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    return {other: tuple(ours.split()) for ours, others in table.items() for other in others.split()}
+
+
+#: Other names for an argument, and those of ours that it may be taken for; and names that are only told.
+ALIASES, FOREIGN_ARGUMENTS = _by_other_name(_NAMES["aliases"]), _by_other_name(_NAMES["arguments"])
 
 #: Whose names come with the name of their server or namespace before them.
 _PREFIX = re.compile(r"^(?:mcp__[a-z0-9-]+?__|mcp_[a-z0-9]+_|functions?[._]|tools?[._]|[a-z0-9-]+[.:/])")
