@@ -5,9 +5,11 @@ whatever a list has. Not here: what a definition says (`registry`).
 """
 
 import difflib
+import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any
 
 from django.conf import settings
@@ -17,27 +19,10 @@ from agent_tools.calls import registry
 from agent_tools.calls.arguments import invalid
 from agent_tools.models import AgentToken
 
-#: What a list has where nobody chooses: what most conversations need.
+#: What a list has where nobody chooses.
 CORE = "core"
 
-_SETS: dict[str, str] = {
-    CORE: "list_memory_blocks read_memory_block propose_memory_edit propose_memory_append list_proposals "
-    "withdraw_proposal memory_search memory_save memory_update memory_delete",
-    "notes": "memory_search memory_save memory_update memory_delete remember recall forget prime_memories",
-    "blocks": "list_memory_blocks read_memory_block propose_memory_edit propose_memory_edits propose_memory_append "
-    "propose_memory_prepend propose_memory_insert propose_section_update propose_memory_rewrite propose_memory_block "
-    "propose_block_deletion",
-    "files": "list_files view_file edit_file append_to_file prepend_to_file update_section write_file memory_search "
-    "list_proposals get_proposal withdraw_proposal comment_on_proposal propose_block_deletion",
-    "proposals": "list_proposals get_proposal withdraw_proposal comment_on_proposal",
-    "conversations": "memory_list_sessions memory_read_session",
-    # Each family as other systems have it, and nothing beside it.
-    "edit_tool": "list_memory_blocks read_memory_block propose_memory_edit",
-    "file_safety": "edit_file append_to_file prepend_to_file update_section write_file",
-    "memories": "remember recall memory_search memory_delete prime_memories",
-    "memory_tools": "memory_search memory_save memory_update memory_delete",
-    "remember": "remember recall forget",
-}
+_SETS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 ALL = "all"
 
 NAMES = (*_SETS, ALL)
