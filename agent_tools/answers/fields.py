@@ -85,6 +85,7 @@ MESSAGE: Fields = _TABLES["message"]
 FILE: Fields = _TABLES["file"]
 RESULTS: Fields = _TABLES["results"]
 RECALLED: Fields = _TABLES["recalled"]
+TOKEN: Fields = _TABLES["token"]
 PROPOSAL: Fields = _TABLES["proposal"]
 PROPOSAL_IN_FULL = PROPOSAL | _TABLES["proposal_in_full"]
 OPEN_PROPOSAL = _some(PROPOSAL, "proposal_id block_label note_id status mergeability reasoning created_at review_url")

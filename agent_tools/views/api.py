@@ -19,6 +19,7 @@ from rest_framework.exceptions import MethodNotAllowed, NotAcceptable
 from rest_framework.views import APIView
 
 from agent_tools import auth
+from agent_tools.answers import fields
 from agent_tools.auth import Caller, caller_of, calling
 from agent_tools.calls import execution, registry, toolsets
 from agent_tools.calls.arguments import LONGEST_ANSWER, Arguments, invalid, named_by, parse
@@ -244,15 +245,7 @@ class TokenDetail(ApiView):
         operation_id="token_read",
         tags=["tools"],
         summary="What this token may do, and for whom",
-        responses=answers(
-            {
-                "agent": "string: name of the agent",
-                "scopes": "string[]: what the token may do",
-                "all_owners": "boolean: it serves everyone",
-                "owners": "string[]: usernames of those it serves; empty when it serves everyone",
-                "toolset": "string: the sets of tools in its agent's list, with commas",
-            }
-        ),
+        responses=answers(fields.TOKEN),
     )
     def get(self, request: HttpRequest) -> HttpResponse:
         parse(Arguments, from_query(request, Arguments), called="this endpoint")
@@ -297,6 +290,8 @@ class ToolRun(ApiView):
 
 #: By address programs read, which have room for a whole block or proposal.
 _WHOLE = {"max_characters": LONGEST_ANSWER}
+#: Not in the query where messages are deleted: the address names them, and a key comes as a header.
+_OF_MESSAGES = {"session_id", "message_id", "idempotency_key"}
 #: What the address calls otherwise than the tools.
 _CALLED = {"label": "block_label"}
 #: In the OpenAPI document, the bytes of a file.
@@ -318,7 +313,7 @@ def by_query(
 
     Args:
         operation_id: in the OpenAPI document, where it is not the name.
-        leave_out: arguments that are not in the query.
+        leave_out: arguments that are not in the query, beside what the call is about, which the address has.
         also: parameters of the query that are no arguments, with their meaning.
         defaults: arguments that are other by address than by the tool's name.
     """
@@ -328,7 +323,7 @@ def by_query(
         given = (defaults or {}) | from_query(request, asked.arguments)
         return view.run(request, asked, from_path(given, **_arguments_of(address)))
 
-    parameters = query(asked.arguments, leave_out=leave_out, also=also)
+    parameters = query(asked.arguments, leave_out={asked.target, *leave_out}, also=also)
     return _described(asked, tag, operation_id, 404, parameters=parameters)(handle)
 
 
@@ -338,7 +333,7 @@ def by_body(asked: ApiOperation[Any], tag: str, operation_id: str = "", *, leave
     def handle(view: ApiView, request: HttpRequest, **address: str | int) -> HttpResponse:
         return view.by_body(request, asked, **_arguments_of(address))
 
-    taken = body_of(asked.arguments, leave_out=leave_out)
+    taken = body_of(asked.arguments, leave_out={asked.target, *leave_out})
     return _described(asked, tag, operation_id, 404, 409, 411, 413, 415, 422, request=taken)(handle)
 
 
@@ -364,17 +359,15 @@ class BlockList(ApiView):
 
 
 class BlockDetail(ApiView):
-    get = by_query(
-        read.read_memory_block, "blocks", "block_read", leave_out={"block_label", "view_range"}, defaults=_WHOLE
-    )
+    get = by_query(read.read_memory_block, "blocks", "block_read", leave_out={"view_range"}, defaults=_WHOLE)
 
 
 class BlockHistory(ApiView):
-    get = by_query(read.block_history, "blocks", leave_out={"block_label"})
+    get = by_query(read.block_history, "blocks")
 
 
 class BlockPropose(ApiView):
-    post = by_body(propose.block_propose, "blocks", leave_out={"block_label"})
+    post = by_body(propose.block_propose, "blocks")
 
 
 class ProposalList(ApiView):
@@ -384,7 +377,7 @@ class ProposalList(ApiView):
 
 
 class ProposalDetail(ApiView):
-    get = by_query(proposals.proposal_read, "proposals", leave_out={"proposal_id"}, defaults=_WHOLE)
+    get = by_query(proposals.proposal_read, "proposals", defaults=_WHOLE)
 
 
 class DecisionList(ApiView):
@@ -392,7 +385,7 @@ class DecisionList(ApiView):
 
 
 class ProposalWithdraw(ApiView):
-    post = by_body(proposals.withdraw_proposal, "proposals", "proposal_withdraw", leave_out={"proposal_id"})
+    post = by_body(proposals.withdraw_proposal, "proposals", "proposal_withdraw")
 
 
 class NoteList(ApiView):
@@ -400,7 +393,7 @@ class NoteList(ApiView):
 
 
 class NoteDetail(ApiView):
-    get = by_query(recall.note_read, "notes", leave_out={"note_id"})
+    get = by_query(recall.note_read, "notes")
 
 
 class Search(ApiView):
@@ -454,17 +447,10 @@ class Sessions(ApiView):
 
 
 class Messages(ApiView):
-    get = by_query(conversations.memory_read_session, "conversations", "session_read", leave_out={"session_id"})
+    get = by_query(conversations.memory_read_session, "conversations", "session_read")
     post = by_body(conversations.message_keep, "conversations", leave_out={"session_id"})
-    delete = by_query(
-        conversations.message_delete,
-        "conversations",
-        "conversation_delete",
-        leave_out={"session_id", "message_id", "idempotency_key"},
-    )
+    delete = by_query(conversations.message_delete, "conversations", "conversation_delete", leave_out=_OF_MESSAGES)
 
 
 class MessageDetail(ApiView):
-    delete = by_query(
-        conversations.message_delete, "conversations", leave_out={"session_id", "message_id", "idempotency_key"}
-    )
+    delete = by_query(conversations.message_delete, "conversations", leave_out=_OF_MESSAGES)
