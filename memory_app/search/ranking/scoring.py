@@ -268,7 +268,7 @@ def _message_bm25(terms: Sequence[QueryTerm], norms: Values, columns: Columns) -
 
 
 def _session_bm25(terms: Sequence[QueryTerm], postings: Postings, columns: Columns, eligible: Mask) -> Values:
-    """Return the BM25 of whole documents, given to each of their eligible chunks."""
+    """Return the BM25 of whole documents, given to each of their eligible chunks and normalised."""
     documents = columns.documents
     chosen = documents[eligible]
     size = int(documents.max(initial=0)) + 1
@@ -282,11 +282,7 @@ def _session_bm25(terms: Sequence[QueryTerm], postings: Postings, columns: Colum
         frequency = int(np.count_nonzero(counts))
         idf = np.log(1 + (present.sum() - frequency + 0.5) / (frequency + 0.5))
         total += idf * counts / (counts + norms)
-    low, high = float(total[present].min()), float(total[present].max())
-    result = np.zeros(postings.slots, dtype=np.float32)
-    if high > low:
-        result[eligible] = ((total - low) / (high - low))[chosen]
-    return result
+    return min_max_normalise(total[documents].astype(np.float32), eligible)
 
 
 def min_max_normalise(values: Values, eligible: Mask) -> Values:
