@@ -15,7 +15,7 @@ from datetime import datetime
 from graphlib import TopologicalSorter
 from typing import Any
 
-from django.db.models import BooleanField, DateTimeField, JSONField, Model
+from django.db.models import BooleanField, DateTimeField, Field, JSONField, Model
 
 from memory_app.dolt.connections import dolt_of, transaction_on
 from memory_app.dolt.operations import DoltOperations
@@ -85,18 +85,19 @@ def digest(verbs: DoltOperations) -> str:
     """Return a hash of all rows of main, the same on both engines."""
     found = hashlib.sha256()
     for model in _MODELS:
+        columns = _columns(model)
         for row in sorted(verbs.rows(model._meta.db_table, None), key=lambda row: str(row["id"])):
-            plain = [_plain(model, name, row.get(name)) for name in sorted(_columns(model))]
+            plain = [_plain(field, row.get(name)) for name, field in columns.items()]
             found.update(json.dumps(plain, ensure_ascii=False, default=_as_json).encode())
     return found.hexdigest()
 
 
-def _columns(model: type[Model]) -> set[str]:
-    return {field.column for field in model._meta.concrete_fields if field.column}
+def _columns(model: type[Model]) -> dict[str, Field[Any, Any]]:
+    """Return the fields by their columns, in the order of those."""
+    return dict(sorted((field.column, field) for field in model._meta.concrete_fields if field.column))
 
 
-def _plain(model: type[Model], column: str, value: Any) -> Any:
-    field = next(each for each in model._meta.concrete_fields if each.column == column)
+def _plain(field: Field[Any, Any], value: Any) -> Any:
     if value is None:
         return None
     if isinstance(field, DateTimeField):
@@ -179,7 +180,7 @@ class Replay:
         return made
 
     def _put(self, model: type[Model], rows: Iterable[Row], gone: Iterable[str]) -> None:
-        quote, columns = self._verbs.connection.ops.quote_name, sorted(_columns(model))
+        quote, columns = self._verbs.connection.ops.quote_name, _columns(model)
         table, names = quote(model._meta.db_table), ", ".join(map(quote, columns))
         marks = ", ".join(["%s"] * len(columns))
         with self._verbs.named_errors(), self._verbs.connection.cursor() as cursor:
@@ -187,7 +188,7 @@ class Replay:
                 cursor.execute(f"DELETE FROM {table} WHERE id = %s", [id_])  # noqa: S608 (names of models)
             for row in rows:
                 # What a column holds that came later: what the migration that made it gave it.
-                values = [row[name] if name in row else _default(model, name) for name in columns]
+                values = [row[name] if name in row else field.get_default() for name, field in columns.items()]
                 cursor.execute(f"REPLACE INTO {table} ({names}) VALUES ({marks})", values)  # noqa: S608
 
     def _name(self, branches: dict[str, str]) -> None:
@@ -201,7 +202,3 @@ class Replay:
         for branch in self._at.values():
             if branch != MAIN:
                 self._verbs.drop_branch(branch)
-
-
-def _default(model: type[Model], column: str) -> Any:
-    return next(field for field in model._meta.concrete_fields if field.column == column).get_default()
