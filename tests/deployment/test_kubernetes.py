@@ -93,7 +93,11 @@ def test_settings_are_ours_and_secrets_are_in_none_of_the_files() -> None:
     asked = set(re.findall(r"--from-literal=(\w+)=", PAGE))
     dolt = {"DOLT_PASSWORD", "DOLT_ROOT_PASSWORD"}
     assert {name for name in asked - dolt if not env.readings[name].is_secret} == set()
-    assert {"ASSENT_SECRET_KEY", "MEMORY_DATABASE_URL", "DATABASE_URL", "REDIS_URL"} <= asked
+    given = set(COMPOSE["services"]["web"]["environment"]) & env.readings.keys()
+    assert {name for name in given if env.readings[name].is_secret} <= asked
+    assert settings["ASSENT_ERASED_LIST"] == "/erased/erased.jsonl"
+    for name in ("assent-web", "assent-worker"):  # who erases
+        assert {"name": "erased", "mountPath": "/erased"} in PODS[name]["containers"][0]["volumeMounts"]
 
 
 def test_everything_that_is_named_is_there() -> None:
