@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any
 
 HOST = "127.0.0.1"
-START_SECONDS = 60
+START_SECONDS = 180
 STOP_SECONDS = 15
 
 _DOLT_CONFIG = """\

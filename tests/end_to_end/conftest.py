@@ -17,7 +17,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import connections
 from django.test import Client
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from approvals.models import Proposal, User
 from memory_app.reads import Block
@@ -30,6 +30,9 @@ from tests.support.pages import form
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a long enough passphrase"
 _FOR_BROWSERS = "DJANGO_ALLOW_ASYNC_UNSAFE"
+
+# What is expected has to come, not to be fast: a batch of 25 took over five seconds of a machine that runs both legs.
+expect.set_options(timeout=20_000)
 
 
 @dataclass
