@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import environment
-from tests.support.make_release import RELEASES
+from tests.support.make_release import RELEASES, TEXT_KEY
 from tests.support.places import empty_place, manage, python
 
 #: With files each place is a folder of its own, and no database of the other tests has to be made for it.
@@ -85,12 +85,16 @@ def test_a_release_s_databases_are_brought_up_to_date_and_go_on(release: Path, h
     with tarfile.open(release) as archive:
         archive.extractall(tmp_path, filter="data")
     folder = tmp_path / "backup"
-    with empty_place(tmp_path / "new") as place:
+    with empty_place(tmp_path / "new") as empty:
+        place = empty | {"ASSENT_TEXT_KEY": TEXT_KEY}
         if how == "prepare":
             (tmp_path / "new").mkdir()
             python(LOAD.format(folder=str(folder)), **place)
-            refused = json.loads(python(REFUSE, **place))
-            assert len(refused) == 6
+            # The tables of the newest release may be today's.
+            is_behind = manage("migrate", "--check", **place).returncode
+            refused = json.loads(python(REFUSE, **place)) if is_behind else []
+            assert len(refused) == (6 if is_behind else 0)
+            assert is_behind or release is FILES[-1]
             for command, code, errors, output in refused:
                 assert code == 1, command
                 assert errors.count("run `manage.py prepare` first") == 1, errors

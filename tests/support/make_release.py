@@ -18,6 +18,8 @@ from tests import services  # noqa: E402
 from tests.support.places import run  # noqa: E402
 
 RELEASES = ROOT / "tests" / "fixtures" / "releases"
+#: What texts are sealed with there, since 0.2.
+TEXT_KEY = "5e" * 32
 
 POPULATE = """
 import django; django.setup()
@@ -52,7 +54,12 @@ def make(edition: str, release: str, urls: dict[str, str]) -> Path:
     with tempfile.TemporaryDirectory(prefix="assent-release-") as name:
         folder = Path(name)
         folder.chmod(0o711)  # the servers have users of their own
-        own = {"ASSENT_DATA_DIR": str(folder / "data"), "ASSENT_DEBUG": "1", "REDIS_URL": ""}
+        own = {
+            "ASSENT_DATA_DIR": str(folder / "data"),
+            "ASSENT_DEBUG": "1",
+            "REDIS_URL": "",
+            "ASSENT_TEXT_KEY": TEXT_KEY,
+        }
         place = urls | own | {"DJANGO_SETTINGS_MODULE": "memory_app.settings"}
         for arguments in (["manage.py", "prepare"], ["-c", POPULATE], ["manage.py", "backup", str(folder / "backup")]):
             run([sys.executable, *arguments], place).check_returncode()
