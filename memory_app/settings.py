@@ -46,6 +46,7 @@ env.require_url("ASSENT_PUBLIC_URL", PUBLIC_URL, schemes=("https", "http"))
 
 SECRET_KEY = secret_key(env, DATA_DIR, is_required=not DEBUG)
 ALLOWED_HOSTS = env.words("ASSENT_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+ALLOWED_HOSTS.append(re.sub(r":\d+$", "", urlsplit(PUBLIC_URL).netloc))
 CSRF_TRUSTED_ORIGINS = env.words("ASSENT_CSRF_TRUSTED_ORIGINS")
 for _host in ALLOWED_HOSTS:
     if "/" in _host:

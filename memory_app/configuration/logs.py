@@ -47,6 +47,8 @@ def _without_addresses(logger: Any, method: str, event: dict[str, Any]) -> dict[
     if record.name == "django.security.csrf":  # "Forbidden (Origin checking failed - https://… does not match …): /…"
         reason = str(event["event"]).partition("(")[2].partition("): ")[0]
         said += f" ({reason.partition(' - ')[0]})"
+    elif record.name == "django.security.DisallowedHost":
+        said += " (a host name that ASSENT_ALLOWED_HOSTS does not have)"
     error = (event.pop("exc_info", None) or (None, None))[1]
     if error and status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         event["exception"] = _traceback(request, error)

@@ -32,7 +32,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{line.number} {line.username}: {said}")
         wrong = sum(bool(line.errors) for line in lines)
         if wrong and not options["skip_errors"]:
-            raise CommandError(f"{wrong} lines have errors; nothing was applied. --skip-errors leaves them out.")
+            raise CommandError(f"Lines with errors: {wrong}. Nothing was applied; --skip-errors leaves them out.")
         if options["apply"]:
             number = people_file.apply(lines, by=None, invites=not options["no_invitation"])
             said = ngettext("One line was applied.", "%(number)d lines were applied.", number)

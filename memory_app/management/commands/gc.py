@@ -35,7 +35,10 @@ class Command(BaseCommand):
                 failed.append(f"The database {database} cannot be collected now: {error}")
                 continue
             if not (collected.done or settings.EMBEDDED_MEMORY):
-                raise CommandError("Dolt's server lets only an administrator do that; it also collects by itself.")
+                raise CommandError(
+                    "Dolt's server, which also collects by itself, does not let our user do that: "
+                    f"GRANT EXECUTE ON PROCEDURE `{settings.DATABASES[database]['NAME']}`.dolt_gc TO …"
+                )
             self.stdout.write(f"{database}: {_said(collected)}")
         if failed:
             raise CommandError("\n".join(failed))

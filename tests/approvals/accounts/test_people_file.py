@@ -118,7 +118,7 @@ def test_lines_in_error_say_why_and_the_others_can_be_applied(alice: User) -> No
     assert errors[9] == errors[10] == ""
     assert "Line 10 is about this person too" in errors[11]
     assert "nobody of this username who could leave" in errors[12]
-    with pytest.raises(CommandError, match="9 lines have errors"):
+    with pytest.raises(CommandError, match="Lines with errors: 9"):
         call_command("people", _file(text), "--apply", stdout=StringIO())
     assert not Course.objects.exists()
     call_command("people", _file(text), "--apply", "--skip-errors", "--no-invitation", stdout=StringIO())

@@ -88,6 +88,7 @@ def test_no_argument_query_or_header_is_in_the_log(alice: User, token: str) -> N
         assert "feed/<str:feed_key>/" in said
         assert "no route" in said
         assert "Forbidden (Origin checking failed): sign-in/" in said
+        assert "Bad Request (a host name that ASSENT_ALLOWED_HOSTS does not have): sign-in/" in said
         assert [line for line in said.splitlines() if MARK in line or str(VALUES[1]) in line] == []
 
 
