@@ -5,8 +5,10 @@ For proving that what was erased is nowhere; reads everything there is, and take
 
 import json
 import os
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 from django.db import connection
@@ -18,6 +20,8 @@ from memory_app.dolt.placement import databases
 
 #: Rows read at once, and bytes of a file.
 _ROWS, _BYTES = 500, 1 << 24
+#: What a copy by pg_dump begins with.
+_DUMP = b"PGDMP"
 
 
 def in_default(word: str) -> Iterator[str]:
@@ -50,15 +54,21 @@ def in_memory(word: str) -> Iterator[str]:
 
 
 def in_files(word: str, folders: Iterable[Path]) -> Iterator[str]:
-    """Yield the files with the word in them: of the data folder of an embedded site, and of these folders."""
+    """Yield the files with the word in them: of the data folder of an embedded site, and of these folders; and what
+    cannot be read there, which says nothing. Of what is packed only PostgreSQL's own copies are unpacked."""
+    forms, unread = [form.encode() for form in _forms(word)], list[OSError]()
     if settings.DEFAULT_FILE:
         wal.checkpoint()
         folders = [settings.DATA_DIR, *folders]
     for folder in folders:
-        for where, _folders, names in os.walk(folder):
+        for where, _folders, names in os.walk(folder, onerror=unread.append):
             for path in (Path(where, name) for name in sorted(names)):
-                if path.is_file() and _has(path, [form.encode() for form in _forms(word)]):
-                    yield f"file: {path}"
+                try:
+                    if path.is_file() and _has(path, forms):
+                        yield f"file: {path}"
+                except OSError as error:
+                    unread.append(error)
+    yield from (f"not read: {error}" for error in unread)
 
 
 def _forms(word: str) -> set[str]:
@@ -67,12 +77,25 @@ def _forms(word: str) -> set[str]:
 
 
 def _has(path: Path, forms: Sequence[bytes]) -> bool:
-    end, longest = b"", max(map(len, forms))
+    """Raises OSError."""
     with path.open("rb") as file:
-        while part := file.read(_BYTES):
-            if any(form in end + part for form in forms):
-                return True
-            end = part[-longest:]
+        if file.read(len(_DUMP)) != _DUMP:
+            file.seek(0)
+            return _says_somewhere(file, forms)
+    with subprocess.Popen(["pg_restore", "--file=-", path], stdout=subprocess.PIPE) as unpacked:
+        assert unpacked.stdout
+        found = _says_somewhere(unpacked.stdout, forms)
+    if not found and unpacked.returncode:
+        raise OSError(f"pg_restore cannot unpack {path}")
+    return found
+
+
+def _says_somewhere(file: IO[bytes], forms: Sequence[bytes]) -> bool:
+    end, longest = b"", max(map(len, forms))
+    while part := file.read(_BYTES):
+        if any(form in end + part for form in forms):
+            return True
+        end = part[-longest:]
     return False
 
 

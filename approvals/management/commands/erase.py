@@ -77,5 +77,5 @@ class Command(BaseCommand):
         for place in found:
             self.stdout.write(place)
         if found:
-            raise CommandError(f"The word is in {len(found)} place(s).")
+            raise CommandError(f"The word is there, or could not be looked for, in {len(found)} place(s).")
         self.stdout.write("The word is in no table, in no version that can be opened, and in no file.")

@@ -299,6 +299,8 @@ def test_what_was_erased_since_a_backup_is_erased_again_where_it_is_restored(
 ) -> None:
     settings.ERASED_LIST = tmp_path / "erased"
     assert [*proof.in_memory("likes math")]
+    # As proposals quote it there. PostgreSQL's copy is packed.
+    assert f"file: {copy_of_default(made)}" in [*proof.in_files("math", [made])]
     erasing.ask(by=None, owner="alice", kind="block", target="goals", waits=True)
     erasing.finish()
     assert list(problems()) == []
