@@ -295,7 +295,6 @@ def _bring_up_to_date(folder: Path, manifest: Manifest) -> Restored:
     # The ledger of an older release is read with the columns of today.
     call_command("migrate", database="default", verbosity=0)
     _restore_roots(folder / _ROOTS)
-    erasing.remember()
     heads = {FIRST: manifest.head} | {name: each.head for name, each in manifest.further.items()}
     for database, head in heads.items():
         try:

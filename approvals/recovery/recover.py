@@ -351,6 +351,7 @@ def recover(
     finished: Counter[str] = Counter()
     failed: list[int] = []
     if trust_log:
+        erasing.remember()
         skip_ids(last_ids)
     away = set[str]()
     dirt = " ".join(filter(None, _in_each(commit_stray_rows, away)))

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from approvals import services
+from approvals.services import erasing
 from memory_app.management.commands.prepare import require_prepared
 
 
@@ -22,6 +23,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, trust_log: bool = False, **options: Any) -> None:
         require_prepared()
         report = services.recover(everything=True, trust_log=trust_log)
+        if trust_log:
+            erasing.finish()  # what the restored `default` did not know of
         expired = services.expire()
         self.stdout.write(f"{report}; {expired} expired")
         if report.away:
