@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery
 
 from memory_app.databases import clock
 from memory_app.databases.prepared import Prepared
@@ -141,7 +141,7 @@ def opened(kind: str, rows: list[Row], *, anew: bool) -> list[Row]:
         cell, target = row["sealed"], row[name]
         key = _key(cell[:_OF_KEY], kind, target)
         if key is None:
-            row["erased"] = _erasure_of(row["owner"], kind, target)
+            row["erased"] = _erasure_of(row["owner"], kind, target, version_of(cell))
             continue
         about = _about(kind, row["owner"], target, cell[:_OF_KEY])
         try:
@@ -261,8 +261,11 @@ def erasures_of(owner: str, kind: str, target: str) -> QuerySet[TextErasure]:
     return TextErasure.objects.filter(Q(kind=kind, target=target) | Q(kind=""), owner=owner).order_by("-at")
 
 
-def _erasure_of(owner: str, kind: str, target: str) -> TextErased:
-    erasure = erasures_of(owner, kind, target).first()
+def _erasure_of(owner: str, kind: str, target: str, version: str) -> TextErased:
+    """Return the first erasure that reached a version: of it alone, or of all there was when its root was made."""
+    begun = TextKey.objects.filter(pk=root_of(version)).values("made_at")
+    reached = Q(version=version) | Q(version="", at__gte=Subquery(begun))
+    erasure = erasures_of(owner, kind, target).filter(reached).last()
     if erasure is None:
         raise TextKeyMissing(
             f"the key of {kind} {owner}/{target} was cut out, and nobody is known to have asked for it"

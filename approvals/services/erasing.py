@@ -51,6 +51,7 @@ from memory_app.dolt.errors import DoltError, EngineUnavailable, NothingToCommit
 from memory_app.dolt.placement import FRESH
 from memory_app.dolt.types import aware
 from memory_app.models import Change, DirectWrite, NoteAccess, TargetKind, TextErasure
+from memory_app.reads import blame
 from memory_app.runtime import background
 from memory_app.runtime.workers import enqueue
 from memory_app.search import store
@@ -186,12 +187,18 @@ def _known_by(said: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(said[name]) for name in ("owner", "kind", "target", "version", "at"))
 
 
-def may_be_plain(owner: str) -> bool:
-    """Whether the memory may have versions of the owner's texts from before texts were sealed."""
+def may_be_plain(owner: str, kind: str = "", target: str = "") -> bool:
+    """Whether the memory may have versions of an owner's texts, or of one target's, from before texts were sealed."""
     since, begins = sealing.sealed_since(), reads.history_from(owner)
     if since is None or (begins and begins > since and not dolt(owner).kept()):
         return False
-    return Change.objects.filter(owner=owner, at__lt=since).exists()
+    return _changes(TextErasure(owner=owner, kind=kind, target=target)).filter(at__lt=since).exists()
+
+
+def told(owner: str, kind: str, target: str) -> dict[str, Any]:
+    """Return what pages say of a target's erasures: them, and whether texts from before may still be read there."""
+    erased = sealing.erasures_of(owner, kind, target)
+    return {"erased": erased, "is_partly_plain": erased.exists() and may_be_plain(owner, kind, target)}
 
 
 def _write_down(erasure: TextErasure) -> None:
@@ -315,6 +322,9 @@ def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet, until: date
         NoteAccess.objects.filter(owner=owner, **({"note_id": target} if kind else {})).delete()
     if not kind:
         conversations.delete_all(owner, until)
+    if kind != TargetKind.NOTE:
+        blocks = _changes(erasure).filter(target_kind=TargetKind.BLOCK).order_by()
+        blame.forget(owner, blocks.values_list("target", flat=True).distinct())
     for remove_copies in copies:
         remove_copies(owner, kind, target)
 

@@ -93,6 +93,7 @@ def remove(proposal: Proposal, *, actor: events.Actor, everything: bool = False)
         risks=[],
         # A short text can be guessed from its hash.
         result_sha256="",
+        **({"seen_sha256": ""} if everything else {}),
         redacted_at=now,
         is_garbage_left=True,
         updated_at=now,

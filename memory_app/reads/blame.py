@@ -4,7 +4,7 @@ The ledger says which commits changed the block, and the text is read at each: 0
 Dolt. What was found is cached, as places and hashes without any text, and a new version is added to it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -94,6 +94,12 @@ def _followed(owner: str, label: str, changes: Sequence[Change]) -> BlameState:
         found = (_digest(changes), vars(state))
         of_cache(lambda: cache.set(key, found, timeout=_KEPT), None, event="blame_without_cache")
     return state
+
+
+def forget(owner: str, labels: Iterable[str]) -> None:
+    """Forget the states of blocks, which have hashes of sentences that are gone: a short one can be guessed."""
+    keys = [f"blame:{_FORMAT}:{owner}:{label}" for label in labels]
+    of_cache(lambda: cache.delete_many(keys), None, event="blame_without_cache")
 
 
 def _texts(last: str, changes: Sequence[Change]) -> Iterator[str]:
