@@ -25,6 +25,7 @@ from approvals.pages.notes_page import Automatic, automatic_changes
 from approvals.pages.versions import ChangeBy, blamed_text, entries_of, strip_of
 from approvals.review.diff_mode import laid_out
 from approvals.review.note_changes import field_changes
+from approvals.services import erasing
 from approvals.views.request import reading_page, whole_number
 from memory_app import reads, sealing
 from memory_app.dolt.errors import RevisionNotFound
@@ -75,8 +76,8 @@ def about_memory(request: HttpRequest, owner: User, tab: str) -> dict[str, Any]:
 def about_block(request: HttpRequest, owner: User, label: str, block: reads.Block | None) -> dict[str, Any]:
     """Return what every page of a block needs, also of one that is not there."""
     title = block.display_title if block else reads.title_of(label)
-    erased = sealing.erasures_of(owner.username, TargetKind.BLOCK, label)
-    return {**about(request, owner), "label": label, "title": title, "erased": erased}
+    erased = erasing.told(owner.username, TargetKind.BLOCK, label)
+    return {**about(request, owner), **erased, "label": label, "title": title}
 
 
 #: Drawing one takes 1 ms.

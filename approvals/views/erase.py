@@ -37,14 +37,14 @@ def erase(request: Request, owner: str) -> HttpResponse:
     label, note_id, commit = (request.GET.get(name, "") for name in ("block", "note", "version"))
     kind, target = (TargetKind.BLOCK, label) if label else (TargetKind.NOTE, note_id) if note_id else ("", "")
     back = reverse(kind or "memory", args=[owner, target] if kind else [owner])
-    erased = TextErasure.objects.filter(owner=owner)
     context: dict[str, Any] = about(request, person) | {
         "kind": kind,
         "target": target,
         "title": reads.title_of(label) if label else "",
         "version": commit if kind else "",
         "back": back,
-        "erased": erased[:_MOST],
+        "is_partly_plain": erasing.may_be_plain(owner, kind, target),
+        "erased": TextErasure.objects.filter(owner=owner)[:_MOST],
         "status": 200,
     }
     if request.method == "POST":

@@ -26,13 +26,13 @@ from approvals.pages.blocks import NOW, undoable
 from approvals.pages.notes_page import SORTS, NoteFilters, could_replace
 from approvals.permissions import ReviewAction, available_actions, may_edit
 from approvals.review import trust
-from approvals.services import bulk_notes, notes
+from approvals.services import bulk_notes, erasing, notes
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction, BulkOutcome
 from approvals.services.errors import NoChange, NotesChanged
 from approvals.views.block_views import about, about_memory, about_revision, own_memory, readable_owner
 from approvals.views.request import Request, form_page, reading_page, whole_number
 from approvals.views.service_form import ChangeView, ServiceFormView
-from memory_app import reads, recall_counts, sealing
+from memory_app import reads, recall_counts
 from memory_app.dolt.errors import RevisionNotFound
 from memory_app.models import Change, TargetKind
 from memory_app.reads import Note, NoteNotFound
@@ -71,7 +71,7 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
     as_of = request.GET.get("as_of", "").strip()
     as_of = "" if as_of == NOW else as_of
     before = request.GET.get("before", "")
-    erased = sealing.erasures_of(owner, TargetKind.NOTE, note_id)
+    erased = erasing.told(owner, TargetKind.NOTE, note_id)
     try:
         if as_of:
             shown, commit, at = note_history.note_version(owner, note_id, as_of)
@@ -79,7 +79,7 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
             shown, commit, at = reads.find_note(owner, note_id), "", None
     except RevisionNotFound as error:
         context = about_notes(request, person) | about_revision(person, as_of, error)
-        context |= {"note_id": note_id, "erased": erased}
+        context |= {"note_id": note_id} | erased
         status = 410 if context["is_erased"] else 404
         return render(request, "notes/unknown_revision.html", context, status=status)
     steps, older = note_history.steps(owner, note_id, before=whole_number(before, digits=17))
@@ -89,6 +89,7 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
     applied = last.proposal if last and last.change.action == Change.Action.APPLIED else None
     context = {
         **about_notes(request, person),
+        **erased,
         "note_id": note_id,
         "note": shown,
         "commit": commit,
@@ -105,7 +106,6 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "pending": notes_page.waiting_notes(owner, note_id) if not as_of else (),
         "last_text": next((step["before"] for step in steps if step["before"]), None) if shown is None else None,
         "recalled": recall_counts.for_owner(owner, [note_id]).get(note_id) if not as_of else None,
-        "erased": erased,
         "may_erase": may_edit(viewer_of(request), owner),
         "replacement": reads.find_note(owner, shown.superseded_by) if shown and shown.superseded_by else None,
     }

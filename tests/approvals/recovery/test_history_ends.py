@@ -37,6 +37,7 @@ from memory_app.reads import Block
 from memory_app.writing.authors import ASSENT
 from tests.support.acts import approve, as_seen, change, edit, reject, save
 from tests.support.first import dolt, dolt_transaction
+from tests.support.fixtures import ClientOf
 from tests.support.traces import files_with
 
 
@@ -226,7 +227,7 @@ def from_before(alice: User, word: str) -> str:
 
 
 def test_a_history_from_before_texts_were_sealed_ends_for_good(
-    alice: User, tim: User, scribe: Agent, tmp_path: Path
+    alice: User, tim: User, scribe: Agent, client_of: ClientOf, tmp_path: Path
 ) -> None:
     word = "zebrafinch"
     id_ = from_before(alice, word)
@@ -235,6 +236,8 @@ def test_a_history_from_before_texts_were_sealed_ends_for_good(
     waits = change(scribe, ("She sails.", "She rows."), label="old")
     with override_settings(ERASED_LIST=tmp_path / "erased"):
         assert erasing.may_be_plain("alice")
+        assert "stay readable" in client_of(alice).get("/memory/alice/erase/?block=old").content.decode()
+        assert not erasing.may_be_plain("alice", "block", "another")
         call_command("end_history", now=FIRST, for_good=True, stdout=StringIO())
         assert not erasing.may_be_plain("alice")
         assert dolt().kept() == {}
