@@ -44,6 +44,11 @@ def may_edit(user: User, owner: str) -> bool:
     return user.is_active and (user.username == owner or user.is_staff)
 
 
+def may_erase(user: User, owner: str) -> bool:
+    """Whether a person may erase an owner's memory for good, which is more than an edit: the owner, and superusers."""
+    return user.is_active and (user.username == owner or user.is_superuser)
+
+
 def may_delete_messages(user: User, owner: str) -> bool:
     """Whether a person may delete an owner's conversations: everyone who may edit that memory.
 

@@ -231,9 +231,12 @@ def remove(proposal: Proposal) -> None:
 
 
 def remove_of(owner: str, kind: str, target: str) -> None:
-    """Forget every refusal, which may quote the text; of an owner everything, the sessions of calls too; for
-    `approvals.services.erasing`."""
-    IdempotencyKey.objects.filter(status__gte=400).update(status=None, response="", lease_expires_at=clock.now())
+    """Forget every refusal, and what was answered without a proposal or with one of the owner's: they may quote the
+    text. Of an owner everything, the sessions of calls too; for `approvals.services.erasing`."""
+    of_owner = Q(pk__in=_NAMED.objects.filter(proposal__owner=owner).values("idempotencykey"))
+    may_quote = Q(status__gte=400) | Q(proposals=None) | of_owner
+    answered = IdempotencyKey.objects.filter(may_quote, status__isnull=False).values("pk")
+    IdempotencyKey.objects.filter(pk__in=answered).update(status=None, response="", lease_expires_at=clock.now())
     if not kind:
         execution.settle()
         ToolCall.objects.filter(owner=owner).update(session_id="")

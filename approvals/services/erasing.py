@@ -21,7 +21,8 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -38,7 +39,7 @@ from approvals.models import (
     Status,
     User,
 )
-from approvals.permissions import may_edit
+from approvals.permissions import may_erase
 from approvals.services import close, texts
 from approvals.services.errors import DecisionRefused, Refusal
 from approvals.services.recheck import after_change
@@ -47,7 +48,7 @@ from memory_app import conversations, reads, sealing
 from memory_app.databases import clock
 from memory_app.databases.prepared import batched
 from memory_app.dolt.connections import dolt
-from memory_app.dolt.errors import DoltError, EngineUnavailable, NothingToCommit
+from memory_app.dolt.errors import DoltError, EngineUnavailable, NothingToCommit, RevisionNotFound
 from memory_app.dolt.placement import FRESH
 from memory_app.dolt.types import aware
 from memory_app.models import Change, DirectWrite, NoteAccess, TargetKind, TextErasure
@@ -91,7 +92,7 @@ def ask(
         OSError: the erasure cannot be written down outside the databases; nothing was erased.
         RevisionNotFound: of the commit. It was erased before: `TextErased`.
     """
-    if by and not may_edit(by, owner):
+    if by and not may_erase(by, owner):
         raise Refusal(_("You may not edit this memory."), code="not_allowed")
     erasure = TextErasure(owner=owner, kind=kind, target=target, commit=commit, at=clock.now())
     if kind and not _changes(erasure).exists():
@@ -176,7 +177,8 @@ def remember() -> int:
     known = set(map(_known_by, TextErasure.objects.values()))
     file = settings.ERASED_LIST
     lines = file.read_text().splitlines() if file and file.exists() else []
-    missing = [said for said in map(json.loads, lines) if _known_by(said) not in known]
+    told = [json.loads(line) for line in lines if line.endswith("}")]
+    missing = [said for said in told if _known_by(said) not in known]
     for said in missing:
         TextErasure.objects.create(**said)
     return len(missing)
@@ -209,7 +211,8 @@ def _write_down(erasure: TextErasure) -> None:
     said = {name: str(getattr(erasure, name)) for name in names}
     made = os.open(settings.ERASED_LIST, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(made, "a") as file:
-        file.write(json.dumps(said) + "\n")
+        # After a line that a crash broke off, too: that erasure was not acknowledged.
+        file.write(f"\n{json.dumps(said)}\n")
         file.flush()
         os.fsync(file.fileno())
 
@@ -242,17 +245,19 @@ def _cell_of(owner: str, kind: str, target: str, revision: str | None) -> bytes 
 
 
 def _proposals(erasure: TextErasure) -> ProposalQuerySet:
-    """Return the proposals that say what is to be erased: of a version, its own and those made from it."""
+    """Return the proposals that say what is to be erased: of a version, its own and those made from it; of a note, the
+    imports that had it too, whole."""
     owner, target = erasure.owner, erasure.target
     if not erasure.kind:
         return Proposal.objects.of_owner(owner)
-    about = Proposal.objects.about_notes([target])
-    if erasure.kind == TargetKind.BLOCK:
-        about = Proposal.objects.on_target(owner, TargetKind.BLOCK, target)
-    about = about.of_owner(owner)
+    about = Proposal.objects.on_target(owner, erasure.kind, target)
+    if erasure.kind == TargetKind.NOTE:
+        as_text = Revision.objects.annotate(text=Cast("note_changes", TextField()))
+        having = as_text.filter(proposal=OuterRef("pk"), text__contains=json.dumps(target))
+        about |= Proposal.objects.of_owner(owner).filter(Exists(having), target_kind=TargetKind.IMPORT)
     if not erasure.version or erasure.kind == TargetKind.NOTE:
         return about
-    with suppress(sealing.TextErased):  # after a crash, when it was done
+    with suppress(RevisionNotFound):  # it was done before a crash; or a backup is from before the version
         if block := reads.find_block(owner, target, erasure.commit):
             quoting = Revision.objects.filter(Q(base_text=block.body) | Q(result_text=block.body))
             return about.filter(Q(merge_commit=erasure.commit) | Exists(quoting.filter(proposal=OuterRef("pk"))))

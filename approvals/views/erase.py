@@ -3,6 +3,7 @@
 from typing import Any
 
 import structlog
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals.accounts.sign_in import viewer_of
-from approvals.permissions import may_edit
+from approvals.permissions import may_erase
 from approvals.services import erasing
 from approvals.services.errors import Refusal
 from approvals.views.block_views import about, readable_owner
@@ -32,7 +33,7 @@ def erase(request: Request, owner: str) -> HttpResponse:
     Everything is asked for by the person's username, typed.
     """
     person, viewer = readable_owner(request, owner), viewer_of(request)
-    if not may_edit(viewer, owner):
+    if not may_erase(viewer, owner):
         raise Http404
     label, note_id, commit = (request.GET.get(name, "") for name in ("block", "note", "version"))
     kind, target = (TargetKind.BLOCK, label) if label else (TargetKind.NOTE, note_id) if note_id else ("", "")
@@ -48,6 +49,7 @@ def erase(request: Request, owner: str) -> HttpResponse:
         "status": 200,
     }
     if request.method == "POST":
+        raise_if_reauthentication_required(request, app="account")
         if not kind and request.POST.get("username", "").strip() != owner:
             context |= {"error": _("Type the username of the person whose memory is to be erased."), "status": 422}
         else:

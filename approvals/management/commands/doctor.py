@@ -23,6 +23,7 @@ from memory_app.dolt.connections import MEMORY, standing_on
 from memory_app.dolt.errors import DoltError
 from memory_app.dolt.types import FIRST
 from memory_app.management.commands.prepare import is_behind
+from memory_app.models import TextErasure
 from memory_app.runtime import health, records, workers
 
 #: Seconds that clocks may differ by, and bytes of a disk that have to be free.
@@ -115,6 +116,8 @@ def _upkeep() -> Iterator[Finding]:
     ):
         what = f"Last {name}: {f'{timesince(at)} ago' if at else 'never'}."
         yield _finding(at is not None and timezone.now() - at < most, what, do)
+    asked = TextErasure.objects.filter(done_at=None, at__lt=timezone.now() - _UPKEEP).count()
+    yield _finding(not asked, f"{asked} erasure(s) were begun and are not done.", "Run `manage.py recover`.", "problem")
     if checked:  # or all of it would be checked
         number = len(list(Check(since_last=True).problems()))
         what = f"`check_memory --since-last` finds {number} problem(s)."

@@ -177,6 +177,36 @@ def test_a_note_is_erased(alice: User, machine: Machine, client_of: ClientOf) ->
     assert "This version was erased for good" in page.content.decode()
 
 
+def test_a_note_that_came_by_an_import_is_erased_from_it_too(alice: User, machine: Machine, tim: User) -> None:
+    file = f"# Memories\n\n## Facts\n\n### mem-1-aaaa\n> Has a {SECRET}.\n\n### mem-1-bbbb\n> Likes tea.\n"
+    sent = machine.http.post("/api/v1/users/alice/memories.md", file, content_type="text/markdown")
+    assert sent.status_code == 200, sent.content
+    (note,) = [note for note in reads.notes("alice") if SECRET in note.content]
+    assert Proposal.objects.get(kind="import").status in ("applied", "approved")
+    erase(alice, kind="note", target=note.id)
+    require_gone()
+    assert [note.content for note in reads.notes("alice")] == ["Likes tea."]
+
+
+def test_no_kept_answer_gives_it_back(alice: User, machine: Machine) -> None:
+    notes.save(by=ChangeContext(actor=alice), owner="alice", type="note", content=f"Has a grey {SECRET}.")
+    again = {"content": f"Has a grey {SECRET}.", "idempotency_key": "k"}
+    told = machine.call("memory_save", **again)
+    assert "Known already" in told.json()["text"]
+    id_ = reads.notes("alice")[0].id
+    erase(alice, kind="note", target=id_)
+    require_gone()
+    assert "Known already" not in machine.call("memory_save", **again).json()["text"]
+
+
+def test_a_version_of_which_a_restored_memory_knows_nothing_is_done_with(goals: Block, alice: User) -> None:
+    root = TextKey.objects.get(owner="alice").pk
+    what = {"kind": "block", "target": "goals", "commit": "0" * 32, "version": f"{root:016x}00000000"}
+    TextErasure.objects.create(owner="alice", by="alice", **what)
+    erasing.finish()
+    assert not erasing.is_unfinished()
+
+
 def test_everything_of_a_person_is_erased_and_of_nobody_else(
     goals: Block, machine: Machine, alice: User, tim: User, ben: User, make_block: MakeBlock
 ) -> None:
@@ -264,8 +294,9 @@ def test_a_database_from_before_is_told_what_was_erased_since(
     lived_with(goals, machine, alice, tim)
     roots = list(TextKey.objects.filter(owner="alice").values())
     erase(alice, kind="block", target="goals")
-    (line,) = erased_file.read_text().splitlines()
+    (line,) = filter(None, erased_file.read_text().splitlines())
     assert json.loads(line)["target"] == "goals"
+    erased_file.write_text(f'{{"owner": "al\n{line}\n{{"owner": "a')  # two that a crash broke off
     assert SECRET not in line
     # As a restored backup has it.
     TextErasure.objects.all().delete()
@@ -292,8 +323,12 @@ def test_the_page_asks_and_says_what_was_erased(goals: Block, alice: User, clien
     assert not erasing.is_unfinished()
 
 
-def test_a_tutor_has_no_such_page(goals: Block, tim: User, client_of: ClientOf) -> None:
+def test_a_tutor_has_no_such_page_and_nor_has_staff(goals: Block, tim: User, client_of: ClientOf) -> None:
     assert client_of(tim).get("/memory/alice/erase/").status_code == 404
+    office = User.objects.create_user("office", is_staff=True)
+    assert client_of(office).get("/memory/alice/erase/").status_code == 404
+    with refusing("not_allowed"):
+        erasing.ask(by=office, owner="alice")
 
 
 def test_the_command_says_first_and_proves_after(
