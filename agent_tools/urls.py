@@ -15,9 +15,9 @@ _WEBHOOK = "settings/webhooks/<int:pk>/"
 # By these names allauth finds its own.
 _OAUTH = [
     path("authorize/", connections.Connect.as_view(), name="authorization"),
-    path("token/", connections.GiveTokens.as_view(), name="token"),
-    path("revoke/", connections.Revoke.as_view(), name="revoke"),
-    path("register/", idp_views.client_registration, name="client_registration"),
+    path("token/", connections.limited(connections.GiveTokens.as_view()), name="token"),
+    path("revoke/", connections.limited(connections.Revoke.as_view()), name="revoke"),
+    path("register/", connections.limited(idp_views.client_registration), name="client_registration"),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -4,8 +4,11 @@ The protocol is allauth's (`allauth.idp.oidc`). What a person allows becomes an 
 access and refresh tokens lead to by their grant (`agent_tools.auth.find`): who ends it ends these.
 """
 
+import functools
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -17,6 +20,7 @@ from allauth.idp.oidc.internal.resources import InvalidTargetError
 from allauth.idp.oidc.models import Client
 from allauth.idp.oidc.models import Token as Grant
 from django.conf import settings
+from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -28,9 +32,13 @@ from django.utils.translation import gettext as _
 from agent_tools import auth
 from agent_tools.forms import ConnectForm
 from agent_tools.models import AgentToken, Scope
+from approvals.audit import client_address
 from approvals.models import Agent
+from memory_app.runtime import rate_limit
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+#: Calls of one address that may fail in this time.
+_REFUSED, _WINDOW = 30, timedelta(minutes=1)
 
 
 class ConnectionAdapter(DefaultOIDCAdapter):
@@ -44,11 +52,8 @@ class ConnectionAdapter(DefaultOIDCAdapter):
         return secrets.token_urlsafe(32)
 
     def validate_client_registration(self, *, client: Client, **kwargs: Any) -> None:
-        for uri in client.get_redirect_uris():
-            parts = urlsplit(uri)
-            is_here = parts.scheme == "http" and parts.hostname in _LOOPBACK
-            if not parts.hostname or parts.fragment or not (is_here or parts.scheme == "https"):
-                raise ValidationError("Redirect URIs have to be https, or http to this machine itself.")
+        if not all(map(_is_safe, client.get_redirect_uris())):
+            raise ValidationError("Redirect URIs have to be https, or http to this machine itself.")
         # Whatever it asked for: a person gives it what it gets, and it is known by no secret alone.
         client.name = client.name or "MCP client"
         client.set_scopes([*Scope])
@@ -62,6 +67,32 @@ class ConnectionAdapter(DefaultOIDCAdapter):
         if context.request.method == "POST":
             raise InvalidTargetError
         raise ValidationError(_("The program asked for access to another site."))
+
+
+def _is_safe(uri: str) -> bool:
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # of `http://[`
+        return False
+    is_here = parts.scheme == "http" and parts.hostname in _LOOPBACK
+    return bool(parts.hostname) and not parts.fragment and (is_here or parts.scheme == "https")
+
+
+def limited(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Count what a program's address is refused: each secret is hashed for half a second, right or wrong."""
+
+    @functools.wraps(view)
+    def counted(request: HttpRequest) -> HttpResponse:
+        key = rate_limit.key_of("oauth", client_address(request))
+        if rate_limit.hit(key, _REFUSED, _WINDOW):
+            seconds = str(int(_WINDOW.total_seconds()))
+            return JsonResponse({"error": "slow_down"}, status=429, headers={"Retry-After": seconds})
+        response = view(request)
+        if response.status_code < HTTPStatus.BAD_REQUEST:
+            rate_limit.take_back(key)
+        return response
+
+    return counted
 
 
 def _mcp() -> str:
@@ -106,7 +137,7 @@ def server_metadata(request: HttpRequest) -> HttpResponse:
     )
 
 
-class Connect(views.AuthorizationView):
+class Connect(LoginRequiredMixin, views.AuthorizationView):
     """Ask a person whether a program may connect: as which agent, for whose memory, to do what."""
 
     form_class = ConnectForm
@@ -158,7 +189,11 @@ class GiveTokens(views.TokenView):
         refreshed = Grant.objects.lookup(Grant.Type.REFRESH_TOKEN, request.POST.get("refresh_token", ""))
         if refreshed and not AgentToken.objects.working().filter(grant=refreshed.get_grant_id()).exists():
             return JsonResponse({"error": "invalid_grant"}, status=400)
-        return super().post(request)
+        try:
+            response: HttpResponse = super().post(request)
+        except ValidationError:  # a resource that is no address
+            return JsonResponse({"error": "invalid_target"}, status=400)
+        return response
 
 
 def purge() -> int:

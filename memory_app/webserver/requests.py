@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from assent_client.text.memories_md import LARGEST_FILE
 
-#: A name and a password, or two new ones.
+#: A name and a password, or two new ones; what a program says of itself.
 SMALL_FORM = 16 * 1024
 #: What a form has beside the file, and room for a file somewhat too large: the form then says so and loses no input.
 _AROUND_A_FILE = 2560 * 1024
@@ -19,7 +19,7 @@ LARGEST_BODY = LARGEST_FILE + 2 * _AROUND_A_FILE
 
 _API_FILE = re.compile(r"/api/v1/users/[^/]+/memories\.md")
 _IMPORT_PAGE = re.compile(r"/memory/[^/]+/notes/import/")
-_SMALL = re.compile(r"/(sign-in|sign-out|password(/reset(/[^/]+/[^/]+)?)?)/")
+_SMALL = re.compile(r"/(sign-in|sign-out|password(/reset(/[^/]+/[^/]+)?)?|oauth/(register|token|revoke))/")
 
 
 def is_mcp(path: str) -> bool:

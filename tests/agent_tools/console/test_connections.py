@@ -126,6 +126,7 @@ def test_a_program_finds_out_where_to_ask() -> None:
         ("cursor://anysphere.cursor/callback", False),
         ("javascript:alert(1)", False),
         ("https://claude.ai/callback#fragment", False),
+        ("http://[", False),
     ],
 )
 def test_programs_register_with_addresses_that_only_they_answer(uri: str, is_taken: bool) -> None:
@@ -142,6 +143,19 @@ def test_programs_register_with_addresses_that_only_they_answer(uri: str, is_tak
 def test_registering_is_limited() -> None:
     assert {register().status_code for _ in range(20)} == {201}
     assert register().status_code == 429
+
+
+def test_what_an_address_is_refused_is_limited_before_a_secret_is_hashed(client_id: str) -> None:
+    for _ in range(30):
+        assert refresh(client_id, "wrong").status_code == 400
+    limited = refresh(client_id, "wrong")
+    assert (limited.status_code, limited["Retry-After"]) == (429, "60")
+    assert register().status_code == 429
+
+
+def test_what_is_no_request_is_answered_as_such(client_id: str) -> None:
+    assert exchange(client_id, "none", resource="foo").json() == {"error": "invalid_target"}
+    assert Client().get(address(client_id, prompt="none"))["Location"].startswith("/sign-in/")
 
 
 def test_a_person_lets_a_program_in_and_it_is_an_agent_with_a_token(
