@@ -5,6 +5,7 @@ first one is matched as it is.
 """
 
 import time
+import unicodedata
 from typing import Any, Never
 
 from allauth.account import app_settings as account_settings
@@ -28,6 +29,7 @@ from django.utils.translation import gettext_lazy
 from approvals import audit
 from approvals.forms.accounts import is_time_zone
 from approvals.models import Agent, AuditEvent, User
+from memory_app.models import Change
 
 #: Where the session keeps the zone of a browser that is about to sign in.
 TIME_ZONE = "browser_time_zone"
@@ -115,7 +117,8 @@ def _person_of(request: HttpRequest, claims: dict[str, Any]) -> User:
     ask = _("Ask an administrator of this site to let you in.")
     if not address or not is_verified:
         _refuse(request, _("The provider did not say that your mail address is yours.") + f" {ask}", "no verified mail")
-    known = list(User.objects.filter(email__iexact=address)[:2])
+    # A database may take the dotless ı for i.
+    known = [person for person in User.objects.filter(email__iexact=address) if _same(person.email, address)]
     if len(known) > 1:
         _refuse(request, _("Several accounts here have your mail address.") + f" {ask}", "address of several")
     if known:
@@ -146,13 +149,19 @@ def _made(request: HttpRequest, claims: dict[str, Any], address: str, ask: str) 
     try:
         person.clean_fields(exclude=["password"])
         person.validate_unique()
-        if Agent.objects.filter(name=person.username).exists():
+        # Usernames are never used again.
+        is_past = Change.objects.filter(owner=person.username).exists()
+        if is_past or Agent.objects.filter(name=person.username).exists():
             raise ValidationError(person.username)
         person.save()
     except (ValidationError, IntegrityError):
         said = _("Your name at the provider cannot be a username here, or somebody has it.")
         _refuse(request, f"{said} {ask}", "username")
     return person
+
+
+def _same(one: str, other: str) -> bool:
+    return unicodedata.normalize("NFKC", one).casefold() == unicodedata.normalize("NFKC", other).casefold()
 
 
 def _refuse(request: HttpRequest, why: str, detail: str, person: User | None = None) -> Never:

@@ -61,7 +61,7 @@ def asked_first(request: HttpRequest) -> HttpResponse | None:
     """Return where a member of staff has to prove, or set up, a second factor before anything else; None for others."""
     if not settings.SECOND_FACTOR_REQUIRED or requests.is_machine(request.path) or not request.COOKIES:
         return None
-    name = getattr(request.resolver_match, "url_name", None) or ""
+    name = getattr(request.resolver_match, "view_name", None) or ""
     user = request.user
     if not (user.is_authenticated and user.is_staff) or name in _TO_PROVE or is_proved(request):
         return None

@@ -6,6 +6,7 @@ import secrets
 from tempfile import TemporaryFile
 from typing import cast
 
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Q
@@ -44,6 +45,8 @@ def account(request: HttpRequest) -> HttpResponse:
     initial = {**kept, "shortcuts": "shortcuts" in kept} if kept else None
     form = AccountForm(request.POST or None, instance=user, initial=initial)
     if request.method == "POST" and form.is_valid():
+        if "email" in form.changed_data:  # links to new passwords are mailed there
+            raise_if_reauthentication_required(request, app="account")
         form.save()
         with translation.override(language.chosen_by(user) or language.of_browser(request)):
             messages.success(request, _("Saved."))

@@ -11,6 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals.models import AuditEvent, User
+from memory_app.models import Change
+from memory_app.reads import Block
 from tests.approvals.accounts.conftest import PASSWORD
 from tests.support.pages import words
 
@@ -111,6 +113,11 @@ def test_somebody_of_an_allowed_domain_becomes_a_person_named_as_at_the_provider
     nora = User.objects.get(pk=client.session["_auth_user_id"])
     assert (nora.username, nora.email, nora.has_usable_password()) == ("nora", "nora@school.example", False)
     assert not nora.is_staff
+
+
+def test_a_username_of_the_history_is_nobody_elses(client: Client, provider: str, alice: User, goals: Block) -> None:
+    Change.objects.update(owner="nora")
+    assert "cannot be a username here" in words(signed_in(client, provider, "n-1", keycloak("nora")))
 
 
 @pytest.mark.parametrize(

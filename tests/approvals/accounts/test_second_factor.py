@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals.models import AuditEvent, User
 from tests.approvals.accounts.conftest import PASSWORD
-from tests.support.pages import words
+from tests.support.pages import form, words
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,8 @@ def test_staff_are_led_to_set_one_up_before_any_page(admin: User, settings: Any)
     admin.set_password(PASSWORD)
     admin.save()
     client, _answer = signed_in("admin")
-    for page in ("/", "/admin/", "/memory/alice/", "/settings/", "/agents/", "/password/", "/sign-in/with/"):
+    people, own = ("/", "/memory/alice/", "/settings/", "/agents/"), ("/password/", "/sign-in/with/")
+    for page in (*people, *own, "/admin/", "/admin/mfa/authenticator/"):
         assert client.get(page)["Location"] == "/settings/second-factor/", page
     assert client.post("/admin/approvals/user/", {}).status_code == 302
     assert "Set up a second factor to continue." in words(client.get("/settings/second-factor/"))
@@ -166,6 +167,24 @@ def test_who_signed_in_a_while_ago_confirms_it_before_adding_one(alice_with_pass
     assert wrong.status_code == 200
     done = client.post(asked["Location"], {"password": PASSWORD})
     assert done["Location"] == "/settings/second-factor/totp/activate/"
+
+
+def test_another_address_for_mails_is_confirmed_and_what_was_typed_is_kept(alice_with_password: User) -> None:
+    User.objects.filter(username="alice").update(proved_email="alice@school.example")
+    client, _answer = signed_in("alice")
+    typed = form(client.get("/settings/"), "/settings/") | {"email": "mallory@evil.example", "first_name": "Al"}
+    session = client.session
+    session["account_authentication_methods"][0]["at"] -= 3600
+    session.save()
+    asked = client.post("/settings/", typed)
+    assert asked["Location"].startswith("/sign-in/confirm/?next=")
+    alice_with_password.refresh_from_db()
+    assert (alice_with_password.email, alice_with_password.first_name) != ("mallory@evil.example", "Al")
+    done = client.post(asked["Location"], {"password": PASSWORD})
+    assert done["Location"] == "/settings/"
+    alice_with_password.refresh_from_db()
+    assert (alice_with_password.email, alice_with_password.first_name) == ("mallory@evil.example", "Al")
+    assert alice_with_password.proved_email == ""
 
 
 def test_an_admin_removes_the_factor_of_who_lost_their_phone(alice_with_password: User, as_admin: Client) -> None:
