@@ -44,7 +44,7 @@ def in_memory(word: str) -> Iterator[str]:
         verbs = dolt_of(database)
         commits = {commit.hash: commit for head in verbs.branches().values() for commit in verbs.log(head)}
         for hash_, commit in commits.items():
-            if word in commit.message:
+            if _says([commit.message], forms):
                 yield f"{database}: message of {hash_}"
             for kind, (table, name) in reads.TABLES.items() if commit.parents else ():  # the first has no tables
                 changed = [row for _before, row in verbs.diff_rows(table, commit.parents[0], hash_) if row]
@@ -72,8 +72,9 @@ def in_files(word: str, folders: Iterable[Path]) -> Iterator[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """Return a word as it is written, and as JSON has it where letters beyond ASCII are escaped."""
-    return {word, json.dumps(word)[1:-1]}
+    """Return a word in small and large letters, and as JSON has it where letters beyond ASCII are escaped."""
+    written = {word, word.lower(), word.upper(), word.capitalize(), word.title()}
+    return written | {json.dumps(each)[1:-1] for each in written}
 
 
 def _has(path: Path, forms: Sequence[bytes]) -> bool:
