@@ -5,6 +5,7 @@ from argparse import SUPPRESS, ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from approvals import services
@@ -36,6 +37,9 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps([report, problems]))
             return
         self.stdout.write(f"{folder} is restored.{f' Brought up to date: {report}.' if report else ''}")
+        if not (settings.ERASED_LIST and settings.ERASED_LIST.exists()):
+            what = f"Nothing was erased again: there is no {settings.ERASED_LIST or 'ASSENT_ERASED_LIST'}."
+            self.stdout.write(f"{what} If you have it, put it there and run `manage.py recover --trust-log`.")
         for problem in problems:
             self.stdout.write(self.style.WARNING(problem))
         if problems:
