@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import socket
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
@@ -216,6 +217,14 @@ def test_headers_that_mean_something_inside_are_not_taken_from_outside(front: Fr
             assert (answer.status_code, answer.headers["Location"]) == (302, "/sign-in/?next=/memory/"), name
 
 
+def test_its_own_pages_are_in_english_and_german_and_the_web_server_has_the_same() -> None:
+    pages = re.findall(r'return \d+ "(<!doctype html>.+)";', CONFIGURATION.read_text(encoding="utf-8"))
+    assert len(pages) == 4
+    assert [page.count("<p>") for page in pages] == [page.count("<p lang=de>") for page in pages] == [1] * 4
+    refusals = tomllib.loads((ROOT / "memory_app/webserver/refusals.toml").read_text(encoding="utf-8"))
+    assert set(refusals["pages"].values()) <= set(pages)
+
+
 def test_while_assent_is_away_people_and_machines_hear_it(front_of_nothing: Front) -> None:
     with front_of_nothing.client(HOST) as client:
         for path in ("/", "/memory/alice/", "/sign-in/", "/static/assent.css", "/memory/alice/notes/import/"):
@@ -223,6 +232,7 @@ def test_while_assent_is_away_people_and_machines_hear_it(front_of_nothing: Fron
             assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
             assert page.headers["Content-Type"] == "text/html; charset=utf-8"
             assert "Assent does not answer at the moment" in page.text
+            assert "<p lang=de>Assent antwortet im Moment nicht." in page.text
         for path in ("/api/v1/token/", "/api/v1/users/alice/memories.md"):
             call = client.get(path)
             assert (call.status_code, call.headers["Retry-After"]) == (503, "5")
