@@ -28,7 +28,7 @@ from memory_app import reads
 
 PARTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
-_CELL = "<dt>{}</dt><dd>{}</dd>"
+_CELL = '<dt lang="en">{}</dt><dd dir="auto" lang="">{}</dd>'
 
 
 def write(person: User, file: IO[bytes]) -> None:

@@ -23,7 +23,7 @@ from approvals.models import Batch, Event, Proposal, ProposedNote, RejectedFinge
 from approvals.pages.inbox_rows import rows_of
 from approvals.permissions import ReviewAction
 from approvals.review.summary import risk_title
-from approvals.templatetags.assent import excerpt, marked
+from approvals.templatetags.assent import bdi, excerpt, marked
 
 #: Proposals on one page that are decided together; a person does not read more of them.
 MOST_AT_ONCE = 25
@@ -41,7 +41,7 @@ class EventInline(ReadOnlyInline[Event, Proposal]):
 
     @admin.display(description=gettext_lazy("text"))
     def said(self, event: Event) -> str:
-        return marked(event.text)
+        return bdi(event.text)
 
 
 _TIMES = ["created_at", "updated_at", "expires_at"]
@@ -75,14 +75,12 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
 
     @admin.display(description=gettext_lazy("change"))
     def change(self, proposal: Proposal) -> str:
-        return excerpt(proposal.excerpt)
+        return bdi(excerpt(proposal.excerpt))
 
     @admin.display(description=gettext_lazy("evidence"))
     def quoted(self, proposal: Proposal) -> str:
         """Return the messages given as evidence, a line for each."""
-        turns = (
-            (marked(str(turn.get("role", ""))), marked(str(turn.get("content", "")))) for turn in proposal.evidence
-        )
+        turns = ((marked(str(turn.get("role", ""))), bdi(str(turn.get("content", "")))) for turn in proposal.evidence)
         return format_html_join(mark_safe("<br>"), "<strong>{}</strong> {}", turns) or "-"
 
     @admin.display(description=gettext_lazy("warnings"))
@@ -91,7 +89,7 @@ class ProposalAdmin(ReadOnlyAdmin[Proposal]):
 
     @admin.display(description=gettext_lazy("reason"))
     def why(self, proposal: Proposal) -> str:
-        return Truncator(proposal.reasoning).words(12)
+        return bdi(Truncator(proposal.reasoning).words(12))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Proposal]:
         # Until its branch is made, a proposal is nothing anybody could look at.

@@ -60,7 +60,16 @@ _REASON_START = 220
 _REASON_LINES = 4
 
 
-marked = register.filter(register.simple_tag(marks.marked))  # a filter too, for the sentences of `blocktranslate`
+marked = register.simple_tag(marks.marked)
+
+
+@register.filter
+def bdi(text: str) -> SafeString:
+    """Return text of anybody for a line of ours: in a language that is not known, and in its own direction.
+
+    An element with nothing else in it says both itself: `dir="auto" lang=""` and `{% marked %}`.
+    """
+    return format_html('<bdi lang="">{}</bdi>', text if isinstance(text, SafeString) else marked(text))
 
 
 @register.filter
@@ -122,9 +131,9 @@ def when_said(text: str) -> str:
     """Return a time an agent wrote down; text that is no time comes back as it is."""
     try:
         at = parse_datetime(text)
-        return when(at if timezone.is_aware(at) else timezone.make_aware(at, UTC)) if at else plain(text)
+        return when(at if timezone.is_aware(at) else timezone.make_aware(at, UTC)) if at else bdi(text)
     except (ValueError, OverflowError):  # the first or last day of the calendar has no time in another zone
-        return plain(text)
+        return bdi(text)
 
 
 @register.simple_tag
@@ -347,7 +356,7 @@ def field_value(name: str, value: str | datetime) -> str:
         return _("%(percent)s%%") % {"percent": f"{float(value) * 100:.6g}"}
     if name == "type":
         return type_name(value)
-    return source_name(value) if name == "source" else marked(value)
+    return source_name(value) if name == "source" else bdi(value)
 
 
 # -- A proposal: its address, its row, its warnings, its outcome, its thread, the rule that let it in; and the link from
@@ -402,7 +411,9 @@ def list_url_of(proposal: Proposal, listing: Listing) -> str:
 @register.filter
 def headline(proposal: Proposal) -> SafeString:
     """Return a proposal on one line: its reason, or where none was given what it does."""
-    return opening(proposal.reasoning or capfirst(f"{Kind(proposal.kind).label}: {proposal.target_title}"))
+    if proposal.reasoning:
+        return bdi(opening(proposal.reasoning))
+    return format_html("{}: {}", capfirst(Kind(proposal.kind).label), bdi(opening(proposal.target_title)))
 
 
 @register.filter
@@ -532,4 +543,4 @@ def conversation_url(context: template.Context, owner: str, session_id: str) -> 
 def session_link(context: template.Context, owner: str, session_id: str) -> str:
     """Return a session's name, as a link where its conversation is kept."""
     address = conversation_url(context, owner, session_id)
-    return format_html('<a href="{}">{}</a>', address, marked(session_id)) if address else marked(session_id)
+    return format_html('<a href="{}">{}</a>', address, bdi(session_id)) if address else bdi(session_id)

@@ -164,7 +164,7 @@ def test_a_person_lets_a_program_in_and_it_is_an_agent_with_a_token(
     assert Client().get(address(client_id))["Location"].startswith("/sign-in/?next=/oauth/authorize/")
     page = as_alice.get(address(client_id))
     assert "Let Claude Code connect?" in words(page)
-    assert "It gets access to your own memory only." in words(page)
+    assert "It gets access to your own memory only, that of alice." in words(page)
     assert f"form-action 'self' {BACK.removesuffix('/callback')}" in page["Content-Security-Policy"]
     told = allow(as_alice, client_id)
     assert told["state"] == "xyz"

@@ -597,7 +597,7 @@ def test_a_note_is_called_by_its_text_as_it_is(as_alice: Client, alice: User, sc
     reworded = notes.update(content=text.replace("10:00", "9:45"), **of).proposal
     assert reworded
     page = as_alice.get(reworded.get_absolute_url()).content.decode()
-    assert f'<h1 id="proposal-title" class="title-of-note">{text}</h1>' in page
+    assert f'<h1 id="proposal-title" class="title-of-note"><bdi lang="">{text}</bdi></h1>' in page
     notes.delete(**of)
     (group,) = as_alice.get("/").context["page"].groups
     assert group.proposal.target_title == text
@@ -607,7 +607,7 @@ def test_a_long_note_is_its_own_title_in_full_and_cut_between_words_elsewhere(as
     text = " ".join(f"word{number}" for number in range(100))
     proposal = notes.save(by=ChangeContext(actor=scribe), owner="alice", content=text).proposal
     assert proposal
-    assert f">{text}</h1>" in as_alice.get(proposal.get_absolute_url()).content.decode()
+    assert f">{text}</bdi></h1>" in as_alice.get(proposal.get_absolute_url()).content.decode()
     assert len(proposal.target_title) <= 200
     assert proposal.target_title[:-1] in text
     assert text[len(proposal.target_title) - 1] == " "
