@@ -4,7 +4,9 @@ Each page is asked for in both languages. A text that is the same in both was no
 so, or it was written by somebody. Attributes that are read out or shown count as texts.
 """
 
+import io
 import re
+import zipfile
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from html.parser import HTMLParser
@@ -15,6 +17,7 @@ import pytest
 from django.apps import apps
 from django.contrib import admin as django_admin
 from django.core import mail
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
@@ -62,7 +65,9 @@ WRITTEN_TOO = {
     "blocks",
     "all",
 }
-_WRITTEN = re.compile(r"Alice l|She writes|ignore all previous|[0-9a-f]{7,}$|[\w-]+ \d+$|Text: ")
+_WRITTEN = re.compile(
+    r"nothing like that$|xyzzy$|Alice l|She writes|ignore all previous|[0-9a-f]{7,}$|[\w-]+ \d+$|Text: "
+)
 
 
 class Shown(HTMLParser):
@@ -76,7 +81,7 @@ class Shown(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
-        if tag in _SKIPPED:
+        if tag in _SKIPPED or (given.get("lang") == "en" and tag != "html"):  # said to be English
             self._open.append(tag)
         is_button = tag == "input" and given.get("type") in ("submit", "button")
         for name, value in attrs:
@@ -149,10 +154,13 @@ _AS_STORED = {"fact", "decision", "Search"}
 
 
 def admin_pages() -> Iterator[str]:
-    yield reverse("admin:index")
+    yield from (reverse("admin:index"), reverse("admin:people_file"))
+    yield from (reverse("admin:person_leaves", args=[pk]) for pk in User.objects.values_list("pk", flat=True))
     for model in django_admin.site._registry:
         if model._meta.model_name in _OF_ADMINS:
-            yield reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            page = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+            yield reverse(f"{page}_changelist")
+            yield from (reverse(f"{page}_change", args=[row.pk]) for row in model._default_manager.all()[:2])
 
 
 def english_on(client: Client, paths: Iterable[str], catalogue: Catalogue) -> set[tuple[str, str]]:
@@ -184,6 +192,39 @@ def test_no_page_of_the_admin_shows_english(client_of: ClientOf, admin: User, st
     catalogue = Catalogue()
     found = english_on(client_of(admin), admin_pages(), catalogue)
     found = {(path, text) for path, text in found if text in catalogue.translated - _AS_STORED}
+    assert not found, said_of(found)
+
+
+def test_a_file_of_people_is_answered_without_english(client_of: ClientOf, admin: User, states: EveryState) -> None:  # noqa: F811
+    lines = (
+        "username,role,tutors,leaves,groups\nnew.one,student,tim,,7b\nalice,nobody,nobody.here,maybe,7b;7c\n"
+        "ben,tutor,,yes,\n"
+    )
+    shown = {}
+    for spoken in ("en", "de"):
+        file = SimpleUploadedFile("people.csv", lines.encode())
+        answer = client_of(admin).post(reverse("admin:people_file"), {"file": file}, HTTP_ACCEPT_LANGUAGE=spoken)
+        shown[spoken] = set(Shown(answer.content.decode().partition('assent-people">')[2]).texts)
+    written = plainly(lines)
+    found = {text for text in shown["en"] & shown["de"] if _WORD.search(text) and plainly(text) not in written}
+    assert len(shown["de"]) > 10
+    assert not found, found
+
+
+_VALUES = re.compile(r"<dd .*?</dd>", re.DOTALL)
+
+
+def test_the_copy_of_own_data_shows_no_english(client_of: ClientOf, alice: User, states: EveryState) -> None:  # noqa: F811
+    """But the names of fields and states, which each page says are those of its file, in English."""
+    catalogue, texts = Catalogue(), dict[str, set[tuple[str, str]]]()
+    for spoken in ("en", "de"):
+        answer: Any = client_of(alice).post(reverse("own_data"), HTTP_ACCEPT_LANGUAGE=spoken)
+        archive = zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content)))
+        pages = {name: archive.read(name).decode() for name in archive.namelist() if name.endswith(".html")}
+        texts[spoken] = {(name, text) for name, page in pages.items() for text in Shown(_VALUES.sub("", page)).texts}
+    written = written_by_somebody()
+    alike = {(name, text) for name, text in texts["en"] & texts["de"] if _WORD.search(text)}
+    found = {(name, text) for name, text in alike if not catalogue.excuses(text, written)}
     assert not found, said_of(found)
 
 
