@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from assent_client.text import invisible
 from memory_app.text import patterns
@@ -22,10 +22,6 @@ from memory_app.text.folding import QUOTES
 _LONGEST_SNIPPET = 80
 
 _READ = patterns.beside(__file__)["patterns"]
-_STRONG, _WEAK = (
-    re.compile("|".join(f"(?:{each})" for each in expressions))
-    for expressions in (_READ["overrides"] + _READ["markup"], _READ["commands"])
-)
 _SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"[\r\n\u2028\u2029]+")
 # What takes the place of one character: ⒪ is three. The few with more (ﷺ has 18) spell nothing above.
@@ -49,15 +45,21 @@ class Instruction:
     is_override: bool
 
 
+@cache
+def _any_of(*kinds: str) -> re.Pattern[str]:
+    """Return what finds one of some kinds; compiled when it is needed first, since each takes 60 ms."""
+    return re.compile("|".join(f"(?:{each})" for kind in kinds for each in _READ[kind]))
+
+
 def instructions(text: str) -> Iterator[Instruction]:
     """Yield every passage of `text` that reads like an instruction to a model, in order."""
     for line in _folded_lines(text):
-        strong = list(_STRONG.finditer(line))
+        strong = list(_any_of("overrides", "markup").finditer(line))
         found = [(match.start(), Instruction(_snippet(match), True)) for match in strong]
         covered = {at for match in strong for at in range(*match.span())}
         found += (
             (match.start(), Instruction(_snippet(match), False))
-            for match in _WEAK.finditer(line)
+            for match in _any_of("commands").finditer(line)
             if covered.isdisjoint(range(*match.span()))
         )
         yield from (instruction for _, instruction in sorted(found, key=lambda item: item[0]))
