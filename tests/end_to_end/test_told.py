@@ -8,7 +8,7 @@ from approvals import services
 from approvals.models import Mail, RejectReason, Tutorship, User
 from memory_app.reads import Block
 from tests.conftest import make_user
-from tests.end_to_end.conftest import Server, WindowOf
+from tests.end_to_end.conftest import PASSWORD, Server, WindowOf
 from tests.support.fixtures import MakeBlock, Propose
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg]
@@ -80,6 +80,9 @@ def test_mail_and_feed_are_chosen(scripts: bool, window_of: WindowOf, server: Se
     expect(window.locator(".field-error")).to_have_text("Enter an address, or choose “Never”.")
     window.fill("#id_email", "tim@example.org")
     window.get_by_role("button", name="Save").click()
+    # Links to new passwords go there: who asks for it confirms who they are, and what was typed is kept.
+    window.fill("[name=password]", PASSWORD)
+    window.press("[name=password]", "Enter")
     expect(window.get_by_role("status").first).to_contain_text("Saved.")
     tim.refresh_from_db()
     assert (tim.mail, tim.email) == (Mail.AT_ONCE, "tim@example.org")
