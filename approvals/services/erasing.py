@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, ProgrammingError, connection, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
@@ -339,4 +339,5 @@ def vacuum() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("VACUUM FULL")
-            cursor.execute("CHECKPOINT")
+            with suppress(ProgrammingError):  # a right of its own: then PostgreSQL does it itself, within minutes
+                cursor.execute("CHECKPOINT")

@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 from django.test import override_settings
 
 from agent_tools.calls import execution
@@ -25,6 +26,7 @@ from memory_app.reads import Block, BlockNotFound
 from memory_app.sealing import TextErased
 from memory_app.search import store
 from memory_app.search.service import search
+from tests import environment
 from tests.agent_tools.conftest import Machine
 from tests.conftest import eventually
 from tests.support.acts import approve
@@ -349,6 +351,15 @@ def test_the_command_says_first_and_proves_after(
     with pytest.raises(CommandError, match="nobody called"):
         call_command("erase", "nobody", "--apply")
     assert settings.ERASED_LIST.exists()
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="of PostgreSQL")
+def test_tables_are_written_anew_by_a_user_with_no_other_rights() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DO $$ BEGIN CREATE ROLE modest; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+        cursor.execute("SET ROLE modest")
+        erasing.vacuum()
+        cursor.execute("RESET ROLE")
 
 
 def test_what_was_written_since_it_was_asked_for_stays_where_it_goes_on_after_a_crash(
