@@ -25,10 +25,10 @@ _DUMP = b"PGDMP"
 
 
 def in_default(word: str) -> Iterator[str]:
-    """Yield the tables of `default` that have the word in any column of any row."""
-    forms = _forms(word)
+    """Yield the tables of `default` that have the word in any column of any row, PostgreSQL's statistics among them."""
+    forms, statistics = _forms(word), ["pg_stats"] if connection.vendor == "postgresql" else []
     with connection.cursor() as cursor:
-        for table in connection.introspection.table_names(cursor):
+        for table in [*connection.introspection.table_names(cursor), *statistics]:
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")  # noqa: S608 (a name of our own)
             while rows := cursor.fetchmany(_ROWS):
                 if any(_says(row, forms) for row in rows):

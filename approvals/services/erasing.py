@@ -338,6 +338,7 @@ def vacuum() -> None:
     """Have PostgreSQL write its tables anew, which takes their locks: deleted rows would stay in their files."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")  # its statistics quote values
             cursor.execute("VACUUM FULL")
             with suppress(ProgrammingError):  # a right of its own: then PostgreSQL does it itself, within minutes
                 cursor.execute("CHECKPOINT")
