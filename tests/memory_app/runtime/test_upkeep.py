@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -189,8 +190,10 @@ def test_celerys_children_empty_the_log_of_an_embedded_default_beside_a_memory_o
         app.send_task("agent_tools.purge", queue="upkeep")
         eventually(lambda: log_in(tmp_path) == 0, seconds=90)
         assert worker.poll() is None
-        # Its checks at the start, which are the first to close the file, come before it.
-        eventually(lambda: "Umask:\t0077" in Path(f"/proc/{worker.pid}/status").read_text())
+        # Its checks at the start, which close the file first, come before it can be asked or ended.
+        name = f"upkeep@{socket.gethostname()}"
+        eventually(lambda: app.control.ping([name], timeout=0.5), seconds=90)
+        assert "Umask:\t0077" in Path(f"/proc/{worker.pid}/status").read_text()
     assert worker.returncode == 0
 
 
