@@ -63,8 +63,10 @@ def own_memory(request: HttpRequest, owner: str) -> User:
 
 
 def about(request: HttpRequest, owner: User) -> dict[str, Any]:
-    """Return what every page of a memory needs: whose it is, and whether it is the viewer's own."""
-    return {"section": "memory", "owner": owner, "is_own": owner.pk == viewer_of(request).pk}
+    """Return what every page of a memory needs: whose it is, whether it is the viewer's own, and theirs to erase."""
+    viewer = viewer_of(request)
+    may_erase = permissions.may_erase(viewer, owner.username)
+    return {"section": "memory", "owner": owner, "is_own": owner.pk == viewer.pk, "may_erase": may_erase}
 
 
 def about_memory(request: HttpRequest, owner: User, tab: str) -> dict[str, Any]:

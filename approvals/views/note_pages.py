@@ -24,7 +24,7 @@ from approvals.models import Proposal, User
 from approvals.pages import note_history, notes_page
 from approvals.pages.blocks import NOW, undoable
 from approvals.pages.notes_page import SORTS, NoteFilters, could_replace
-from approvals.permissions import ReviewAction, available_actions, may_erase
+from approvals.permissions import ReviewAction, available_actions
 from approvals.review import trust
 from approvals.services import bulk_notes, erasing, notes
 from approvals.services.bulk_notes import MOST_NOTES, BulkAction, BulkOutcome
@@ -106,7 +106,6 @@ def note_page(request: HttpRequest, owner: str, note_id: str) -> HttpResponse:
         "pending": notes_page.waiting_notes(owner, note_id) if not as_of else (),
         "last_text": next((step["before"] for step in steps if step["before"]), None) if shown is None else None,
         "recalled": recall_counts.for_owner(owner, [note_id]).get(note_id) if not as_of else None,
-        "may_erase": may_erase(viewer_of(request), owner),
         "replacement": reads.find_note(owner, shown.superseded_by) if shown and shown.superseded_by else None,
     }
     return render(request, "notes/note.html", context, status=410 if shown is None else 200)

@@ -329,6 +329,9 @@ def test_a_tutor_has_no_such_page_and_nor_has_staff(goals: Block, tim: User, cli
     assert client_of(tim).get("/memory/alice/erase/").status_code == 404
     office = User.objects.create_user("office", is_staff=True)
     assert client_of(office).get("/memory/alice/erase/").status_code == 404
+    page = "/memory/alice/blocks/goals/delete/"
+    assert "/erase/" not in client_of(office).get(page).content.decode()
+    assert "/erase/" in client_of(User.objects.get(username="alice")).get(page).content.decode()
     with refusing("not_allowed"):
         erasing.ask(by=office, owner="alice")
 
