@@ -69,10 +69,11 @@ class AccountForm(forms.ModelForm[User]):
 
     def save(self, commit: bool = True) -> User:
         """Write the form's fields, not the whole row: until when they were told may be moved in the same moment."""
-        self.instance.mail_failure = ""
+        self.instance.mail_failure, fields = "", [*self.fields, "mail_failure"]
         if "email" in self.changed_data:
             self.instance.proved_email = ""
-        self.instance.save(update_fields=[*self.fields, "mail_failure", "proved_email"])
+            fields.append("proved_email")
+        self.instance.save(update_fields=fields)
         return self.instance
 
 

@@ -177,7 +177,7 @@ def remember() -> int:
     known = set(map(_known_by, TextErasure.objects.values()))
     file = settings.ERASED_LIST
     lines = file.read_text().splitlines() if file and file.exists() else []
-    told = [json.loads(line) for line in lines if line.endswith("}")]
+    told = [json.loads(line) for line in lines if line.endswith("}")]  # but those that a crash broke off
     missing = [said for said in told if _known_by(said) not in known]
     for said in missing:
         TextErasure.objects.create(**said)
