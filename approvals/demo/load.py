@@ -35,7 +35,7 @@ from approvals.models import (
 from approvals.review.targets import current_state, fields_of
 from approvals.services.notes import ACTIONS, ChangeContext, NoteChange, change_notes, new_note, stamped
 from memory_app import conversations, reads
-from memory_app.models import Change, NoteSource, TargetKind
+from memory_app.models import Change, NoteSource, TargetKind, TextKey
 from memory_app.text import edits
 
 #: Told before each step how many are done, and of how many.
@@ -68,6 +68,8 @@ def load(report: Report) -> int:
         _date(step, begin - step.age)
     for proposal in Proposal.objects.open().filter(agent__name=story.AGENT, target_kind=TargetKind.BLOCK):
         services.recheck(proposal.owner, [(TargetKind.BLOCK, proposal.target)])  # a worker may not be running yet
+    if len(missing) == len(story.STORY):  # nothing was here before: none of it is from before texts were sealed
+        TextKey.objects.update(made_at=begin - max(step.age for step in story.STORY))
     report(len(missing), len(missing))
     return len(missing)
 

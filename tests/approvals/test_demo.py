@@ -24,6 +24,7 @@ from approvals.demo.load import load
 from approvals.demo.story import STORY, block_fields
 from approvals.models import DECIDABLE, DECIDED, Event, Mergeability, Proposal, Status, User
 from approvals.permissions import readable_owners
+from approvals.services import erasing
 from memory_app import conversations, reads
 from memory_app.models import Change
 from memory_app.text import edits as text_edits
@@ -179,6 +180,7 @@ def test_the_demo_shows_everything_a_visitor_looks_for() -> None:
     it_happened_over_the_last_weeks()
     there_are_notes_of_many_kinds_some_of_them_applied_by_policy()
     there_is_room_to_try_every_way_in()
+    assert not any(erasing.may_be_plain(owner) for owner in ("alice", "ben"))  # nothing is from before sealing
 
 
 @told_the_same
