@@ -1,11 +1,13 @@
 """How much the list asks of its reader: controls, where the first change is, keys and clicks for twenty-five."""
 
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from approvals.models import Agent, Proposal, Tutorship, User
+from approvals.models import Agent, Batch, Proposal, Tutorship, User
 from tests.conftest import make_user
 from tests.end_to_end.conftest import WindowOf
 from tests.support.acts import approve, change
@@ -143,5 +145,7 @@ def test_without_scripts_what_is_ticked_shows_the_button_that_decides(
     expect(window.locator("#several")).to_be_visible()
     window.locator("[data-tick]:checked").first.uncheck()
     window.click("[data-approve-several]")
+    # The list may have come back before the last was decided, and stays so; the page of the batch refreshes itself.
+    window.goto(urljoin(window.url, reverse("batch", args=[Batch.objects.get().pk])))
     expect(window.locator("#batch-title")).to_contain_text("19 approved")
     assert undecided() == 6
