@@ -334,11 +334,25 @@ def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet, until: date
         remove_copies(owner, kind, target)
 
 
+_QUOTED = """
+    SELECT format('ALTER TABLE %I.%I ALTER %I TYPE %s', schemaname, tablename, attname,
+        format_type(atttypid, atttypmod)
+        || CASE WHEN attcollation > 0 THEN ' COLLATE ' || attcollation::regcollation ELSE '' END)
+    FROM pg_stats JOIN pg_attribute USING (attname)
+    WHERE attrelid = format('%I.%I', schemaname, tablename)::regclass AND schemaname = current_schema()
+        AND (SELECT reltuples = 0 AND pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = attrelid)
+"""
+
+
 def vacuum() -> None:
     """Have PostgreSQL write its tables anew, which takes their locks: deleted rows would stay in their files."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")  # its statistics quote values
+            # Of a table without rows they stay as they were, until the type of a column is set, if to the same.
+            cursor.execute(_QUOTED)
+            for (statement,) in cursor.fetchall():
+                cursor.execute(statement)
             cursor.execute("VACUUM FULL")
             with suppress(ProgrammingError):  # a right of its own: then PostgreSQL does it itself, within minutes
                 cursor.execute("CHECKPOINT")
