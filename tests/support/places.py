@@ -36,6 +36,8 @@ def empty_place(folder: Path) -> Iterator[dict[str, str]]:
         for alias in urls:
             with connections[alias].cursor() as cursor:
                 cursor.execute(f"DROP DATABASE {name}")
+                if alias == "memory":
+                    cursor.execute(f"DROP DATABASE IF EXISTS {name}_2")
 
 
 def manage(*arguments: object, **place: str) -> subprocess.CompletedProcess[str]:

@@ -1,13 +1,8 @@
 """`manage.py move`: an embedded site on servers, with all its history."""
 
 import json
-import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import environment
-from tests.support.places import ROOT, empty_place, manage, python
+from tests.support.places import empty_place, manage, python
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,6 +32,7 @@ from approvals.services.notes import ChangeContext
 from memory_app import reads
 from memory_app.dolt.types import FIRST
 from tests.support.acts import approve, reject
+SECOND = "memory_2"
 tim, alice = (User.objects.get(username=name) for name in ("tim", "alice"))
 opened = Proposal.objects.filter(owner="alice", status="open", target_kind="block", mergeability="clean")
 first, second, third, *rest = opened
@@ -52,6 +48,11 @@ history.squash(FIRST)
 notes.delete(by=ChangeContext(actor=alice), owner="alice", note_id=gone)
 for each in rest[:1]:
     approve(tim, each)
+call_command("memories", "add", SECOND, stdout=io.StringIO())
+for name in ("ada", "eve"):
+    owner = User.objects.create_user(name)
+    fields = services.BlockFields("Goals", "", f"{name} sails.", 2000)
+    services.create_block(actor=owner, owner=name, label="goals", fields=fields)
 """
 
 #: All that can be read, without the hashes.
@@ -60,9 +61,9 @@ import json
 from django.db.models import F
 from approvals.models import Event, OwnerCounts, Proposal, Revision, User
 from memory_app import reads
-from memory_app.models import Change
+from memory_app.models import Change, MemoryOwner
 from memory_app.dolt.connections import dolt_of
-from memory_app.dolt.types import FIRST
+from memory_app.dolt.placement import databases
 from memory_app.text.trailers import Trailers
 from approvals.recovery.integrity import problems
 def text(change):
@@ -77,7 +78,7 @@ def text(change):
 changes = Change.objects.order_by("id")
 known = set(changes.values_list("commit", flat=True))
 # Without what the engine began with, and the schema.
-log = [each for each in dolt_of(FIRST).own_log() if Trailers.of(each.message).action]
+log = [each for name in databases() for each in dolt_of(name).own_log() if Trailers.of(each.message).action]
 said = lambda each: each.message.partition("Undoes")[0]
 facts = "pk owner target action actor agent proposal_id at"
 print(json.dumps({
@@ -85,6 +86,7 @@ print(json.dumps({
     "log": [[each.author, each.email, each.at, said(each), len(each.parents)] for each in log],
     "in the ledger": [each.hash in known for each in log],
     "changes": [[*(getattr(each, name) for name in facts.split()), text(each)] for each in changes],
+    "owners": list(MemoryOwner.objects.order_by("owner").values_list("owner", "database")),
     "people": list(User.objects.order_by("id").values_list("username", "password", "is_staff", "email")),
     "proposals": list(Proposal.objects.order_by("id").values_list("id", "status", "mergeability", "decision_comment")),
     "revisions": list(Revision.objects.order_by("id").values_list("id", "number", "base_text", "result_text")),
@@ -176,21 +178,55 @@ def test_what_cannot_be_moved_is_refused(site: dict[str, str], servers: dict[str
     assert "is not the ASSENT_DATA_DIR of an embedded site" in done.stderr
 
 
-def test_one_that_was_killed_is_repeated(site: dict[str, str], servers: dict[str, str]) -> None:
-    for seconds in (3.0, 6.0):
-        moving = subprocess.Popen(
-            [sys.executable, "manage.py", "move", site["ASSENT_DATA_DIR"]],
-            cwd=ROOT,
-            env=os.environ | servers,
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(seconds)
-        os.killpg(moving.pid, signal.SIGKILL)
-        moving.wait()
-    done = manage("move", site["ASSENT_DATA_DIR"], **servers)
+#: A move that dies after a step was done so many times.
+DIES = """
+import os, signal
+from pathlib import Path
+from approvals.recovery import servers
+from memory_app.dolt.connections import dolt_of
+from memory_app.dolt.replay import Replay
+from memory_app.dolt.types import FIRST
+where, name, left = {where}, {name!r}, {times}
+work = getattr(where, name)
+def dying(*args, **kwargs):
+    global left
+    done = work(*args, **kwargs)
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+setattr(where, name, dying)
+servers.move(Path({folder!r}), print)
+"""
+STEPS = [
+    ("Replay", "_start_anew", 1),
+    ("Replay", "_put", 30),
+    ("Replay", "_commit", 12),
+    ("type(dolt_of(FIRST))", "create_branch", 4),
+    ("type(dolt_of(FIRST))", "begin_merge", 2),
+    ("type(dolt_of(FIRST))", "drop_branch", 3),
+    ("Replay", "_name", 1),
+    ("Replay", "write", 1),
+    ("Replay", "write", 2),
+    ("servers", "_moved", 900),
+    ("servers", "_copy", 1),
+    ("servers", "recover", 1),
+    ("servers", "problems", 1),
+]
+
+
+@pytest.mark.parametrize("steps", [STEPS[1::4], pytest.param(STEPS, marks=pytest.mark.nightly)], ids=["some", "all"])
+@pytest.mark.timeout(600)
+def test_one_that_was_killed_is_repeated(
+    site: dict[str, str], servers: dict[str, str], steps: list[tuple[str, str, int]]
+) -> None:
+    folder = site["ASSENT_DATA_DIR"]
+    for where, name, times in steps:
+        program = DIES.format(where=where, name=name, times=times, folder=folder)
+        with pytest.raises(AssertionError) as died:
+            python(program, **servers)
+        assert "Traceback" not in str(died.value), (where, name, died.value)
+    done = manage("move", folder, **servers)
     assert done.returncode == 0, done.stderr
     before, after = everything(site), everything(servers)
-    assert after["changes"] == before["changes"]
-    assert after["problems"] == []
+    assert after == before
