@@ -39,6 +39,10 @@ from memory_app.runtime import rate_limit
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 #: Calls of one address that may fail in this time.
 _REFUSED, _WINDOW = 30, timedelta(minutes=1)
+#: The type of refresh tokens that were used, and how long they are known.
+_USED, _KEPT = "us", timedelta(days=90)
+#: Processes of one program may use the same token at once: then the later is refused, and nothing ends.
+_AT_ONCE = timedelta(minutes=1)
 
 
 class ConnectionAdapter(DefaultOIDCAdapter):
@@ -185,15 +189,30 @@ class Connect(LoginRequiredMixin, views.AuthorizationView):
 
 class GiveTokens(views.TokenView):
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Answer as allauth does, but not to refresh what somebody has ended."""
-        refreshed = Grant.objects.lookup(Grant.Type.REFRESH_TOKEN, request.POST.get("refresh_token", ""))
+        """Answer as allauth does, but not to refresh what somebody has ended.
+
+        Of two that refresh with the same token one has stolen it, so what it leads to ends (RFC 9700, 4.14).
+        """
+        told = request.POST.get("refresh_token", "")
+        refreshed = Grant.objects.lookup(Grant.Type.REFRESH_TOKEN, told)
         if refreshed and not AgentToken.objects.working().filter(grant=refreshed.get_grant_id()).exists():
             return JsonResponse({"error": "invalid_grant"}, status=400)
+        if (used := Grant.objects.lookup(_USED, told)) and used.created_at < timezone.now() - _AT_ONCE:
+            _end(used)
         try:
             response: HttpResponse = super().post(request)
         except ValidationError:  # a resource that is no address
             return JsonResponse({"error": "invalid_target"}, status=400)
+        if refreshed and not Grant.objects.filter(pk=refreshed.pk).exists():
+            known = {name: getattr(refreshed, name) for name in ("client_id", "user_id", "data")}
+            known["expires_at"] = timezone.now() + _KEPT
+            Grant.objects.get_or_create(type=_USED, hash=refreshed.hash, defaults=known)
         return response
+
+
+def _end(grant: Grant) -> None:
+    for token in AgentToken.objects.filter(grant=grant.get_grant_id()):
+        auth.revoke(token)
 
 
 def purge() -> int:
@@ -209,6 +228,5 @@ class Revoke(views.RevokeView):
         told = Grant.objects.lookup(Grant.Type.REFRESH_TOKEN, request.POST.get("token", ""))
         response: HttpResponse = super().post(request)
         if told and not Grant.objects.filter(pk=told.pk).exists():
-            for token in AgentToken.objects.filter(grant=told.get_grant_id()):
-                auth.revoke(token)
+            _end(told)
         return response

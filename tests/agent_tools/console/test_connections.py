@@ -266,6 +266,17 @@ def test_refresh_tokens_rotate_and_a_stolen_form_of_consent_is_none(
     assert strict.post("/oauth/authorize/", fields).status_code == 403
 
 
+def test_who_uses_a_refresh_token_again_later_ends_the_connection(client_id: str, tokens: dict[str, Any]) -> None:
+    thief = refresh(client_id, tokens["refresh_token"]).json()
+    assert refresh(client_id, tokens["refresh_token"]).status_code == 400  # at once, as by two processes of a program
+    assert call(thief["access_token"]).status_code == 200
+    Grant.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+    assert refresh(client_id, tokens["refresh_token"]).json()["error"] == "invalid_grant"
+    assert call(thief["access_token"]).status_code == 401
+    assert refresh(client_id, thief["refresh_token"]).status_code == 400
+    assert AuditEvent.objects.filter(what=AuditEvent.Act.TOKEN_REVOKED).count() == 1
+
+
 def test_an_access_token_ends_soon(tokens: dict[str, Any]) -> None:
     Grant.objects.filter(type=Grant.Type.ACCESS_TOKEN).update(expires_at=timezone.now() - timedelta(seconds=1))
     assert call(tokens["access_token"]).status_code == 401
