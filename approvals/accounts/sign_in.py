@@ -6,7 +6,7 @@ Who may do what once signed in is `permissions`.
 import json
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from functools import wraps
@@ -156,6 +156,12 @@ def send_soon(email: str) -> None:
 
 class PasswordLinkForm(PasswordResetForm):
     """Writes to people in their language: the one who asks may be anybody."""
+
+    def get_users(self, email: str) -> Iterator[User]:
+        """Yield those with a password, and who was invited and has chosen none."""
+        yield from super().get_users(email)
+        invited = User.objects.filter(email__iexact=email, is_active=True, last_login=None, invited_at__isnull=False)
+        yield from (user for user in invited if not user.has_usable_password())
 
     def send_mail(
         self, subject_template_name: str, email_template_name: str, context: dict[str, Any], *args: Any, **kwargs: Any

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 from django.db import connections
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from approvals.accounts import sign_in
 from approvals.models import User
@@ -69,6 +71,17 @@ def test_a_forgotten_password_is_reset_by_mail_once(
     signed_in = Client().post("/sign-in/", {"username": "alice", "password": "correct horse battery"})
     assert signed_in.status_code == 302
     assert "This link has expired or has already been used." in words(Client().get(link[1], follow=True))
+
+
+@pytest.mark.parametrize(("invited_at", "mails"), [(timezone.now(), 1), (None, 0)])
+def test_who_was_invited_and_has_chosen_no_password_gets_a_link_too(
+    alice: User, mailoutbox: Any, invited_at: datetime | None, mails: int
+) -> None:
+    alice.set_unusable_password()
+    alice.email, alice.invited_at = "alice@example.org", invited_at
+    alice.save()
+    sign_in.send("Alice@example.org")
+    assert [mail.to for mail in mailoutbox] == [["alice@example.org"]] * mails
 
 
 @pytest.mark.slow
