@@ -6,6 +6,7 @@ docs/deploying.md, section "People". Not here: what ends when somebody leaves (`
 
 import csv
 import io
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
+from django import forms
 from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -21,6 +23,7 @@ from django.db.models import Value
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from approvals.accounts import courses, invitations, leaving
 from approvals.models import Course, Tutorship, User
@@ -33,6 +36,9 @@ _FIELDS = {"first name": "first_name", "last name": "last_name", "mail": "email"
 NOTHING, DIVIDER = "-", ";"
 #: Where cells are that no column names.
 _EXTRA = ""
+
+#: Days as the documents write them, and as Excel makes of these in German and other languages.
+_DAY = forms.DateField(input_formats=("%Y-%m-%d", "%d.%m.%Y"))
 
 #: Lines applied in one transaction.
 _AT_ONCE = 200
@@ -70,16 +76,24 @@ class Line:
     errors: list[str] = field(default_factory=list)
 
     @property
+    def gets_tutors(self) -> bool:
+        return any(kind == "tutors" for kind, _name in self.gains)
+
+    @property
     def effects(self) -> list[str]:
         """Return what it does, in a few words each; empty where it changes nothing."""
         said = [] if self.person else [_("new")]
         for name, value in self.values.items() if self.person else ():
-            what = User._meta.get_field(name).verbose_name  # type: ignore[union-attr]
-            changed = {"what": what, "old": getattr(self.person, name), "new": value}
+            changed = {"what": _called(name), "old": getattr(self.person, name), "new": value}
             said.append(_("%(what)s changes from “%(old)s” to “%(new)s”") % changed)
         said += [_BONDS[kind][0] % name for kind, name in sorted(self.gains)]
         said += [_BONDS[kind][1] % name for kind, name in sorted(self.loses)]
         return [*said, _("leaves")] if self.leaves else said
+
+
+def _called(name: str) -> StrOrPromise:
+    """Return what people call a field of an account."""
+    return User._meta.get_field(name).verbose_name  # type: ignore[union-attr]
 
 
 # -- Reading.
@@ -96,20 +110,23 @@ def read(data: bytes) -> list[Line]:
         text = data.decode("cp1252", errors="replace")
     if "\0" in text or "\ufffd" in text:
         raise Unreadable(_("It is neither UTF-8 nor cp1252. Save it as “CSV UTF-8”."))
+    text = unicodedata.normalize("NFC", text)  # as one course has one name, whatever made the file
     head = text.partition("\n")[0]
     rows = csv.DictReader(
         io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), restkey=_EXTRA, restval="", strict=True
     )
     try:
-        columns = [name.strip().lower().replace("_", " ") for name in rows.fieldnames or ()]
+        columns = [" ".join(name.lower().replace("_", " ").split()) for name in rows.fieldnames or ()]
+        while columns and not columns[-1]:  # Excel writes columns and rows that were emptied
+            columns.pop()
         if "username" not in columns or len({*columns} & {*COLUMNS}) < len(columns):
             unknown = ", ".join(f"“{name}”" for name in columns if name not in COLUMNS)
             said = _("The first line has to name columns, each once, username among them, of these: %s. Unknown: %s.")
             raise Unreadable(said % (", ".join(COLUMNS), unknown or "-"))
         rows.fieldnames = columns
-        return [_line(rows.line_num, row) for row in rows if any(row.values())]
+        return [_line(rows.line_num, row) for row in rows if "".join(chain(*row.values())).strip()]
     except csv.Error as error:
-        raise Unreadable(_("Line %(number)d: %(error)s.") % {"number": rows.line_num, "error": error}) from error
+        raise Unreadable(_("Line %(number)d: %(error)s.") % {"number": rows.line_num + 1, "error": error}) from error
 
 
 def _line(number: int, row: dict[str, Any]) -> Line:
@@ -141,7 +158,9 @@ def plan(data: bytes) -> list[Line]:
     lines, held, seen = read(data), _bonds(), dict[str, int]()
     usernames = {line.username for line in lines}
     people = User.objects.in_bulk(usernames, field_name="username")
-    of_history = {*Change.objects.filter(owner__in=usernames).values_list("owner", flat=True).distinct()}
+    of_history = set[str]()
+    for some in batched([*usernames]):
+        of_history.update(Change.objects.filter(owner__in=some).values_list("owner", flat=True).distinct())
     for line in lines:
         if (first := seen.setdefault(line.username, line.number)) != line.number:
             line.errors.append(_("Line %d is about this person too.") % first)
@@ -153,8 +172,9 @@ def plan(data: bytes) -> list[Line]:
         _compare_end(line)
         if line.person and (line.person.is_staff or line.person.is_superuser) and line.effects:
             line.errors.append(_("Admins are changed in the admin, not by a file."))
-    active = {line.username for line in lines if not (line.person or line.errors or line.cells["tutors"])}
+    active = {line.username for line in lines if not (line.person or line.errors or line.gets_tutors)}
     active.update(User.objects.filter(is_active=True).values_list("username", flat=True))
+    active.difference_update(line.username for line in lines if line.leaves)
     for line in lines:
         for name in sorted(name for kind, name in line.gains if kind == "tutors" and name not in active):
             line.errors.append(_("There is nobody active called %s to be a tutor.") % name)
@@ -171,7 +191,7 @@ def _compare(line: Line) -> None:
         unchanged = {each.name for each in User._meta.fields} - {"username", *line.values}
         User(username=line.username, **line.values).clean_fields(unchanged)
     except ValidationError as error:
-        line.errors += error.messages
+        line.errors += [f"{_called(name)}: {' '.join(said)}" for name, said in error.message_dict.items()]
 
 
 def _compare_bonds(line: Line, held: defaultdict[tuple[str, str], set[str]]) -> None:
@@ -191,16 +211,19 @@ def _compare_end(line: Line) -> None:
     """See whether a person leaves or has left. A day that is still to come does nothing until then."""
     cell, today = line.cells["leaves"].lower(), timezone.localdate()
     try:
-        end = None if cell in ("", "no", NOTHING) else today if cell == "yes" else datetime.fromisoformat(cell).date()
-    except ValueError:
+        end = None if cell in ("", "no", NOTHING) else today if cell == "yes" else _DAY.clean(cell)
+    except ValidationError:
         line.errors.append(_("“leaves” is yes, no or a day, such as 2027-07-31."))
         return
     is_over = end is not None and end <= today
     line.leaves = is_over and (line.person is None or line.person.is_active)
     if line.leaves and line.person is None:
         line.errors.append(_("There is nobody of this username who could leave."))
-    if line.person and not line.person.is_active and not is_over:
-        line.errors.append(_("Someone who left has this username. If they are back, activate them in the admin."))
+    if line.person and not line.person.is_active:
+        # The file goes on naming them: what was erased of their account stays so.
+        line.values, line.gains, line.loses = {}, set(), set()
+        if not is_over:
+            line.errors.append(_("Someone who left has this username. If they are back, activate them in the admin."))
 
 
 # -- Doing it.
@@ -217,7 +240,7 @@ def apply(lines: Collection[Line], *, by: User | None, invites: bool) -> int:
     """
     todo = [line for line in lines if line.effects and not line.errors]
     # Who is named as a tutor is there before.
-    todo.sort(key=lambda line: any(kind == "tutors" for kind, _name in line.gains))
+    todo.sort(key=lambda line: line.gets_tutors)
     for some in batched(todo, _AT_ONCE):
         with transaction.atomic():
             _apply(some, by, invites)

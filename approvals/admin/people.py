@@ -16,6 +16,7 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -118,14 +119,21 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
                 sent = request.FILES.get("file")
                 data = sent.read() if sent else unpacked(request.POST.get("carried", ""))
                 lines = people_file.plan(data)
-            except (people_file.Unreadable, ValueError) as refused:
+            except people_file.Unreadable as refused:
                 error = str(refused)
+            except ValueError:
+                error = str(_("Choose a file."))
         wrong = sum(bool(line.errors) for line in lines)
-        if lines and "apply" in request.POST and (not wrong or "skip_errors" in request.POST):
-            number = people_file.apply(lines, by=by, invites="invites" in request.POST)
-            said = ngettext("One line was applied.", "%(number)d lines were applied.", number)
-            self.message_user(request, said % {"number": number})
-            return redirect("admin:people_file")
+        # Another file is shown first.
+        applies = "apply" in request.POST and not request.FILES and (not wrong or "skip_errors" in request.POST)
+        if lines and applies:
+            try:
+                number = people_file.apply(lines, by=by, invites="invites" in request.POST)
+                said = ngettext("One line was applied.", "%(number)d lines were applied.", number)
+                self.message_user(request, said % {"number": number})
+                return redirect("admin:people_file")
+            except IntegrityError:  # or the button was pressed twice
+                error = str(_("Somebody else changed people at the same time. Show what the file would do now."))
         context = {"lines": lines, "wrong": wrong, "carried": packed(data), "columns": people_file.COLUMNS}
         return self._page(request, "people_file", _("People from a file"), error, **context)
 

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from approvals.accounts import invitations, people_file
+from approvals.accounts import invitations, leaving, people_file
 from approvals.models import AuditEvent, Course, Tutorship, User
 from approvals.permissions import may_read
 from tests.support.pages import words
@@ -125,6 +125,37 @@ def test_lines_in_error_say_why_and_the_others_can_be_applied(alice: User) -> No
     assert set(Course.objects.get(name="5a").students.values_list("username", flat=True)) == {"alice", "gina"}
 
 
+def test_errors_name_what_is_wrong() -> None:
+    said = planned("username,first name,mail\n" + f"anna,{'x' * 151},at school\n,Ben,\n")
+    assert "first name: Ensure this value has at most 150" in said["anna"]
+    assert "email address: Enter a valid" in said["anna"]
+    assert "username: This field cannot be blank." in said[""]
+
+
+def test_columns_and_rows_that_were_emptied_in_a_spreadsheet_do_not_count() -> None:
+    text = " UserName;First  Name;;\r\nanna;Anna;;\r\n;;;;;\r\n  ;;;\r\n"
+    assert planned("\ufeff" + text) == {"anna": "new"}
+
+
+def test_a_day_is_understood_as_a_spreadsheet_writes_it_and_names_in_any_unicode_form(alice: User) -> None:
+    applied(HEAD + "alice,,,,5\u00e4,,,\n")
+    text = HEAD + "alice,,,,5a\u0308,,,31.07.2020\nben,,,,5a\u0308,,,31.07.2999\n"
+    assert planned(text) == {"alice": "leaves", "ben": "new; joins 5\u00e4"}
+
+
+def test_tutors_are_there_before_their_students_and_stay(tim: User) -> None:
+    text = HEAD + "anna,,,,,uta,,\nben,,,,,tim,,\nuta,,,,,-,,\ntim,,,,,,,yes\n"
+    said = planned(text)
+    assert said["anna"] == "new; gets the tutor uta"
+    assert "nobody active called tim" in said["ben"]
+
+
+def test_who_left_is_not_written_anew_by_a_file_that_still_names_them(admin: User) -> None:
+    applied(SCHOOL)
+    leaving.leave(User.objects.get(username="anna"), by=None, deletes=True)
+    assert planned(HEAD + "anna,Anna,Jäger,anna@example.org,5a,uta,,2020-07-31\n") == {"anna": ""}
+
+
 def _file(text: str) -> str:
     with tempfile.NamedTemporaryFile("w", suffix=".csv", delete=False, encoding="utf-8") as file:
         file.write(text)
@@ -137,7 +168,7 @@ def _file(text: str) -> str:
         (b"username,birthday\nanna,1\n", "Unknown: “birthday”"),
         (b"name\nanna\n", "username among them"),
         (b"username,username\nanna,anna\n", "each once"),
-        (b'username\n"anna\n', "Line "),
+        (b'username\nben\n"anna\n', "Line 3"),
         ("username\nanna".encode("utf-16"), "neither UTF-8 nor cp1252"),
         (b"", "username among them"),
     ],
@@ -154,6 +185,7 @@ def test_3_000_lines_take_seconds() -> None:
     text = HEAD + "\n".join(lines)
     planned(text)
     planning = time.monotonic() - began
+    assert len(people_file.plan(b"username\n" + b"".join(b"x%d\n" % n for n in range(40_000)))) == 40_000
     assert applied(text) == 3_000
     print(f"plan {planning:.1f} s, all {time.monotonic() - began:.1f} s")
     assert Tutorship.objects.count() == 5_800
@@ -169,7 +201,37 @@ def test_the_page_shows_what_it_would_do_then_does_it(as_admin: Client, as_tim: 
     done = as_admin.post(PAGE, {"carried": shown.context["carried"], "apply": ""}, follow=True)
     assert "4 lines were applied" in words(done)
     assert Course.objects.get(name="5a").tutors.get().username == "tim"
+    again = as_admin.post(PAGE, {"carried": shown.context["carried"], "apply": ""}, follow=True)
+    assert "0 lines were applied" in words(again)
     assert b"anna,Anna,J" in b"".join(as_admin.get(PAGE, {"export": ""}).streaming_content)  # type: ignore[attr-defined]
     refused = as_admin.post(PAGE, {"file": SimpleUploadedFile("p.csv", b"x\ny\n"), "apply": ""})
     assert refused.status_code == 422
     assert "The first line has to name columns" in words(refused)
+
+
+def test_another_file_is_shown_before_it_is_applied_and_without_one_the_page_asks_for_it(as_admin: Client) -> None:
+    User.objects.update(is_superuser=True)
+    shown = as_admin.post(PAGE, {"file": SimpleUploadedFile("p.csv", SCHOOL.encode()), "apply": ""})
+    assert "becomes tutor of 5a" in words(shown)
+    assert not Course.objects.exists()
+    for carried in ("", "no file"):
+        asked = as_admin.post(PAGE, {"carried": carried, "apply": ""})
+        assert asked.status_code == 422
+        assert "Choose a file." in words(asked)
+
+
+def test_a_button_pressed_twice_says_so(as_admin: Client, monkeypatch: Any) -> None:
+    User.objects.update(is_superuser=True)
+    shown = as_admin.post(PAGE, {"file": SimpleUploadedFile("p.csv", SCHOOL.encode()), "check": ""})
+    look = people_file._compare_end
+
+    def look_as_the_other_press_is_through(line: people_file.Line) -> None:
+        look(line)
+        if line.username == "uta":
+            monkeypatch.undo()
+            people_file.apply(people_file.plan(SCHOOL.encode()), by=None, invites=False)
+
+    monkeypatch.setattr(people_file, "_compare_end", look_as_the_other_press_is_through)
+    late = as_admin.post(PAGE, {"carried": shown.context["carried"], "apply": ""})
+    assert late.status_code == 422
+    assert "Somebody else changed people at the same time." in words(late)
