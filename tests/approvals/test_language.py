@@ -98,7 +98,7 @@ def test_ages_are_in_the_case_that_german_asks_for() -> None:
     with translation.override("de"):
         assert "vor 1 Stunde<" in age(now - timedelta(hours=1)).replace("\xa0", " ")
         assert "vor 6 Tagen<" in age(now - timedelta(days=6)).replace("\xa0", " ")
-        assert when(datetime(2026, 3, 21, 23, 26, tzinfo=UTC)).endswith(">21. Mär 2026, 23:26</time>")
+        assert when(datetime(2026, 3, 21, 23, 26, tzinfo=UTC)).endswith(">21. März 2026, 23:26</time>")
 
 
 def test_a_person_is_written_to_in_their_own_language(alice: User, tim: User) -> None:

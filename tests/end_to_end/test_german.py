@@ -64,6 +64,7 @@ WRITTEN_TOO = {
     "notes",
     "blocks",
     "all",
+    "may",
 }
 _WRITTEN = re.compile(
     r"nothing like that$|xyzzy$|Alice l|She writes|ignore all previous|[0-9a-f]{7,}$|[\w-]+ \d+$|Text: "
