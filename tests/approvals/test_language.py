@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone, translation
 
@@ -99,6 +100,30 @@ def test_ages_are_in_the_case_that_german_asks_for() -> None:
         assert "vor 1 Stunde<" in age(now - timedelta(hours=1)).replace("\xa0", " ")
         assert "vor 6 Tagen<" in age(now - timedelta(days=6)).replace("\xa0", " ")
         assert when(datetime(2026, 3, 21, 23, 26, tzinfo=UTC)).endswith(">21. März 2026, 23:26</time>")
+
+
+@pytest.mark.parametrize(
+    ("approval", "english", "german"),
+    [
+        ("", "by scribe ·", "von scribe angenommen ·"),
+        ("part", "by scribe in part ·", "von scribe teilweise angenommen ·"),
+        ("edited", "by scribe with changes ·", "von scribe mit Änderungen angenommen ·"),
+        (
+            "resolved",
+            "by scribe after resolving a conflict ·",
+            "von scribe nach dem Lösen eines Konflikts angenommen ·",
+        ),
+    ],
+)
+@pytest.mark.parametrize("url", ["", "/proposals/7/"])
+def test_how_much_was_approved_stands_where_each_language_has_it(
+    approval: str, english: str, german: str, url: str
+) -> None:
+    change = {"action": "approved", "agent": "scribe", "proposal_id": 7, "at": timezone.now()}
+    entry = {"change": change, "actor": "Tim", "approval": approval, "proposal": {"get_absolute_url": url}}
+    for spoken, said in (("en", english), ("de", german)):
+        with translation.override(spoken):
+            assert said in render_to_string("memory/change_line.html", {"entry": entry})
 
 
 def test_a_person_is_written_to_in_their_own_language(alice: User, tim: User) -> None:
