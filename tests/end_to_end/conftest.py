@@ -32,7 +32,7 @@ PASSWORD = "a long enough passphrase"
 _FOR_BROWSERS = "DJANGO_ALLOW_ASYNC_UNSAFE"
 
 # What is expected has to come, not to be fast: a batch of 25 took over five seconds of a machine that runs both legs.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=45_000)
 
 
 @dataclass

@@ -111,7 +111,7 @@ def test_an_approval_does_not_wait_for_a_broker_that_is_away_or_hangs(
         port = silent.getsockname()[1] if listens else nobody_listens()
         environ = os.environ | {"REDIS_URL": f"redis://127.0.0.1:{port}/0"}
         environ["DJANGO_SETTINGS_MODULE"] = "memory_app.settings"
-        subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, env=environ, check=True, timeout=25)
+        subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, env=environ, check=True, timeout=60)
     second.refresh_from_db()
     assert Proposal.objects.get(pk=first.pk).status == Status.APPROVED
     assert second.mergeability == "rebasable"  # checked inline instead
