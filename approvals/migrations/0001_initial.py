@@ -157,6 +157,7 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="agents",
                         to=settings.AUTH_USER_MODEL,
+                        verbose_name="made by",
                     ),
                 ),
             ],

@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                 ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
                 ('is_active', models.BooleanField(default=True, verbose_name='active')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='since')),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='agents', to=settings.AUTH_USER_MODEL)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='agents', to=settings.AUTH_USER_MODEL, verbose_name='made by')),
             ],
             options={
                 'verbose_name': 'agent',

@@ -133,7 +133,9 @@ class Agent(models.Model):
         validators=[_VALID_NAME],
     )
     description = models.CharField(_("description"), max_length=200, blank=True)
-    created_by = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="agents")
+    created_by = models.ForeignKey(
+        User, models.PROTECT, null=True, blank=True, related_name="agents", verbose_name=_("made by")
+    )
     is_active = models.BooleanField(_("active"), default=True)
     created_at = models.DateTimeField(_("since"), default=timezone.now, editable=False)
 
