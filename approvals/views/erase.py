@@ -33,9 +33,9 @@ def erase(request: Request, owner: str) -> HttpResponse:
     Everything is asked for by the person's username, typed.
     """
     person, viewer = readable_owner(request, owner), viewer_of(request)
-    if not may_erase(viewer, owner):
-        raise Http404
     label, note_id, commit = (request.GET.get(name, "") for name in ("block", "note", "version"))
+    if not may_erase(viewer, owner) or {"/", "\0"} & {*label, *note_id, *commit}:  # no page has such a name
+        raise Http404
     kind, target = (TargetKind.BLOCK, label) if label else (TargetKind.NOTE, note_id) if note_id else ("", "")
     back = reverse(kind or "memory", args=[owner, target] if kind else [owner])
     context: dict[str, Any] = about(request, person) | {

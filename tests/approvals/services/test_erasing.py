@@ -325,6 +325,8 @@ def test_the_page_asks_and_says_what_was_erased(goals: Block, alice: User, clien
     assert "erased for good" in browser.get("/memory/alice/blocks/goals/").content.decode()
     assert browser.post("/memory/alice/erase/", {"username": "bob"}).status_code == 422
     assert not erasing.is_unfinished()
+    for query in ("block=a/b", "note=../x", "block=%00", "block=goals&version=%00"):
+        assert browser.get(f"/memory/alice/erase/?{query}").status_code == 404
 
 
 def test_a_tutor_has_no_such_page_and_nor_has_staff(goals: Block, tim: User, client_of: ClientOf) -> None:
