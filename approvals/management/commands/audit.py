@@ -89,8 +89,10 @@ def _read(path: Path) -> Iterator[tuple[int, Line]]:
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, text in enumerate(file, 1):
             line = {}
-            with suppress(TypeError, ValueError):
-                line = dict(json.loads(text))
+            with suppress(KeyError, TypeError, ValueError, RecursionError):
+                said = dict(json.loads(text))
+                numbers = (said["id"] if said.get("kind") in _KINDS else 0, said.get("proposal_id") or 0)
+                line = said if all(type(number) is int and number < 2**63 for number in numbers) else {}
             yield number, line
 
 

@@ -206,3 +206,17 @@ def test_the_page_has_a_program_that_checks_a_file_without_assent(decided: list[
         path.write_text(content)
         done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr
+
+
+@pytest.mark.parametrize("ids", [{"id": "x"}, {"id": [1]}, {"id": 10**30}, {"proposal_id": [1]}, {"proposal_id": "x"}])
+def test_a_line_that_names_no_row_is_one_that_was_altered(
+    decided: list[Proposal], export: Export, ids: dict[str, Any]
+) -> None:
+    path = export("one")
+    said = lines(path)
+    said[1] |= ids
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in said))
+    assert "line 2: altered" in problems(path)[0]
+    del said[1]["id"]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in said) + "[" * 100_000)
+    assert "line 2: altered" in problems(path)[0]
