@@ -125,8 +125,7 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
                 error = str(_("Choose a file."))
         wrong = sum(bool(line.errors) for line in lines)
         # Another file is shown first.
-        applies = "apply" in request.POST and not request.FILES and (not wrong or "skip_errors" in request.POST)
-        if lines and applies:
+        if lines and "apply" in request.POST and not request.FILES and (not wrong or "skip_errors" in request.POST):
             try:
                 number = people_file.apply(lines, by=by, invites="invites" in request.POST)
                 said = ngettext("One line was applied.", "%(number)d lines were applied.", number)
@@ -163,9 +162,10 @@ class PersonAdmin(NeverDeleted, PlainList[User], UserAdmin[User]):
         return render(request, f"admin/approvals/user/{name}.html", context, status=422 if error else 200)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
-        fixed = super().get_readonly_fields(request, obj)
+        is_self = obj == request.user  # so that the last superuser stays one
+        fixed = [*super().get_readonly_fields(request, obj), *(["is_active"] if is_self else [])]
         # Otherwise staff who may edit people could give themselves every right.
-        return fixed if request.user.is_superuser else [*fixed, *_RIGHTS]
+        return fixed if request.user.is_superuser and not is_self else [*fixed, *_RIGHTS]
 
     @admin.display(description=_("invitation"))
     def invitation(self, obj: User) -> str:

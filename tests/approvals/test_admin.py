@@ -133,6 +133,15 @@ def test_staff_who_edit_people_cannot_give_themselves_rights(ben: User, as_clerk
     assert (ben.last_name, ben.is_superuser) == ("Ok", False)
 
 
+def test_no_superuser_takes_their_own_rights_so_that_one_is_left(admin: User, ben: User, desk: Client) -> None:
+    User.objects.filter(pk__in=(admin.pk, ben.pk)).update(is_superuser=True, is_staff=True)
+    for person in (admin, ben):
+        fields = {"time_zone": "UTC", "mail": "daily", "last_name": "Ok"}
+        assert desk.post(reverse("admin:approvals_user_change", args=[person.pk]), fields).status_code == 302
+    kept = User.objects.order_by("pk").filter(last_name="Ok").values_list("username", "is_active", "is_superuser")
+    assert set(kept) == {("admin", True, True), ("ben", False, False)}
+
+
 def test_staff_who_edit_people_cannot_take_over_somebody_with_rights(alice: User, as_clerk: Client) -> None:
     password = reverse("admin:auth_user_password_change", args=[alice.pk])
     change = reverse("admin:approvals_user_change", args=[alice.pk])
