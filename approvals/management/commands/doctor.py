@@ -86,13 +86,20 @@ def _machine() -> Iterator[Finding]:
     behind = [alias for alias in connections if is_behind(alias)]
     what = f"Python {platform.python_version()}; migrations are pending in: {', '.join(behind) or 'none'}."
     yield _finding(not behind, what, "Run `manage.py prepare`.", "problem")
+    there = settings.DEBUG or (settings.STATIC_ROOT / "staticfiles.json").exists()
+    what = f"Styles and scripts of pages are {'there' if there else 'missing'}."
+    yield _finding(there, what, "Run `manage.py collectstatic`: without them no page is shown.", "problem")
     free = shutil.disk_usage(settings.DATA_DIR).free
     what = f"{free / 1e9:.1f} GB are free in {settings.DATA_DIR}."
     yield _finding(free > _SPACE, what, "Make room: a full disk stops every write.")
     what = f"What is erased is listed in {settings.ERASED_LIST or 'no file'}."
     yield _finding(settings.ERASED_LIST is not None, what, "Set ASSENT_ERASED_LIST: without it nothing can be erased.")
     mails = not settings.EMAIL_BACKEND.endswith("console.EmailBackend")
-    what = f"Mails go to {settings.EMAIL_HOST}." if mails else "Mails are printed to the log, links to passwords too."
+    what = (
+        f"Mails go to {settings.EMAIL_HOST or settings.EMAIL_BACKEND}."
+        if mails
+        else "Mails are printed to the log, links to passwords too."
+    )
     yield _finding(mails, what, "Set ASSENT_EMAIL_URL.")
 
 

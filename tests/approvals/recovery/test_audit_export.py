@@ -220,3 +220,9 @@ def test_a_line_that_names_no_row_is_one_that_was_altered(
     del said[1]["id"]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in said) + "[" * 100_000)
     assert "line 2: altered" in problems(path)[0]
+
+
+@pytest.mark.parametrize("options", [{"verify": [Path("/no/such")]}, {"after": Path("/no/such")}])
+def test_a_file_that_is_not_there_is_named(options: dict[str, Any]) -> None:
+    with pytest.raises(CommandError, match="There is no file /no/such"):
+        call_command("audit", **options)

@@ -5,6 +5,7 @@ import shutil
 from collections import namedtuple
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,3 +142,12 @@ def test_what_is_decided_in_the_settings_is_no_warning() -> None:
 @override_settings(REDIS_URL="redis://127.0.0.1:1/0")
 def test_a_part_that_does_not_answer_is_a_problem() -> None:
     assert ("problem", "redis does not answer.") in looked()
+
+
+@override_settings(DEBUG=False)
+def test_styles_that_nobody_collected_are_a_problem(tmp_path: Path) -> None:
+    missing = ("problem", "Styles and scripts of pages are missing.")
+    with override_settings(STATIC_ROOT=tmp_path):
+        assert missing in looked()
+        (tmp_path / "staticfiles.json").touch()
+        assert missing not in looked()
