@@ -20,7 +20,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, ProgrammingError, connection, transaction
+from django.db import DatabaseError, NotSupportedError, ProgrammingError, connection, transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
@@ -334,7 +334,9 @@ def _blank_copies(erasure: TextErasure, proposals: ProposalQuerySet, until: date
         remove_copies(owner, kind, target)
 
 
-_QUOTED = """
+#: Statements after which PostgreSQL has no statistics of tables without rows: `ANALYZE` leaves those as they were, and
+#: setting the type of a column, if to the same, drops them.
+_DROP_STATISTICS = """
     SELECT format('ALTER TABLE %I.%I ALTER %I TYPE %s', schemaname, tablename, attname,
         format_type(atttypid, atttypmod)
         || CASE WHEN attcollation > 0 THEN ' COLLATE ' || attcollation::regcollation ELSE '' END)
@@ -349,10 +351,10 @@ def vacuum() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")  # its statistics quote values
-            # Of a table without rows they stay as they were, until the type of a column is set, if to the same.
-            cursor.execute(_QUOTED)
+            cursor.execute(_DROP_STATISTICS)
             for (statement,) in cursor.fetchall():
-                cursor.execute(statement)
+                with suppress(NotSupportedError):  # of a column that a trigger or another column needs: none has a text
+                    cursor.execute(statement)
             cursor.execute("VACUUM FULL")
             with suppress(ProgrammingError):  # a right of its own: then PostgreSQL does it itself, within minutes
                 cursor.execute("CHECKPOINT")

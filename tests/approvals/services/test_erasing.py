@@ -15,6 +15,7 @@ from django.test import override_settings
 from agent_tools.calls import execution
 from approvals import services
 from approvals.models import AuditEvent, Proposal, Status, User
+from approvals.models.counts import OwnerCounts
 from approvals.recovery import proof
 from approvals.recovery.integrity import problems
 from approvals.services import BlockFields, erasing, notes
@@ -372,6 +373,19 @@ def test_tables_are_written_anew_by_a_user_with_no_other_rights() -> None:
         cursor.execute("SET ROLE modest")
         erasing.vacuum()
         cursor.execute("RESET ROLE")
+
+
+@pytest.mark.skipif(environment.is_embedded(), reason="of PostgreSQL")
+def test_statistics_of_an_empty_table_go_as_far_as_its_triggers_let_them(alice: User) -> None:
+    OwnerCounts.objects.update_or_create(person=alice)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        OwnerCounts.objects.all().delete()
+        erasing.vacuum()
+        cursor.execute("SELECT attname FROM pg_stats WHERE tablename = %s", [OwnerCounts._meta.db_table])
+        left = {name for (name,) in cursor.fetchall()}
+    assert "waiting" not in left
+    assert "approved" in left  # of which another is generated
 
 
 def test_what_was_written_since_it_was_asked_for_stays_where_it_goes_on_after_a_crash(
