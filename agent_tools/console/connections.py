@@ -39,8 +39,8 @@ from memory_app.runtime import rate_limit
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 #: Calls of one address that may fail in this time.
 _REFUSED, _WINDOW = 30, timedelta(minutes=1)
-#: The type of refresh tokens that were used, and how long they are known.
-_USED, _KEPT = "us", timedelta(days=90)
+#: The type of refresh tokens that were used, and how long they are known: a program may leave four in an hour.
+_USED, _KEPT = "us", timedelta(days=7)
 #: Processes of one program may use the same token at once: then the later is refused, and nothing ends.
 _AT_ONCE = timedelta(minutes=1)
 
@@ -204,8 +204,8 @@ class GiveTokens(views.TokenView):
         except ValidationError:  # a resource that is no address
             return JsonResponse({"error": "invalid_target"}, status=400)
         if refreshed and not Grant.objects.filter(pk=refreshed.pk).exists():
-            known = {name: getattr(refreshed, name) for name in ("client_id", "user_id", "data")}
-            known["expires_at"] = timezone.now() + _KEPT
+            known = {"client_id": refreshed.client_id, "user_id": refreshed.user_id, "data": refreshed.data}
+            known |= {"expires_at": timezone.now() + _KEPT}
             Grant.objects.get_or_create(type=_USED, hash=refreshed.hash, defaults=known)
         return response
 
