@@ -86,7 +86,7 @@ def move(folder: Path, progress: Callable[[str], None]) -> Restored:
     progress("Checking")
     report = recover(everything=True)
     found = [str(problem) for problem in problems()]
-    for database in sorted(databases(), reverse=True):  # that of the first one last, which says that it was ours
+    for database in reversed(databases()):  # the first one's last: it says that the servers' content is a move's
         dolt_of(database).drop_branch(MOVING)
     return "" if report == RecoveryReport() else str(report), found
 

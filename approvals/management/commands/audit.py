@@ -44,7 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("--verify", type=Path, nargs="+", metavar="FILE", help="check exports, the oldest first")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for path in (*(options["verify"] or ()), *filter(None, [options["after"]])):
+        for path in options["verify"] or filter(None, [options["after"]]):
             if not path.is_file():
                 raise CommandError(f"There is no file {path}.")
         if options["verify"]:
