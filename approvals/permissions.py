@@ -86,7 +86,7 @@ def deciders_of(owner: str) -> list[User]:
     """Return those who may decide about an owner's memory: the owner, then tutors, then staff, by name."""
     is_tutor = Exists(Tutorship.objects.filter(tutor=OuterRef("pk"), owner__username=owner))
     people = User.objects.filter(Q(username=owner) | Q(is_staff=True) | Q(is_tutor), is_active=True)
-    return sorted(people, key=lambda each: (each.username != owner, each.is_staff, each.display_name.lower()))
+    return sorted(people, key=lambda each: (each.username != owner, each.is_staff, each.plain_name.lower()))
 
 
 def available_actions(actor: User, proposal: Proposal) -> frozenset[ReviewAction]:

@@ -1,5 +1,7 @@
 """People and agents, sessions and what is recorded of people. Their rights are in `approvals.permissions`."""
 
+from unicodedata import bidirectional
+
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.sessions.base_session import AbstractBaseSession
@@ -74,8 +76,15 @@ class User(AbstractUser):
         constraints = [models.UniqueConstraint(fields=["feed_key"], condition=~Q(feed_key=""), name="feed_key_once")]
 
     @property
-    def display_name(self) -> str:
+    def plain_name(self) -> str:
         return invisible.plain(self.get_full_name()) or self.username
+
+    @property
+    def display_name(self) -> str:
+        """Return the name for a line with other words: one from right to left would change the order of what follows
+        it, so it is isolated (Unicode's annex 9)."""
+        name = self.plain_name
+        return f"\u2068{name}\u2069" if any(bidirectional(char) in ("R", "AL") for char in name) else name
 
     @property
     def feed_url(self) -> str:

@@ -86,7 +86,7 @@ def author_of(by: User | Agent | None) -> Author:
     """Return the author of a commit; an operator, who is nobody here, is Assent."""
     if by is None:
         return authors.ASSENT
-    return authors.person(by.username, by.display_name) if isinstance(by, User) else authors.agent(by.name)
+    return authors.person(by.username, by.plain_name) if isinstance(by, User) else authors.agent(by.name)
 
 
 def entry_of(

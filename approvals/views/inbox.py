@@ -188,12 +188,18 @@ def _with_density(request: Request) -> HttpResponse:
     return response
 
 
+def _comparable(name: str) -> str:
+    """Return a name, isolated (`User.display_name`) or not, as others are compared with it."""
+    return name.strip("\u2068\u2069").casefold()
+
+
 def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
     """Return the filters with the username of an owner who was typed by name, where one of these has that name."""
     typed = listing.filters.owner
     if not typed or owners is None or typed in owners:
         return listing
-    called = [name for name, shown in display_names(set(owners)).items() if shown.casefold() == typed.casefold()]
+    names = {name: _comparable(shown) for name, shown in display_names(set(owners)).items()}
+    called = [name for name, shown in names.items() if shown == _comparable(typed)]
     return replace(listing, filters=replace(listing.filters, owner=called[0])) if len(called) == 1 else listing
 
 

@@ -31,9 +31,11 @@ from approvals.services.notes import ChangeContext
 from memory_app import conversations, reads
 from tests.end_to_end import test_axe
 from tests.end_to_end.test_axe import states  # noqa: F401  # a fixture
-from tests.support import every_state, whole_block_states
+from tests.support import acts, every_state, whole_block_states
 from tests.support.every_state import EVIDENCE, SESSION, EveryState
-from tests.support.fixtures import ClientOf
+from tests.support.first import dolt
+from tests.support.fixtures import ClientOf, Propose
+from tests.support.pages import words
 from tests.support.reading import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_leg, pytest.mark.timeout(600)]
@@ -211,6 +213,24 @@ def test_mail_the_feed_and_the_copy_of_everything_say_it(as_alice: Client, alice
         assert Foreign(pages[name]).number, name
     found = undeclared(pages)
     assert not found, found
+
+
+def test_a_name_from_right_to_left_leaves_the_rest_of_its_line_in_order(
+    as_alice: Client, tim: User, alice: User, goals: reads.Block, propose: Propose
+) -> None:
+    """Without that, “אנה · 5 minutes ago” would be drawn with the 5 before the name."""
+    User.objects.filter(pk=alice.pk).update(first_name="אנה", last_name="")
+    alice.refresh_from_db()
+    acts.approve(alice, propose(goals, "math", "maths"))
+    isolated = "\u2068אנה\u2069"
+    assert f"Approved by {isolated}" in words(as_alice.get("/?tab=decided"))
+    page = as_alice.get("/").content.decode()
+    assert isolated in page
+    assert ">א</span>" in page, "the sign of the account's menu"
+    assert dolt().log(limit=1)[0].author == "אנה"
+    for typed in ("אנה", isolated):
+        assert "Approved by" in words(as_alice.get("/", {"tab": "decided", "owner": typed}))
+    assert tim.display_name == tim.plain_name == "Tim Okafor"
 
 
 def test_no_template_draws_a_text_outside_an_element_that_says_it() -> None:
