@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import IntegrityError
 from django.utils.translation import ngettext
 
 from approvals.accounts import people_file
@@ -34,7 +35,10 @@ class Command(BaseCommand):
         if wrong and not options["skip_errors"]:
             raise CommandError(f"Lines with errors: {wrong}. Nothing was applied; --skip-errors leaves them out.")
         if options["apply"]:
-            number = people_file.apply(lines, by=None, invites=not options["no_invitation"])
+            try:
+                number = people_file.apply(lines, by=None, invites=not options["no_invitation"])
+            except IntegrityError as error:
+                raise CommandError("Somebody else changed people at the same time. Run it again.") from error
             said = ngettext("One line was applied.", "%(number)d lines were applied.", number)
             self.stdout.write(said % {"number": number})
         else:

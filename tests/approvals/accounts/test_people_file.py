@@ -220,9 +220,9 @@ def test_another_file_is_shown_before_it_is_applied_and_without_one_the_page_ask
         assert "Choose a file." in words(asked)
 
 
-def test_a_button_pressed_twice_says_so(as_admin: Client, monkeypatch: Any) -> None:
-    User.objects.update(is_superuser=True)
-    shown = as_admin.post(PAGE, {"file": SimpleUploadedFile("p.csv", SCHOOL.encode()), "check": ""})
+@pytest.fixture
+def pressed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next time a file is looked at, another applies it in between."""
     look = people_file._compare_end
 
     def look_as_the_other_press_is_through(line: people_file.Line) -> None:
@@ -232,6 +232,18 @@ def test_a_button_pressed_twice_says_so(as_admin: Client, monkeypatch: Any) -> N
             people_file.apply(people_file.plan(SCHOOL.encode()), by=None, invites=False)
 
     monkeypatch.setattr(people_file, "_compare_end", look_as_the_other_press_is_through)
+
+
+@pytest.mark.usefixtures("pressed_twice")
+def test_a_command_beside_another_says_so() -> None:
+    with pytest.raises(CommandError, match="Somebody else changed people at the same time"):
+        call_command("people", _file(SCHOOL), "--apply", stdout=StringIO())
+
+
+def test_a_button_pressed_twice_says_so(as_admin: Client, request: pytest.FixtureRequest) -> None:
+    User.objects.update(is_superuser=True)
+    shown = as_admin.post(PAGE, {"file": SimpleUploadedFile("p.csv", SCHOOL.encode()), "check": ""})
+    request.getfixturevalue("pressed_twice")
     late = as_admin.post(PAGE, {"carried": shown.context["carried"], "apply": ""})
     assert late.status_code == 422
     assert "Somebody else changed people at the same time." in words(late)
