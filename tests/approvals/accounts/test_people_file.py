@@ -1,13 +1,13 @@
 """People, groups and tutors from a CSV file: what it would do, and what it does."""
 
 import tempfile
-import time
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -178,18 +178,23 @@ def test_a_file_that_is_none_is_refused_as_a_whole(data: bytes, why: str) -> Non
         people_file.plan(data)
 
 
-def test_3_000_lines_take_seconds() -> None:
+def test_3_000_lines_cost_fewer_statements_than_lines() -> None:
+    """On an old processor that takes 12 seconds."""
     lines = [f"teacher{n},T,{n},t{n}@example.org,c{n},,tutor," for n in range(100)]
     lines += [f"s{n},S,{n},s{n}@example.org,c{n % 100};c{(n + 7) % 100},,student," for n in range(2_900)]
-    began = time.monotonic()
-    text = HEAD + "\n".join(lines)
-    planned(text)
-    planning = time.monotonic() - began
-    assert len(people_file.plan(b"username\n" + b"".join(b"x%d\n" % n for n in range(40_000)))) == 40_000
-    assert applied(text) == 3_000
-    print(f"plan {planning:.1f} s, all {time.monotonic() - began:.1f} s")
+    text, asked = HEAD + "\n".join(lines), list[str]()
+
+    def count(execute: Any, sql: str, *arguments: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, *arguments)
+
+    with connection.execute_wrapper(count):
+        assert len(people_file.plan(b"username\n" + b"".join(b"x%d\n" % n for n in range(40_000)))) == 40_000
+        planned(text)
+        assert len(asked) < 300
+        assert applied(text) == 3_000
+    assert len(asked) < 3_000
     assert Tutorship.objects.count() == 5_800
-    assert time.monotonic() - began < 60
 
 
 def test_the_page_shows_what_it_would_do_then_does_it(as_admin: Client, as_tim: Client, admin: User) -> None:
