@@ -247,7 +247,7 @@ def worker(request: pytest.FixtureRequest) -> Iterator[None]:
     assert app.control.cancel_consumer(queue, **answered), "the worker does not answer"
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 30) -> Any:
+def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
     """Wait until `condition` is true, for what a worker does in its own time; its value."""
     end = time.monotonic() + seconds
     while not (value := condition()):

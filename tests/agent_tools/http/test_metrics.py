@@ -1,6 +1,5 @@
 """/metrics: the figures of the whole site, for Prometheus; who may ask, what they say, and what they never name."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -239,15 +238,12 @@ def refuse(*args: Any) -> Any:
     raise OperationalError("gone")
 
 
-released = threading.Event()
-
-
 def hang(*args: Any) -> Any:
-    released.wait(60)
+    time.sleep(4)
 
 
 @pytest.mark.parametrize("instead", [refuse, hang])
-def test_while_one_database_is_away_the_other_is_told_of_soon(
+def test_while_one_database_is_away_the_other_is_told_of_within_two_seconds(
     goals: Block, propose: Propose, monkeypatch: pytest.MonkeyPatch, instead: Callable[..., Any]
 ) -> None:
     propose(goals, "math", "maths")
@@ -259,15 +255,13 @@ def test_while_one_database_is_away_the_other_is_told_of_soon(
             began = time.monotonic()
             found = scrape()
             took = time.monotonic() - began
-        released.set()
-        assert took < 20
+        assert took < 3
         assert found["assent_database_up", (gone,)] == 0
         assert found["assent_database_up", (there,)] == 1
         assert (("assent_proposals", ("open",)) in found) is (there == "default")
         assert (("assent_live_branches", ("memory",)) in found) is (there == "memory")
         for answer in list(health._answers.values()):  # the one that hangs
-            answer.exception(timeout=30)
-        released.clear()
+            answer.exception(timeout=10)
 
 
 def test_no_label_names_a_person_an_agent_or_a_text(goals: Block, tim: User, propose: Propose, call: Call) -> None:

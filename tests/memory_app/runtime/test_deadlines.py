@@ -24,7 +24,7 @@ from tests.support.holding import frozen, held, held_row
 pytestmark = pytest.mark.slow
 
 #: Seconds an answer may be late on a busy machine.
-LATE = 8.0
+LATE = 2.0
 
 
 @contextmanager

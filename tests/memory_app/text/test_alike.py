@@ -70,11 +70,11 @@ def test_any_change_has_a_key_that_takes_the_secret(before: str, after: str) -> 
     assert key(after, before=before) != key(after, before=before, secret=b"another secret of the same length")
 
 
-def test_a_hundred_thousand_characters_are_read_soon() -> None:
+def test_a_hundred_thousand_characters_are_read_in_a_second() -> None:
     text = " ".join(f"She rows on day {number} of the long summer." for number in range(2_500))
-    began = time.thread_time()
+    began = time.perf_counter()
     key(text)
-    assert time.thread_time() - began < 5  # 0.2 measured
+    assert time.perf_counter() - began < 1
 
 
 def test_changes_of_one_line_are_about_the_same_matter_and_so_are_like_additions() -> None:

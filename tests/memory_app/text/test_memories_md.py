@@ -266,7 +266,7 @@ def test_a_file_of_one_thing_again_and_again_is_read_or_refused_at_once(piece: s
             began = time.thread_time()
             with contextlib.suppress(Unreadable):
                 reader(begin + text)
-            assert time.thread_time() - began < 10  # at most 0.8 measured, minutes where a piece is gone over again
+            assert time.thread_time() - began < 1
     if text.count("\n") > memories_md.MOST_LINES:
         with pytest.raises(Unreadable, match="lines, more than the 500,000"):
             parse(text)
@@ -410,7 +410,7 @@ def test_ten_thousand_memories_are_written_and_read_within_seconds() -> None:
     many = [memory(f"mem-{number}-aaaa", content, "fact", "a", "b") for number in range(10_000)]
     began = time.thread_time()
     assert len(parse(write(many)).memories) == 10_000
-    assert time.thread_time() - began < 20  # 0.7 measured
+    assert time.thread_time() - began < 5
 
 
 # -- ids ------------------------------------------------------------------------------------------

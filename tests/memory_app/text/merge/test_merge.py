@@ -346,5 +346,5 @@ HOPELESS = {
 def test_long_texts_end_soon(versions: list[str]) -> None:
     start = time.thread_time()
     merge(*versions)
-    # At most 3 measured. An old machine whose other processors are busy takes twice that.
-    assert time.thread_time() - start < 20
+    # Well under a second on an idle machine; the rest is a busy one's.
+    assert time.thread_time() - start < 5
