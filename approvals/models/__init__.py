@@ -5,7 +5,7 @@ Everything above `memory_app` may import them; the rules are in `approvals.servi
 
 from approvals.models.counts import OwnerCounts, WeekCount
 from approvals.models.events import Attention, Batch, BatchAction, Event, Policy, SavedFilter
-from approvals.models.people import Agent, AuditEvent, BrowserSession, Course, Mail, Tutorship, User
+from approvals.models.people import Agent, AuditEvent, BrowserSession, Course, Mail, Tutorship, User, bare_name
 from approvals.models.proposals import (
     DECIDABLE,
     DECIDED,

@@ -92,6 +92,11 @@ class User(AbstractUser):
         return f"{settings.PUBLIC_URL}{reverse('feed', args=[f'{self.pk}-{self.feed_key}'])}"
 
 
+def bare_name(display_name: str) -> str:
+    """Return a display name without what isolates it: for an element of its own, and to compare with what was typed."""
+    return display_name.strip("\u2068\u2069")
+
+
 class Course(models.Model):
     """A group of a school: each of its tutors tutors each of its students.
 

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 from approvals import language
 from approvals.accounts.sign_in import display_names
 from approvals.audit import client_address
-from approvals.models import User
+from approvals.models import User, bare_name
 from approvals.notifications.mail import one_line, words_of
 from approvals.notifications.news import NewsItem, waiting_for, with_since
 from approvals.views.request import whole_number
@@ -95,7 +95,7 @@ def _write(person: User) -> bytes:
     owners = display_names({proposal.owner for proposal, _since in rows})
     for proposal, since in rows:
         said = words_of(NewsItem(proposal, since, is_reminder=False))
-        owner = one_line(owners.get(proposal.owner, proposal.owner), 80)
+        owner = one_line(bare_name(owners.get(proposal.owner, proposal.owner)), 80)
         reminded = proposal.owner_reminded_at if proposal.owner == person.username else proposal.reminded_at
         written.add_item(
             title=f"{owner}: {said['title']}",

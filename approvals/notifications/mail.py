@@ -32,7 +32,7 @@ from django.utils.translation import ngettext, npgettext
 
 from approvals import language
 from approvals.accounts.sign_in import display_names
-from approvals.models import Event, Kind, Mail, Proposal, Status, Tutorship, User
+from approvals.models import Event, Kind, Mail, Proposal, Status, Tutorship, User, bare_name
 from approvals.notifications.news import News, NewsItem, news_for
 from approvals.notifications.unsubscribe import unsubscribe_url
 from approvals.permissions import readable_owners
@@ -143,7 +143,7 @@ def _compose(person: User, news: News) -> EmailMultiAlternatives:
     names = display_names({each.owner for item in news.items for each in item.together})
 
     def name_of(proposal: Proposal) -> str:
-        return one_line(names.get(proposal.owner, proposal.owner), 80)
+        return one_line(bare_name(names.get(proposal.owner, proposal.owner)), 80)
 
     review = settings.PUBLIC_URL + reverse("inbox")
     by_owner = sorted(
@@ -157,7 +157,7 @@ def _compose(person: User, news: News) -> EmailMultiAlternatives:
     context = {
         "person": person,
         "owners": owners,
-        "several": len(owners) > 1 or owners[0]["name"] != person.display_name,
+        "several": len(owners) > 1 or owners[0]["name"] != person.plain_name,
         "news": news,
         "review_url": review,
         "settings_url": settings.PUBLIC_URL + reverse("settings"),

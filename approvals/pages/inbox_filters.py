@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.models import Agent, Approval, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User
+from approvals.models import Agent, Approval, Kind, Mergeability, Proposal, ProposalQuerySet, Status, User, bare_name
 from approvals.review.summary import RISK_TITLES, wanted_words
 from memory_app.models import TargetKind
 
@@ -358,7 +358,7 @@ def _offered(
     ]
     if tab is Tab.DECIDED:
         decided = newest.order_by().filter(decided_by=OuterRef("pk"))
-        deciders = [(each.username, each.display_name) for each in User.objects.filter(Exists(decided))[:MOST_CHOICES]]
+        deciders = [(each.username, each.plain_name) for each in User.objects.filter(Exists(decided))[:MOST_CHOICES]]
         offered[4:4] = [("state", _("Outcome"), _OUTCOMES), ("by", _("Decided by"), sorted(deciders, key=_by_name))]
         offered.append(("decided", _("Decided"), AGES.items()))
     else:
@@ -367,7 +367,8 @@ def _offered(
     if tab is Tab.YOURS and visible.filter(assigned_to__isnull=False).exists():
         offered.append(("assigned", _("Assigned to"), [(MINE, _("me")), ("nobody", _("nobody"))]))
     if people is None or len(people) > 1:
-        offered.insert(0, ("owner", _("Whose memory"), sorted((people or {}).items(), key=_by_name)))
+        owners = [(name, bare_name(shown)) for name, shown in (people or {}).items()]
+        offered.insert(0, ("owner", _("Whose memory"), sorted(owners, key=_by_name)))
     return offered
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from approvals import services
 from approvals.accounts.sign_in import display_names, local_path, typed_before, viewer_of
 from approvals.forms.proposal import SeveralForm, is_tick
-from approvals.models import Proposal, ProposalQuerySet, User
+from approvals.models import Proposal, ProposalQuerySet, User, bare_name
 from approvals.pages import inbox as queue
 from approvals.pages.inbox_filters import Key, Listing, Sort, Tab, filter_menu, url_of
 from approvals.pages.inbox_rows import InboxRow
@@ -188,18 +188,14 @@ def _with_density(request: Request) -> HttpResponse:
     return response
 
 
-def _comparable(name: str) -> str:
-    """Return a name, isolated (`User.display_name`) or not, as others are compared with it."""
-    return name.strip("\u2068\u2069").casefold()
-
-
 def _with_owner_named(listing: Listing, owners: list[str] | None) -> Listing:
     """Return the filters with the username of an owner who was typed by name, where one of these has that name."""
     typed = listing.filters.owner
     if not typed or owners is None or typed in owners:
         return listing
-    names = {name: _comparable(shown) for name, shown in display_names(set(owners)).items()}
-    called = [name for name, shown in names.items() if shown == _comparable(typed)]
+    wanted = bare_name(typed).casefold()
+    names = display_names(set(owners))
+    called = [name for name, shown in names.items() if bare_name(shown).casefold() == wanted]
     return replace(listing, filters=replace(listing.filters, owner=called[0])) if len(called) == 1 else listing
 
 

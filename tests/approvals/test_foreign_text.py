@@ -216,20 +216,36 @@ def test_mail_the_feed_and_the_copy_of_everything_say_it(as_alice: Client, alice
 
 
 def test_a_name_from_right_to_left_leaves_the_rest_of_its_line_in_order(
-    as_alice: Client, tim: User, alice: User, goals: reads.Block, propose: Propose
+    client_of: ClientOf, tim: User, alice: User, goals: reads.Block, propose: Propose
 ) -> None:
     """Without that, “אנה · 5 minutes ago” would be drawn with the 5 before the name."""
     User.objects.filter(pk=alice.pk).update(first_name="אנה", last_name="")
     alice.refresh_from_db()
     acts.approve(alice, propose(goals, "math", "maths"))
+    as_alice = client_of(alice)
     isolated = "\u2068אנה\u2069"
     assert f"Approved by {isolated}" in words(as_alice.get("/?tab=decided"))
     page = as_alice.get("/").content.decode()
     assert isolated in page
     assert ">א</span>" in page, "the sign of the account's menu"
     assert dolt().log(limit=1)[0].author == "אנה"
+    acts.approve(tim, propose(goals, "June", "July"))
+    as_tim = client_of(tim)
     for typed in ("אנה", isolated):
-        assert "Approved by" in words(as_alice.get("/", {"tab": "decided", "owner": typed}))
+        found = words(as_tim.get("/", {"tab": "decided", "owner": typed}))
+        assert "Approved by" in found
+        assert "Whose memory: אנה ×" in found
+    waiting = propose(goals, "maths", "physics")
+    pages = [as_tim.get(path).content.decode() for path in ("/", "/?tab=decided&by=alice", f"/proposals/{waiting.pk}/")]
+    assert all("אנה" in page for page in pages)
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org", feed_key="key-of-hers")
+    digests.send_due(now=timezone.now() + timedelta(days=2))
+    alice.refresh_from_db()
+    for each in mail.outbox:
+        pages += [str(each.subject), str(each.body)]
+    pages.append(as_alice.get(alice.feed_url).content.decode())
+    assert len(pages) > 4
+    assert not any("U+2068" in page for page in pages)
     assert tim.display_name == tim.plain_name == "Tim Okafor"
 
 
